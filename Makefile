@@ -109,7 +109,7 @@ policies-table: install
 keys: install
 	$(BIN)/python scripts/keys.py
 
-# docs/glossary.md, from ctxtui/data/glossary.toml.
+# docs/signs.md, from ctxtui/data/glossary.toml.
 glossary: install
 	$(BIN)/python scripts/glossary.py
 

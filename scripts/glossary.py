@@ -1,4 +1,4 @@
-"""docs/glossary.md from the data of the glossary: `make glossary`."""
+"""Write docs/signs.md from the glossary's data: `make glossary`."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ from ctxtui.views.glossary.page import render_page
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 if __name__ == "__main__":
-    (DOCS / "glossary.md").write_text(render_page(glossary()), encoding="utf-8")
+    (DOCS / "signs.md").write_text(render_page(glossary()), encoding="utf-8")

@@ -23,7 +23,7 @@ def counted(sample: str, policy: str) -> str:
     """The context of the last call of `sample` before and after `policy` (its name, and ``--set key=value`` words)."""
     from ctxtui.analysis.call_choice import choose
     from ctxtui.curation.policies.policy import Step
-    from ctxtui.curation.policies.settings_text import settings_of
+    from ctxtui.curation.policies.settings_text import parse_settings
     from ctxtui.services.config.policy_registry import every_policy
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.books import book_for
@@ -35,7 +35,7 @@ def counted(sample: str, policy: str) -> str:
 
     name, *words = shlex.split(policy)
     known = every_policy()[name]
-    settings = settings_of(known, shlex.join(word for word in words if word != "--set"))
+    settings = parse_settings(known, shlex.join(word for word in words if word != "--set"))
     session, counter = load(REPO / "sessions" / f"{sample}.jsonl").session, Counter()
     book = book_for(session, counter, Settings())
     count_all(book, counter)

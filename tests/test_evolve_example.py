@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.services.sandbox.confinement import confinement
+from ctxtui.services.sandbox.confinement import find_confinement
 from examples.evolve import caching, packing, prompts, repl, script, texts
 from examples.evolve.trials import Evolution, Generation, Trial, UnknownTrial
 from tests.cli.conftest import Run, ctxtui, home
@@ -48,7 +48,7 @@ def test_an_invalid_packing_scores_nothing(centres: Any, radii: Any, why: str) -
 async def test_programs_are_run_where_they_reach_nothing(tmp_path: Path) -> None:
     good = f"def construct_packing():\n    return {[*GRID, (0.2, 0.2)]}, {[*([0.1] * 25), SMALL]}, 0\n"
     slow = "def construct_packing():\n    raise RuntimeError('a slip')\n"
-    evaluator = packing.Evaluator(unconfined=not confinement())
+    evaluator = packing.Evaluator(unconfined=not find_confinement())
     found = await evaluator.evaluate([good, slow, "x = 1", good])
     assert [one["valid"] for one, _ in found] == [True, False, False, True]
     assert "a slip" in found[1][1] and "construct_packing" in found[2][1] and evaluator.ran == 3
@@ -61,7 +61,7 @@ async def test_a_block_calls_out_of_its_sandbox_and_its_error_comes_back() -> No
         return [{"trial_id": f"trial_0_{n}"} for n, _ in enumerate(given["children"])]
 
     functions = {"spawn_children_parallel": (("children",), spawn)}
-    unconfined = not confinement()
+    unconfined = not find_confinement()
     code = "print([one['trial_id'] for one in spawn_children_parallel([1, 2])])"
     assert await repl.run(code, functions, unconfined=unconfined) == repl.Ran("['trial_0_0', 'trial_0_1']", False)
     failed = await repl.run("print('so far')\nspawn_children_parallel([])", functions, unconfined=unconfined)
@@ -115,7 +115,7 @@ def test_the_old_flow_and_the_cured_one(
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr("examples.evolve.search.tell", said.append)
-    options = [] if confinement() else ["--unconfined"]
+    options = [] if find_confinement() else ["--unconfined"]
     config = tmp_path / "levels.toml"
     config.write_text("[context]\nwarn_tokens = 5000\ncritical_tokens = 9000\n")
     options += ["--config", str(config)]
@@ -139,7 +139,7 @@ def test_the_old_flow_and_the_cured_one(
 
 @pytest.mark.slow
 def test_generations_that_stand_alone_and_those_of_several_calls(quick: Quick) -> None:
-    options = [] if confinement() else ["--unconfined"]
+    options = [] if find_confinement() else ["--unconfined"]
     found = quick("evolve", "--generations", "3", "--children", "3", "--under", "stateless", "iterative", *options)
     assert ours(found, "root calls of 3 generations, stateless") == "6"
     assert ours(found, "root calls of 3 generations, iterative") == "9"

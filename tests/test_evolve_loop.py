@@ -12,7 +12,7 @@ import pytest
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.script import parse_script
 from ctxtui.services.headless.api import agent_run
-from ctxtui.services.sandbox.confinement import confinement
+from ctxtui.services.sandbox.confinement import find_confinement
 from examples.evolve import prompts, script
 from examples.evolve.packing import Evaluator
 from examples.evolve.search import Flow, Search
@@ -58,7 +58,7 @@ async def searched(
             settings={"tools": "none"},
         )
         async with run:
-            judge = Evaluator(unconfined=not confinement())
+            judge = Evaluator(unconfined=not find_confinement())
             one = Search(run, flow or Flow(), judge, log, name="e", generations=generations, children=3)
             await one.go()
     return one, [json.loads(line) for line in (log / "root_llm_log.jsonl").read_text().splitlines()]

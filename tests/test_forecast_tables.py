@@ -56,7 +56,7 @@ def test_the_naive_rule() -> None:
 
 def test_a_measured_rule_gives_way_where_its_recordings_are_left_out() -> None:
     card = model_table().card("gpt-5.5")
-    shipped, without = rules_without("").rules(card), rules_without("EntityProcess/agentv").rules(card)
+    shipped, without = rules_without("").for_model(card), rules_without("EntityProcess/agentv").for_model(card)
     assert (shipped.step, shipped.retention) == (512, 28_800.0)
     assert (without.step, without.retention) == (128, 86_400.0)
     held = {source for _, source in without.sources}

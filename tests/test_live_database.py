@@ -15,7 +15,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.live_database import WHY, in_use
 from ctxtui.services.project.reader import read_project
 from ctxtui.services.recordings.databases.address import is_database
-from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.folder_scan import find_in_folder
 from ctxtui.store.store import Store
 
 _OTHER = """
@@ -31,7 +31,7 @@ def looked_at(folder: Path) -> None:
     """Everything that reads files of a folder, whatever they are."""
     read_project(folder)
     with suppress(CtxtuiError):
-        recordings_in(folder)
+        find_in_folder(folder)
     place = Workspace(folder)
     for path in sorted(folder.iterdir()):
         is_database(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-HEAD = "## What a hostile one can do"
+HEAD = "## Attacks and defences"
 WHO = ("A folder", "A recording", "A server", "A model", "A web page")
 _NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
@@ -22,7 +22,7 @@ def lines() -> list[tuple[str, str]]:
     for line in (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").partition(HEAD)[2].splitlines():
         if named := re.match(r"\*\*(.+?)\*\*", line):
             who = named[1]
-        elif line.startswith("|") and not line.startswith(("| it tries |", "|---")):
+        elif line.startswith("|") and not line.startswith(("| attempt |", "|---")):
             found.append((who, line))
     return found
 
@@ -54,4 +54,4 @@ def test_nothing_under_the_head_is_said_outside_of_the_tables() -> None:
     """A claim in a sentence would be a line without a test."""
     text = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").partition(HEAD)[2]
     loose = [line for line in text.splitlines() if line and not line.startswith(("|", "**"))]
-    assert loose == ["Each line names the tests that hold it; a test holds that they exist."]
+    assert loose == ["Each row names its tests; a test checks that they exist."]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.sandbox.confinement import confinement
+from ctxtui.services.sandbox.confinement import find_confinement
 from scripts import seeds
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import environment
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
 CLAIMS = [f"N{n}" for n in range(1, 36) if n != 10]
 """Of systems-claims.md, which has no N10."""
-UNCONFINED = [] if confinement() else ["--unconfined"]
+UNCONFINED = [] if find_confinement() else ["--unconfined"]
 
 
 def rows() -> list[dict[str, str]]:

@@ -19,9 +19,9 @@ from ctxtui.wire import registry
 from ctxtui.wire.codec.speller import Speller
 from ctxtui.wire.grammar import ANTHROPIC, OLLAMA
 from ctxtui.wire.request import Request, Response
-from ctxtui.wire.speech import Attached, Result, template, tool_results, user_message
+from ctxtui.wire.speech import Attachment, Result, build_template, tool_results, user_message
 from ctxtui.wire.translate import encode
-from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, part_of
+from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, to_part
 
 
 class AnswerCall(NamedTuple):
@@ -49,14 +49,14 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
     """
     kept: list[tuple[Item, TurnPart | None]] = []
     for item in items:
-        part = None if item.block.kind == HEADER else part_of(item.block)
+        part = None if item.block.kind == HEADER else to_part(item.block)
         if part is None or _stands(part, cut):
             kept.append((item, part))
     _trim(kept)
     calls: list[AnswerCall] = []
     made: list[Item] = []
     for item, part in kept:
-        if part is not None and part.what == CALL:
+        if part is not None and part.category == CALL:
             told = read(item.block).call_id
             id_ = _own_id(told, used)
             if id_ != told and names:
@@ -69,13 +69,13 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
 
 
 def _stands(part: TurnPart, cut: bool) -> bool:
-    if part.what == TEXT:
+    if part.category == TEXT:
         return bool(part.reading.text.strip())
-    if part.what == THINKING:
+    if part.category == THINKING:
         # Anthropic seals thinking with a signature, which comes last; visible reasoning of other servers has none.
         value = part.value if isinstance(part.value, dict) else {}
         return bool(value.get("signature") or value.get("data")) or "signature" not in value
-    if part.what == CALL:
+    if part.category == CALL:
         whole = isinstance(arguments_value(part.reading), dict) if part.reading.arguments else not cut
         return bool(part.reading.name) and (whole or (not cut and part.kind != "tool_use"))
     return True
@@ -83,7 +83,7 @@ def _stands(part: TurnPart, cut: bool) -> bool:
 
 def _trim(kept: list[tuple[Item, TurnPart | None]]) -> None:
     """Take off what nothing follows: thinking at the end, headers without content."""
-    while kept and ((part := kept[-1][1]) is None or part.what == THINKING):
+    while kept and ((part := kept[-1][1]) is None or part.category == THINKING):
         kept.pop()
     for at in range(len(kept) - 2, -1, -1):
         if kept[at][1] is None and kept[at + 1][1] is None:
@@ -181,13 +181,13 @@ class Conversation:
             self._learn(item)
 
     def _learn(self, item: Item) -> None:
-        part = part_of(item.block) if _is_talk(item) else None
-        if part is not None and part.what in (CALL, RESULT):
+        part = to_part(item.block) if _is_talk(item) else None
+        if part is not None and part.category in (CALL, RESULT):
             id_ = read(item.block).call_id
             self._used.add(id_)
             self._names.setdefault(id_, part.reading.name)
 
-    def say(self, text: str, attached: Sequence[Attached] = ()) -> int:
+    def say(self, text: str, attached: Sequence[Attachment] = ()) -> int:
         """The user says `text`, with what is `attached` in front of it; the new head."""
         said = user_message(self.dialect, text, attached)
         last = self.tree.path(self.head)[-1:]
@@ -218,13 +218,13 @@ class Conversation:
     def open_calls(self) -> list[AnswerCall]:
         """The calls of the context that have no result, in their order: no provider takes it so."""
         items = self.tree.items(self.head)
-        asked = [(read(i.block).call_id, part_of(i.block)) for i in items if _is_talk(i)]
-        calls = [AnswerCall(id_, part.reading.name, None) for id_, part in asked if part.what == CALL]
+        asked = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_talk(i)]
+        calls = [AnswerCall(id_, part.reading.name, None) for id_, part in asked if part.category == CALL]
         heads = [item.block.value() for item in items if item.block.kind == HEADER and item.place.role == "tool"]
         if self.dialect == OLLAMA:
             # Calls without ids are answered in their order.
             return [one._replace(id=f"call_{n}") for n, one in enumerate(calls[len(heads) :])]
-        answered = {id_ for id_, part in asked if part.what == RESULT} | {str(h.get("tool_call_id")) for h in heads}
+        answered = {id_ for id_, part in asked if part.category == RESULT} | {str(h.get("tool_call_id")) for h in heads}
         return [one for one in calls if one.id not in answered]
 
     def _marked(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
@@ -269,7 +269,7 @@ def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) ->
     model = str(opening.params.get("model", ""))
     # A body needs a message; the probe is taken off again, so that the context ends with what was there.
     said = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]
-    body, lost = encode.build(opening.dialect, said, model=model, params=opening.params)
+    body, lost = encode.build_body(opening.dialect, said, model=model, params=opening.params)
     items = _without_probe(registry.DIALECTS[opening.dialect].decode_request(body, None).items)
     head = tree.extend(ROOT, items)
     made = Conversation(tree, opening.dialect, model, skeleton_for(opening.dialect, opening.params, items), head, shape)
@@ -321,7 +321,7 @@ def _static(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | N
 
 def _without_thinking(items: Sequence[Item]) -> list[Item]:
     """The items without thinking, and without the header of a message that held nothing else."""
-    left = [item for item in items if not _is_talk(item) or part_of(item.block).what != THINKING]
+    left = [item for item in items if not _is_talk(item) or to_part(item.block).category != THINKING]
     talks = [_is_talk(item) for item in left] + [False]
     header = [item.block.kind == HEADER and item.place.section == "messages" for item in left]
     return [item for n, item in enumerate(left) if not header[n] or talks[n + 1]]
@@ -331,7 +331,7 @@ def skeleton_for(dialect: str, params: Mapping[str, Json], items: Sequence[Item]
     """The skeleton that spells `items` with these parameters."""
     tools = [item.block.value() for item in items if item.place.section == "tools"]
     system = next((item.block.member("text") or "" for item in items if item.place.section == "system"), "")
-    return template(dialect, dict(params), tools, system)
+    return build_template(dialect, dict(params), tools, system)
 
 
 def _is_talk(item: Item) -> bool:

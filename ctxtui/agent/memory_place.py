@@ -11,7 +11,7 @@ from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.wire.speech import Attached, user_message
+from ctxtui.wire.speech import Attachment, user_message
 
 MARK: Final = "memory"
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
@@ -32,7 +32,7 @@ class MemoryPlace(Struct, frozen=True):
 
 def with_memory(tree: Tree, head: int, dialect: str, said: Sequence[Item], memory: MemoryPlace) -> int:
     """The context `head` with what the user `said` behind it, and memory as it is now in place of what it was."""
-    own = tuple(Attached(block.text(text), MARK) for text in memory.texts)
+    own = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
     message = user_message(dialect, "", own) if own else ()
     path = tree.items(head)
     talk = [item for item in path if item.place.mark != MARK]

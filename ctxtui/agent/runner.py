@@ -21,7 +21,7 @@ from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.speech import Attached, Result
+from ctxtui.wire.speech import Attachment, Result
 from ctxtui.wire.sse import EventParser
 
 
@@ -60,7 +60,7 @@ async def _nothing() -> None:
     """Nothing is to be done."""
 
 
-async def _alone(_: str) -> Sequence[Attached]:
+async def _alone(_: str) -> Sequence[Attachment]:
     """Attach nothing to a message."""
     return ()
 
@@ -76,7 +76,7 @@ class Surroundings(Struct, kw_only=True):
     clock: Callable[[], float] = time.time
     recorded: Callable[[float], Awaitable[bool]] = _unrecorded
     before: Callable[[], Awaitable[None]] = _nothing
-    attached: Callable[[str], Awaitable[Sequence[Attached]]] = _alone
+    attached: Callable[[str], Awaitable[Sequence[Attachment]]] = _alone
 
 
 class Runner:
@@ -178,7 +178,7 @@ class Runner:
             if self._said and self._said[0] is text:
                 self._say(attached)
 
-    def _say(self, attached: Sequence[Attached] = ()) -> None:
+    def _say(self, attached: Sequence[Attachment] = ()) -> None:
         text, before = self._said.pop(0), self.conversation.head
         self._around.tell(progress.UserSaid(text, self.conversation.say(text, attached), before))
 

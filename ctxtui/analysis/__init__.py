@@ -1,1 +1,1 @@
-"""What a recorded session shows: the figures of each call, forecasts of its input, and their audit."""
+"""Analysis of a recorded session: the figures of each call, forecasts of its input, and their audit."""

@@ -1,4 +1,4 @@
-"""The audit: every call's input foretold from earlier calls alone, held against its report (design §1)."""
+"""The audit: forecasts each call's input from earlier calls and compares it with the report (design §1)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _SAME: Final = 8
 
 
 _VISIBLE: Final = 0.3
-"""Share of an answer by which the count of its blocks may be off ..."""
+"""Maximum error of a count of an answer's blocks, as a share of it ..."""
 _UNSEEN: Final = 0.5
-"""... and where it has thinking of which only the signature is recorded (tokens and characters together)."""
+"""... and of one whose thinking is recorded by its signature only (tokens and characters together)."""
 
 
 _SERVER: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "server_tool_use"})
 
 
 class CallsBefore:
-    """The calls before the one in question: what each left in the cache, and what it read."""
+    """Earlier calls, with the tokens that each had in the cache afterwards."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -44,12 +44,12 @@ class CallsBefore:
             self._left[call.usage.cache_read + call.usage.cache_write] = call
 
     def left(self, tokens: int) -> Call | None:
-        """The latest call that left just `tokens` in the cache."""
+        """Latest call that had exactly `tokens` in the cache afterwards."""
         return self._left.get(tokens)
 
 
 def cause(forecast: Forecast, usage: Usage, past: CallsBefore) -> str:
-    """Why the report `usage` is not what `forecast` said, in the words of the first evidence that is found."""
+    """Explain why the report `usage` differs from `forecast`; the first evidence decides."""
     more = usage.input - forecast.predicted
     for look in _LOOKS:
         found = look(forecast, usage, past, more)
@@ -79,7 +79,7 @@ def _epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> st
 
 def _parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     base = forecast.step.usage
-    # Providers that do not report writes read whole steps of a prefix: that names no call.
+    # Providers that do not report writes read whole steps of a prefix, which identifies no call.
     other = past.left(usage.cache_read) if usage.cache_read and usage.cache_write else None
     mine = base.cache_read + base.cache_write
     if other is None or other.id == forecast.step.base.id or abs(usage.cache_read - mine) <= _SAME:
@@ -111,7 +111,7 @@ def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> 
     step = forecast.step
     if forecast.answers or step.usage.output_final or not step.whole:
         return ""
-    # A count of blocks is wrong by a share of them, most where thinking shows only as a signature.
+    # The error of a count of blocks grows with them, most if thinking is recorded by its signature only.
     share = _UNSEEN if step.thinking.hidden else _VISIBLE
     if abs(more) > share * (sum(step.answer[:3]) + step.thinking.hidden):
         return ""
@@ -182,15 +182,17 @@ def _not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) ->
 LEAST: Final = 100
 """Errors of newly added tokens are relative to at least this many tokens."""
 OFF: Final = 0.22
-"""A call whose new tokens are off by more than this share carries a cause."""
+"""A call whose new tokens are off by more than this share gets a cause."""
 
 
 class Audited(Struct, frozen=True, kw_only=True):
     """One call's forecast and report, in tokens; `call` is its number in its thread, from 1.
 
-    `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call whose
-    context this one extends; `new_reported` is negative where content left. `cause` says why a call is off ("" where it
-    is not), `asked` that a person spoke before it (else it goes on from tool results).
+    `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call
+    whose context
+    this one extends; `new_reported` is negative if content was removed. `cause` explains an error ("" if there is
+    none),
+    `asked` says that a person wrote before the call (otherwise it continues from tool results).
     """
 
     thread: str
@@ -206,10 +208,10 @@ class Audited(Struct, frozen=True, kw_only=True):
 
 
 def audited(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[Audited]:
-    """Every call with a report but the first of each thread, in the order of the recording.
+    """Audit every call with a report except the first of each thread, in the order of the recording.
 
-    Each is foretold by what came before it and taught to the rest only then; everything in `book` must be counted.
-    `card` gives other facts about a model than the book's (another prior), counted in the same way.
+    Each is forecast from earlier calls only, and learnt afterwards; everything in `book` must be counted. `card`
+    gives other facts about a model than the book's (another prior), counted in the same way.
     """
     session = book.session
     forecaster = Forecaster(session, book.cumulated, card or book.card)
@@ -247,12 +249,13 @@ def _audited(forecast: Forecast, call: Call, number: int, past: CallsBefore) -> 
 
 
 def summary(rows: Sequence[Audited]) -> dict[str, Any]:
-    """The aggregates of `rows`, in percent; None where there is nothing to take them of.
+    """Aggregate `rows`, in percent; None if there are no values.
 
-    Errors of totals are relative to the report; errors of new tokens are relative to max(new_reported, `LEAST`) and
-    leave out calls whose new_reported is negative; widths are half of hi - lo (the x of "± x %") relative to
-    max(new_predicted, `LEAST`).
-    Percentiles are interpolated linearly.
+    Errors of totals are relative to the report; errors of new tokens are relative to max(new_reported, `LEAST`)
+    and leave
+    out calls whose new_reported is negative; widths are half of hi - lo (the x of "± x %") relative to
+    max(new_predicted,
+    `LEAST`). Percentiles are interpolated linearly.
     """
     totals = [100 * abs(r.predicted - r.reported) / max(r.reported, 1) for r in rows]
     grown = [r for r in rows if r.new_reported >= 0]
@@ -270,7 +273,7 @@ def summary(rows: Sequence[Audited]) -> dict[str, Any]:
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """The `share` percentile (0 to 100) of `values`, interpolated linearly; None of nothing."""
+    """The `share` percentile (0 to 100) of `values`, interpolated linearly; None if there are none."""
     ordered = sorted(values)
     if not ordered:
         return None
@@ -281,15 +284,17 @@ def percentile(values: Iterable[float], share: float) -> float | None:
 
 
 class RunningRecord(Sequence[tuple[int, int]]):
-    """How many calls had a report inside the interval that was foretold, and how many were foretold at all, by how many
-    of them are over; two columns, as a long session has many calls."""
+    """Running counts of (reports inside their forecast interval, forecasts), by number of calls.
+
+    Two arrays, because a long session has many calls.
+    """
 
     def __init__(self) -> None:
         self._right = array("i", [0])
         self._of = array("i", [0])
 
     def add(self, right: bool | None) -> None:
-        """One call more: whether its report was inside; None where it was not foretold, or has none."""
+        """Add a call: whether its report was inside the interval; None without a forecast or a report."""
         self._right.append(self._right[-1] + (right or 0))
         self._of.append(self._of[-1] + (right is not None))
 
@@ -309,7 +314,7 @@ class RunningRecord(Sequence[tuple[int, int]]):
 
 
 def records(book: Book, calls: Iterable[Call]) -> RunningRecord:
-    """Hold the forecasts of a thread's `calls` against their reports, as far as the book has learnt."""
+    """Compare the forecasts of a thread's `calls` with their reports, up to the last one learnt."""
     found = RunningRecord()
     for call in calls:
         forecast, usage = book.forecasts.get(call.id), call.usage

@@ -1,4 +1,4 @@
-"""Tokens of the blocks of one context, which may grow."""
+"""Token counts of the blocks of one context, which may grow."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ctxtui.analysis.book import Book
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import THINKING, Context
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 
 
 class BlockSizes:
-    """Tokens of the blocks of one context, by raw position, as one model reads them."""
+    """Tokens of the blocks of one context by raw position, as one model reads them."""
 
     def __init__(self, book: Book, model: str, context: Context) -> None:
         self._context = context
@@ -32,7 +32,7 @@ class BlockSizes:
         return self._asked
 
     def grow(self) -> None:
-        """Take in what came to the context."""
+        """Count the blocks added to the context since the last call."""
         items = self._context.items
         for position in range(len(self._own), len(items)):
             self._own.append(self.of(items[position].block))
@@ -43,30 +43,30 @@ class BlockSizes:
             self._asked = tree[start].depth - 1 if start != ROOT else 0
 
     def of(self, block: Block) -> int:
-        """Tokens of any block; headers count with what follows them."""
+        """Tokens of any block; headers count with the next block."""
         if block.kind == HEADER:
             return 0
         found = self._known.get(block.digest)
         if found is None:
-            found = self._known[block.digest] = round(tokens(self._measure(block), self._weights))
+            found = self._known[block.digest] = round(weigh(self._measure(block), self._weights))
         return found
 
     @property
     def whole(self) -> int:
-        """Tokens of all its blocks."""
+        """Tokens of all blocks that are read."""
         if not self._asked:
             return self._sum
         stripped = (p for p in self._context.thinking if p < self._asked)
         return self._sum - sum(self._own[p] for p in stripped)
 
     def stripped(self, before: int, positions: Container[int]) -> int:
-        """Count the thinking at `positions`, in tokens, that the provider drops now and did not drop at `before`."""
+        """Tokens of thinking at `positions` that the provider drops now and did not drop at `before`."""
         thinking = self._context.thinking
         here = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
         return sum(self._own[position] for position in here if position in positions)
 
     def at(self, position: int) -> int:
-        """Tokens of the block at a raw position; none of thinking that the provider takes out."""
+        """Tokens of the block at a raw position; 0 for thinking that the provider removes."""
         if position < self._asked and self._context.items[position].block.kind in THINKING:
             return 0
         return self._own[position]

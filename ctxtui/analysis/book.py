@@ -1,4 +1,4 @@
-"""The book: a session's counts, under the weights of each call's model."""
+"""The book: all token counts of a session, under the weights of each call's model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ctxtui.core.tree import ROOT, Node
 from ctxtui.tokens.cumulate import Cumulated, Parts, WholeTokens
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
-from ctxtui.tokens.weights import Weights, is_exact, slack
+from ctxtui.tokens.weights import Weights, half_interval, is_exact
 
 _THINKING: Final = INDEX["thinking"]
 
@@ -29,7 +29,7 @@ Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Gives, for a model, the function that counts one block's raw features."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
-"""Gives, for a model, the function that splits a node's block into labelled segments; none where no rule does."""
+"""Gives, for a model, the function that splits a node's block into labelled segments; empty if no rule applies."""
 
 
 class Book:
@@ -49,14 +49,14 @@ class Book:
         self._labels = labels
         self._cards: dict[str, ModelCard] = {}
         self._models: tuple[int, frozenset[str]] = (0, frozenset())
-        """Of how many calls, and which."""
+        """Number of calls seen, and their models."""
         self.searches = Searches(session)
         self.windows = WindowSigns(session)
         self.version = 0
         self._weights: dict[str, Weights] = {}
         self._cumulated: dict[Counting, Cumulated] = {}
         self._by_model: dict[str, Cumulated] = {}
-        """The same by model: it is asked for several times a call."""
+        """The same by model, a faster lookup: several are made per call."""
         self._reported = ReportedThinking(session)
         self._learning = Learning(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
@@ -67,7 +67,7 @@ class Book:
 
     @property
     def is_settled(self) -> bool:
-        """Whether all of the session as it is now is counted and learnt from."""
+        """Whether the whole session is counted and learnt."""
         whole = len(self.session.tree)
         return all(self.cumulated(model).done == whole for model in self.models) and self._learning.is_settled
 
@@ -79,16 +79,16 @@ class Book:
         return found
 
     def weights(self, model: str) -> Weights:
-        """Tokens of `model` that one raw feature is worth: learned from the session's reports once there are enough."""
+        """Tokens of `model` per raw feature: learned from the session's reports once there are enough."""
         known = self._weights
         found = known.get(model)
         if found is None:
-            # Where others are given out meanwhile, this is kept among those of before, which nobody asks any more.
+            # If new weights are published meanwhile, this is stored in the old dict, which is no longer read.
             found = known.setdefault(model, self._learning.weights(model))
         return found
 
     def cumulated(self, model: str) -> Cumulated:
-        """The running features as `model` is counted."""
+        """Running features as counted for `model`."""
         by_model = self._by_model
         found = by_model.get(model)
         if found is None:
@@ -96,7 +96,7 @@ class Book:
             ways = self._cumulated
             found = ways.get(card.counting)
             if found is None:
-                # Two threads may ask at once: both get the same, or one is counted and the other asked.
+                # Two threads may get here at once; setdefault gives both the same object.
                 found = ways.setdefault(card.counting, self._uncounted(card, self._reported))
             by_model[model] = found
         return found
@@ -120,40 +120,40 @@ class Book:
         return parts
 
     def segments(self, model: str, node: int) -> Sequence[Segment]:
-        """The labelled segments of a node's block, in order; none where no rule splits it."""
+        """Labelled segments of a node's block, in order; empty if no rule splits it."""
         return self._labels(self.card(model))(self.session.tree[node]) if self._labels else ()
 
     @property
     def models(self) -> frozenset[str]:
-        """The models of the session's calls; one without a name where there are none."""
+        """Models of the session's calls; one without a name if there are none."""
         calls = self.session.calls
         seen, known = self._models
         if seen != len(calls):
-            # A list first: another thread may be folding calls in.
+            # Copy first: another thread may be adding calls.
             every = list(calls.values())
             known |= {call.model for call in every[seen:]}
-            # In one piece: another thread that asks meanwhile says no less of the calls that it has seen.
+            # Assign both together, so that another thread sees a consistent pair.
             self._models = len(every), known
         return known or frozenset({""})
 
     def counted(self, model: str, node: int) -> bool:
         """Whether the figures of the context `node` are known yet."""
-        return self.cumulated(model).counted(node)
+        return self.cumulated(model).is_counted(node)
 
     def count(self, limit: int) -> None:
-        """Count up to `limit` further nodes for every model, and learn nothing: no call came with them."""
+        """Count up to `limit` further nodes for every model without learning: no call came with them."""
         for way in {id(way): way for way in map(self.cumulated, self.models)}.values():
             way.advance(limit)
 
     def advance(self, limit: int | None = None) -> tuple[int, int]:
-        """Count up to `limit` further nodes for every model in the session; returns (nodes counted, nodes in all)."""
+        """Count up to `limit` further nodes for every model; returns (nodes counted, nodes in all)."""
         ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
         told = self._reported.advance()
         if told is not None:
             for way in ways.values():
                 way.revise(told)
-            # Raised last: what another thread sums up meanwhile is then stale.
-            self.version += any(way.counted(told) for way in ways.values())
+            # Increment last, so that sums made by another thread meanwhile are stale.
+            self.version += any(way.is_counted(told) for way in ways.values())
         done = min(way.advance(limit) for way in ways.values())
         self._learning.advance()
         if done == len(self.session.tree):
@@ -161,20 +161,21 @@ class Book:
         return done, len(self.session.tree)
 
     def settle(self) -> None:
-        """All that there is by now was read, and is counted: it is weighed as all of it taught, whatever the pieces
-        were in which it came."""
+        """Update the weights after the whole recording was read and counted, independent of how it was read in
+        pieces.
+        """
         self._give(all_there_is=True)
 
     def _give(self, *, all_there_is: bool) -> None:
         if self._learning.give(all_there_is=all_there_is):
-            # A list first: another thread may be asking for those of a further model.
+            # Copy first: another thread may be adding a model.
             self._weights = {model: self._learning.weights(model) for model in list(self._weights)}
             self.version += 1
         self.contexts.advance()
 
     @property
     def forecasts(self) -> Mapping[str, ForecastRange]:
-        """The forecast of each call whose report was learned from, by call id."""
+        """Forecast of each call whose report was learned from, by call id."""
         return self._learning.forecasts
 
     @property
@@ -183,34 +184,38 @@ class Book:
         return len(self._learning.forecasts)
 
     def forecast(self, call: Call) -> Forecast | None:
-        """The input of `call` as everything learnt so far foretells it; None where it extends no call with a report.
+        """Forecast the input of `call` from everything learnt; None if it extends no call with a report.
 
         Raises `IndexError` while its context is not counted.
         """
         return self._learning.forecaster.forecast(call)
 
     def whole(self, model: str) -> WholeTokens:
-        """The tokens of contexts as `model` counts them by now."""
-        return self.cumulated(model).whole(self.weights(model))
+        """Whole tokens of contexts for `model`, by the current weights."""
+        return self.cumulated(model).whole_tokens(self.weights(model))
 
     def sums(self, model: str, node: int) -> tuple[int, ...]:
-        """Whole tokens per category index of the context `node`, nothing taken out. Raises `IndexError` while it is
-        not counted."""
-        # The same context is asked for several times in a row: with this gone and that, with and without thinking.
+        """Whole tokens per category index of the context `node`, with nothing removed.
+
+        Raises `IndexError` while it is not counted.
+        """
+        # The same context is looked up several times in a row, with different blocks absent.
         asked, known = (self.version, model, node), self._summed
         if known is not None and known[0] == asked:
             return known[1]
-        found = self.whole(model).at(node)
+        found = self.whole(model).tokens_at(node)
         self._summed = asked, found
         return found
 
     def sum_of(self, model: str, node: int, category: int) -> int:
         """Whole tokens of one category in the context `node`."""
-        return self.whole(model).of(node, category)
+        return self.whole(model).category_tokens(node, category)
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
-        """Whole tokens per category index of what `model` reads of the context `head`: without the blocks that are
-        `gone`, and without earlier turns' thinking where the provider drops it."""
+        """Whole tokens per category index that `model` reads of the context `head`.
+
+        Leaves out the blocks that are `gone`, and earlier turns' thinking if the provider drops it.
+        """
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
@@ -220,60 +225,70 @@ class Book:
         return tuple(sums)
 
     def own(self, model: str, node: int) -> int:
-        """Whole tokens of one block, with its message's header where it is the first part: what the sums of its
-        categories grow by. Raises `IndexError` while it is not counted."""
+        """Whole tokens of one block, with its message's header if it is the first part.
+
+        This is the increase of the sums of its categories. Raises `IndexError` while it is not counted.
+        """
         whole, parent = self.whole(model), self.session.tree[node].parent
-        return sum([whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)])
+        return sum(
+            [
+                whole.category_tokens(node, c) - whole.category_tokens(parent, c)
+                for c in self.cumulated(model).categories(node)
+            ]
+        )
 
     def own_by_category(self, model: str, node: int) -> dict[int, int]:
         """Whole tokens of one block by category index; they add up to `own`."""
         whole, parent = self.whole(model), self.session.tree[node].parent
-        return {c: whole.of(node, c) - whole.of(parent, c) for c in self.cumulated(model).categories(node)}
+        return {
+            c: whole.category_tokens(node, c) - whole.category_tokens(parent, c)
+            for c in self.cumulated(model).categories(node)
+        }
 
     def category(self, model: str, node: int) -> int:
-        """The index of the category that a block is shown in wherever it is: in which most of it counts, where label
-        rules move its text; that of its place until it is counted."""
+        """Index of the category that a block is shown in: the one with most of its tokens.
+
+        It differs from the block's own only if label rules move its text; until it is counted it is its own.
+        """
         if self._labels is None or not self.counted(model, node):
             return self.session.tree[node].category
         parts = self.own_by_category(model, node)
         return max(parts, key=lambda category: parts[category])
 
     def told_as(self, node: int, recorded: int) -> None:
-        """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""
+        """Give `node` the reported tokens of `recorded`, which holds the same block elsewhere."""
         told = self._reported.tokens.get(recorded)
         if told is None or node in self._reported.tokens:
             return
         self._reported.tokens[node] = told
-        # Another book of this session may have made the node: it is counted by now.
-        counted = [way for way in self._cumulated.values() if way.counted(node)]
+        # Another book of this session may have made the node, so that it is already counted.
+        counted = [way for way in self._cumulated.values() if way.is_counted(node)]
         for way in counted:
             way.revise(node)
         self.version += bool(counted)
 
     def is_reported(self, node: int) -> bool:
-        """Whether the tokens of this node's block are those of a report."""
+        """Whether the tokens of this node's block come from a report."""
         return node in self._reported.tokens or self.session.tree[node].block.digest in self._reported.alike
 
     def slack(self, model: str, node: int) -> float | None:
-        """Half of the 90 % interval of this node's own block, in tokens; None where the count is the tokenizer's own,
-        without any estimate in it."""
-        own = self.cumulated(model).own(node)
+        """Half of the 90 % interval of this node's own block, in tokens; None if it is counted exactly."""
+        own = self.cumulated(model).block_features(node)
         weights = self.weights(model)
-        return None if is_exact(own, weights) else slack(own, weights)
+        return None if is_exact(own, weights) else half_interval(own, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
-        """Half of the 90 % interval of the whole context `head`, as a share of its tokens; None where every block is
-        counted exactly."""
+        """Half of the 90 % interval of the context `head`, as a share of its tokens; None if counted exactly."""
         weights = self.weights(model)
-        exact = all(is_exact(f, weights) for f in self.cumulated(model).at(head))
+        exact = all(is_exact(f, weights) for f in self.cumulated(model).composition_at(head))
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """The first call with a report in an epoch of a thread, else the first whose size the client says."""
+        """First call with a report in an epoch of a thread, else the first with the client's own estimate."""
         order = self.session.order.get(thread, [])
-        # It may grow while it is gone through.
+        # The list may grow during the loop.
         last = len(order)
-        # Calls without a report may get one later (upsert), so only the settled front is skipped.
+        # The last call may get a report later (upsert), so it is not skipped next time.
         for index in range(self._scanned.get(thread, 0), last):
             call = self.session.calls[order[index]]
             if call.usage is not None:

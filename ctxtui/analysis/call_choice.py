@@ -1,4 +1,4 @@
-"""Which call a command or screen is about: by thread and number, the last one of the main thread by default."""
+"""Selects the call for a command or screen: by thread and number, by default the main thread's last."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class ChosenCall(Struct, frozen=True):
 
 
 def choose(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
-    """The call `number` (0: the last) of `thread` ("": the main one, or the first that has calls); with `after` the
-    call that is still to be made.
+    """Select call `number` (0: the last) of `thread` ("": the main one, or the first that has calls).
 
-    A session without calls gives the context at its tip, as the call that is still to be made. Raises `NotFound`.
+    With `after`, selects the call that is still to be made. For a session without calls this is the context at
+    its tip. Raises `NotFound`.
     """
     name = thread or _default_thread(session)
     if name not in session.threads and name not in session.order:
@@ -51,7 +51,7 @@ def _default_thread(session: Session) -> str:
 
 
 def unsent(session: Session, thread: str) -> Call | None:
-    """The call that is still to be made in `thread`, with what came after the last answer; None where nothing did."""
+    """The call still to be made in `thread`, with everything after the last answer; None if there is nothing new."""
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
         return None
@@ -77,7 +77,7 @@ def unsent(session: Session, thread: str) -> Call | None:
 
 
 def all_unsent(session: Session) -> list[Call]:
-    """The calls that are still to be made, of all threads."""
+    """The calls still to be made, of all threads."""
     return [call for thread in list(session.threads) if (call := unsent(session, thread)) is not None]
 
 

@@ -1,5 +1,7 @@
-"""The window in force for a call: the client's own limit where it is known or shown, else the model's, and how that is
-known. Every share of a window is one of these (facts §13: what clients record)."""
+"""The window in force for a call, and its origin: the client's own limit if known, else the model's.
+
+Every share of a window uses one of these (facts §13: what clients record).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ WORDS: Final = {
     MODEL: "the model's",
     USER: "your setting",
 }
-"""What each origin means, for a screen."""
+"""Screen text for each origin."""
 SHORT: Final = {
     COMPACTION: "compacts at {}",
     RECORDED: "{} as recorded",
@@ -41,16 +43,16 @@ SHORT: Final = {
     MODEL: "model takes {}",
     USER: "{} by setting",
 }
-"""The same with the limit, in few words."""
+"""The same in few words, with the limit."""
 _CLAUDE_CODE: Final = "claude code"
 
 
 class ContextWindow(Struct, frozen=True):
-    """How much a context may come to, in tokens, 0 where unknown.
+    """Limits of a context in tokens, 0 where unknown.
 
-    `limit` is the ruler: at most so much is sent before something happens; `usable` the part of it that we mean to
-    fill. `origin` says how the limit is known. Behind it stand `window`, what the client takes the window to be, and
-    `model`, the model's own.
+    `limit` is the limit in force: the most that is sent before something happens; `usable` is the part of it that
+    we mean to fill. `origin` says how the limit is known. `window` is the window assumed by the client, `model`
+    the model's own.
     """
 
     limit: int = 0
@@ -60,16 +62,16 @@ class ContextWindow(Struct, frozen=True):
     model: int = 0
 
     def share(self, tokens: float) -> float | None:
-        """`tokens` as a share of what is usable; None where no window is known."""
+        """`tokens` as a share of the usable part; None if no window is known."""
         return tokens / self.usable if self.usable else None
 
     @property
     def words(self) -> str:
-        """What the limit is."""
+        """Text that explains the limit."""
         return WORDS.get(self.origin, "not known")
 
     def as_fields(self) -> dict[str, int | str | None]:
-        """As JSON names it."""
+        """Fields of the window in JSON."""
         return {
             "limit": self.limit or None,
             "usable": self.usable or None,
@@ -79,18 +81,17 @@ class ContextWindow(Struct, frozen=True):
 
 
 def running_window(window: int, usable_share: float, origin: str = RECORDED, own: int = 0) -> ContextWindow:
-    """The window of a model that runs and says itself what it takes (tokens); `own` is what of it the user set as
-    usable (0: the share)."""
+    """Window of a running model that states its own limit (tokens); `own` is the user's usable part (0: the share)."""
     return ContextWindow(window, _usable(window, usable_share, own), origin if window else "", window, window)
 
 
 def _usable(window: int, share: float, own: int | None) -> int:
-    """What of a window is to be filled: the user's own figure for the model, else the share."""
+    """Usable part of a window: the user's own figure for the model, else the share."""
     return min(own, window) if own else round(window * share)
 
 
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
-    """The window in force for `call`, of which `usable_share` is to be filled."""
+    """Determine the window in force for `call`, of which `usable_share` is to be filled."""
     model = call.model or book.session.model
     card, shown = book.card(model), book.windows.of(model)
     window, origin = _window(book.session, call, card, shown)
@@ -103,12 +104,12 @@ def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow
 
 
 def _window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -> tuple[int, str]:
-    """What the client takes the window of a call to be, and how that is known; (0, "") where nothing tells."""
+    """Window that the client assumes for a call, and its origin; (0, "") if unknown."""
     own = card.window or 0
     most = max(own, card.long_window or 0)
     mine = call.extra.get(WINDOW)
     named = mine if isinstance(mine, int) and not isinstance(mine, bool) and mine > 0 else session.about.window
-    # Imported here: the end of a long recording is shown without a table of models.
+    # Imported late: the end of a long recording is shown without a table of models.
     from ctxtui.tokens.models import SETTING
 
     if dict(card.sources).get("window") == SETTING and not 0 < named < own:
@@ -116,7 +117,7 @@ def _window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -
     window, origin = own, MODEL if own else ""
     if session.about.source == _CLAUDE_CODE:
         if named:
-            # What one model's screen said is no more than another model takes.
+            # A window recorded for one model cannot exceed another model's limit.
             window, origin = min(named, most) if most else named, RECORDED
         elif shown.asked and most:
             window, origin = most, ASKED
@@ -125,6 +126,6 @@ def _window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -
     elif named:
         window, origin = named, RECORDED
     if window and shown.largest > window:
-        # A report does not err: so much was taken.
+        # The report shows that a context of this size was accepted.
         return max(most, shown.largest), SEEN
     return window, origin

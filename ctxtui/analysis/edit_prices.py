@@ -1,4 +1,4 @@
-"""Prices edits of one context: the next request under them, on top of those that stand already."""
+"""Prices of edits of one context for the next request, on top of the edits already applied."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from msgspec import Struct
 from ctxtui.analysis.cache.what_if import Weigh
 from ctxtui.analysis.request_counts import CountingTerms, count_under
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.search import CountedOnce
+from ctxtui.curation.policies.search import CountCache
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.price.request_count import Measure, RequestCount
 
 
 class EditPrices(Struct, frozen=True, dict=True):
-    """What a price tag needs besides the edits: the context `before` them, the next request as it was `asked` for that,
-    tokens of features as that request has them (`weigh`), the features of a block (`measure`), and the `terms` by which
-    requests are counted."""
+    """Everything that a price tag needs besides the edits.
+
+    `before` is the context without them, `asked` the next request with it; `weigh` gives tokens of features in
+    that request, `measure` the features of a block, and `terms` are used to count requests.
+    """
 
     before: Applied
     asked: PriceQuestion
@@ -27,12 +29,12 @@ class EditPrices(Struct, frozen=True, dict=True):
     terms: CountingTerms
 
     def tag(self, after: Applied, literals: Literals | None = None) -> PriceTag:
-        """The price of the edits in `after`; without the `literals` of the context it says nothing of quotes."""
+        """Price the edits in `after`; quotes are found only with the `literals` of the context."""
         return price_tag(self.before, after, self.asked, self._count, (self._without, self._under(after)), literals)
 
     @cached_property
-    def _count(self) -> CountedOnce:
-        return CountedOnce(lambda block: round(self.weigh(self.measure(block))))
+    def _count(self) -> CountCache:
+        return CountCache(lambda block: round(self.weigh(self.measure(block))))
 
     @cached_property
     def _without(self) -> RequestCount:

@@ -1,8 +1,8 @@
-"""The figures of a call: composition, what was not recorded, residual. Used by every screen and by ``show --json``.
+"""Figures of a call: composition, not recorded, residual. Used by every screen and by ``show --json``.
 
-Every figure is a whole number of tokens and everything adds up: the tokens of the blocks of one category sum to the
-category's figure, and blocks + residual = the call's context tokens (law 7). That is so because a block's tokens are
-the difference of two rounded running sums.
+Every figure is a whole number of tokens and everything adds up: the tokens of the blocks of one category sum to
+the category's figure, and blocks + residual = the call's context tokens (law 7), because a block's tokens are the
+difference of two rounded running sums.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ctxtui.core.usage import Usage
 
 
 class CallFigures(Struct, frozen=True, kw_only=True):
-    """The size of a call's context, in tokens.
+    """Size of a call's context, in tokens.
 
-    `context_tokens` is the reported input where there is a report (`method` ``reported``), else what the recording
-    gives as an estimate or what an earlier report forecasts (``calibrated`` once enough was learned from reports, else
-    ``guessed``), else the sum of our figures (``exact`` where every block is); `lo` and `hi` are its 90 % interval.
-    `categories` holds our figure for each category that is not empty, in prompt order. `not_recorded` is what the
-    recording lacks (None where nothing is lacking or it cannot be inferred yet), `attached` what the client attached
-    again after a compaction, `residual` the context tokens less everything else. `counted` is False while some block
-    has no count yet, or what a report shows to be gone is not known yet: then only `context_tokens` and `reported` are
-    meant to be shown.
+    `context_tokens` is the reported input if there is a report (`method` ``reported``), else the recording's
+    estimate or the forecast from an earlier report (``calibrated`` once enough reports were learned, else
+    ``guessed``), else the sum of our figures (``exact`` if every block is); `lo` and `hi` are its 90 % interval.
+    `categories` holds our figure for each non-empty category, in prompt order. `not_recorded` is the input that
+    the recording lacks (None if nothing is lacking or it cannot be inferred yet), `attached` the input that the
+    client attached again after a compaction, `residual` the context tokens minus everything else. `counted` is
+    False while some block has no count, or while the absent blocks are not determined: then only `context_tokens`
+    and `reported` may be shown.
     """
 
     context_tokens: int
@@ -54,7 +54,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 def uncounted(call: Call) -> CallFigures:
-    """The figures of a call whose context has blocks without a count."""
+    """Figures of a call whose context has blocks without a count."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,
@@ -77,10 +77,13 @@ WITH_SEARCHES: Final = "system prompt and tools, and what searches brought, not 
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
-    """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
-    how they were obtained (``exact``, ``guessed``; ``reported`` for reasoning, ``inferred`` for what is not recorded).
-    `read` is False for a block that the provider takes out before the model reads (its tokens count nowhere). `gone`
-    says why and since when, where a report shows that a block is gone; its replacement is ``inferred``."""
+    """One block of a context: its tree `node` (`ROOT` if not recorded), its tokens with 90 % interval, and their
+    method.
+
+    `method` is ``exact`` or ``guessed``; ``reported`` for reasoning, ``inferred`` for unrecorded input. `read` is
+    False for a block that the provider removes before the model reads (its tokens count nowhere). `gone` gives
+    reason and start of an absence that a report shows; the block's replacement is ``inferred``.
+    """
 
     node: int
     block: Block
@@ -95,7 +98,7 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 
 
 def figures(book: Book, call: Call) -> CallFigures:
-    """The figures of `call`'s context as the provider read it."""
+    """Figures of `call`'s context as the provider read it."""
     head = call.sent_head
     if not book.counted(call.model, head):
         return uncounted(call)
@@ -106,7 +109,7 @@ def figures(book: Book, call: Call) -> CallFigures:
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
     total, method, lo, hi = _total(book, call, visible, (missing or 0) + again)
     if book.contexts.is_unexplained(call, total - ours):
-        # The report is here, and what is gone is known in a moment: until then its parts would be more than the whole.
+        # The absent blocks are not determined yet: until then the parts would exceed the reported total.
         return uncounted(call)
     return CallFigures(
         context_tokens=total,
@@ -123,16 +126,18 @@ def figures(book: Book, call: Call) -> CallFigures:
 
 
 def next_figures(book: Book, call: Call, head: int) -> CallFigures:
-    """The figures of the request that follows `call` with the context `head`, without edits: its total is what the
-    provider is foretold to report. Those of `call` where that is its own context."""
+    """Figures of the request after `call` with context `head`, without edits; its total is a forecast.
+
+    Same as `figures` if `head` is the call's own context.
+    """
     here = figures(book, call)
     if head == call.sent_head or not here.counted or not book.counted(call.model, head):
         return here if head == call.sent_head else uncounted(replace(call, usage=None))
     sums = [book.read_sums(call.model, node, book.contexts.at(node)) for node in (call.raw_head, head)]
     grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
     tree, sent = book.session.tree, head
-    if call.edited:
-        # What left goes on with what came since, where a request was made of that.
+    if call.is_edited:
+        # The edited context continues with the blocks added since, if a request was made from it.
         sent = tree.find(call.sent_head, tree.items(head, call.raw_head)) if tree.holds(head, call.raw_head) else ROOT
     coming = replace(call, id="", raw_head=sent, sent_head=sent, response_head=sent, usage=None)
     known = call.usage is not None and sent != ROOT and book.counted(call.model, sent)
@@ -158,7 +163,7 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
 
 
 class AnswerSize(Struct, frozen=True):
-    """What is recorded of an answer: its characters, how many of them are code in fences, and its tokens."""
+    """Recorded size of an answer: characters, characters of fenced code, and tokens."""
 
     characters: int
     code: int
@@ -169,7 +174,7 @@ _FENCED: Final = re.compile(r"^[ \t]*(```+)[^\n`]*\n(.*?)(?:\n?^[ \t]*\1[ \t]*$|
 
 
 def answer_size(book: Book, call: Call) -> AnswerSize | None:
-    """The size of the answer of `call` as it is recorded; None where it is not, or is not counted yet."""
+    """Recorded size of the answer of `call`; None if it is not recorded or not counted yet."""
     tree = book.session.tree
     nodes = [node for node in answer_path(tree, call) if tree[node].block.kind != HEADER]
     if not nodes or not book.counted(call.model, call.response_head):
@@ -180,7 +185,7 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
 
 
 def context_size(book: Book, call: Call) -> int | None:
-    """The `context_tokens` of `figures` alone, for what lists many calls; None while they are not known."""
+    """The `context_tokens` of `figures` alone, for lists of calls; None while unknown."""
     if call.is_sum:
         return None
     if call.usage is not None:
@@ -190,7 +195,7 @@ def context_size(book: Book, call: Call) -> int | None:
 
 
 def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
-    """The tokens of the whole context, how they were obtained, and their interval."""
+    """Tokens of the whole context, their method, and their interval."""
     if call.is_sum:
         return 0, "exact", 0, 0
     if call.usage is not None:
@@ -214,15 +219,17 @@ def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str
 
 
 def estimated(book: Book, model: str) -> str:
-    """The method of an estimate for `model`."""
+    """Method name of an estimate for `model`."""
     return "calibrated" if book.weights(model).calibrated else "guessed"
 
 
 def not_recorded(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks (design §2), less what was attached again: inferred once
-    per epoch, from the first call of the epoch that has a report, or else from what the recording gives as an estimate,
-    and again where a tool that the provider ran brought something; None where system prompt and tools are on record,
-    and while nothing can be inferred."""
+    """Tokens that the provider read but the recording lacks (design §2), except what was attached again.
+
+    Inferred once per epoch, from the first call of the epoch that has a report, or else from the recording's
+    estimate, and again where a server-side tool added something; None if system prompt and tools are recorded,
+    and while nothing can be inferred.
+    """
     read = book.contexts.of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
         return (read.brought or None) if read is not None and read.reported else None
@@ -232,18 +239,18 @@ def not_recorded(book: Book, call: Call) -> int | None:
 
 
 def attached(book: Book, call: Call) -> int:
-    """Tokens that a client attached again after a compaction and did not record; 0 where it attached nothing."""
+    """Tokens that a client attached again after a compaction and did not record; 0 if none."""
     read = book.contexts.of(call)
     return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
 
 
 def lacking(book: Book, call: Call) -> int:
-    """Everything that the recording lacks of the context of `call`: not recorded and attached again."""
+    """Everything missing from the recording of `call`'s context: not recorded and attached again."""
     return (not_recorded(book, call) or 0) + attached(book, call)
 
 
 def _front(book: Book, call: Call) -> int | None:
-    """System prompt and tools, where they are not on record, before the reports are gone through."""
+    """Unrecorded system prompt and tools, before the reports are processed."""
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
@@ -258,8 +265,11 @@ def _read(book: Book, call: Call) -> tuple[int, ...]:
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
-    """Every block of `call`'s context in prompt order; what is not recorded comes first. Headers are no rows: their
-    few tokens are in the first part of their message. Raises `IndexError` while a block is not counted."""
+    """Yield every block of `call`'s context in prompt order, after the unrecorded input.
+
+    Headers have no row: their few tokens count with the first part of their message. Raises `IndexError` while a
+    block is not counted.
+    """
     missing, again = not_recorded(book, call), attached(book, call)
     if missing:
         yield missing_block(book, call, missing)
@@ -272,7 +282,7 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """The block *not recorded*; its interval is that of the figure it was inferred from."""
+    """Make the block *not recorded*; its interval is that of the figure it was inferred from."""
     what = missing_words(book, call)
     return _inferred(book, call, tokens, NOT_RECORDED, what)
 
@@ -285,7 +295,7 @@ def missing_words(book: Book, call: Call) -> str:
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """The block *re-attached*: sent again by the client after a compaction, not recorded."""
+    """Make the block *re-attached*: sent again by the client after a compaction, not recorded."""
     return _inferred(book, call, tokens, ATTACHED, AGAIN)
 
 
@@ -306,7 +316,7 @@ def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> 
 
 
 def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
-    """The figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
+    """Figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
     tree: Tree = book.session.tree
     here = tree[node]
     tokens = book.own(call.model, node)

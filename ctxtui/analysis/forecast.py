@@ -1,8 +1,8 @@
-"""Forecasts: a call's input from what was known before it, and what its report then teaches.
+"""Forecasts a call's input from earlier calls, and learns from its report.
 
-Predicted input = the report of the call whose context this one extends + that call's answer + what followed it. The
-answer counts as reported where the count is final or plausible, else by its blocks; everything else is features x
-weights, which each report corrects (`tokens.calibrate`).
+Predicted input = the report of the call whose context this one extends + that call's answer + the blocks after
+it. The answer counts as reported if the count is final or plausible, else by its blocks; everything else is
+features x weights, which each report corrects (`tokens.calibrate`).
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.read.reported_thinking import Carried
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
-from ctxtui.tokens.calibrate import Calibration, Errors, Tokenizer, tokenizer
+from ctxtui.tokens.calibrate import Calibration, Errors, TokenizerKey, tokenizer_key
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.hidden_reminders import Rhythm
+from ctxtui.tokens.hidden_reminders import ReminderPredictor
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import Weights, prior
+from ctxtui.tokens.weights import Weights, prior_weights
 
 _FLOOR_FINAL: Final = 0.5
-"""A final output count is believed above this share of what the visible answer comes to ..."""
+"""A final output count is accepted above this share of the visible answer's tokens ..."""
 _FLOOR: Final = 0.9
-"""... and one that may be partial (Claude Code notes it before the end of the stream) above this one."""
+"""... and one that may be partial (Claude Code writes it before the end of the stream) above this one."""
 _LEAST: Final = 20
-"""Output tokens up to which a count that may be partial is taken for partial."""
+"""Output tokens up to which a count that may be partial is treated as partial."""
 _MOST_LEFT: Final = 0.75
-"""Share of a request's texts below which a report shows that a part of it was taken out ..."""
+"""A report below this share of a request's texts shows that a part of it was removed ..."""
 _LEAST_LEFT: Final = 256
-"""... where it is at least this many tokens: the texts of smaller ones are only counted wrongly."""
+"""... if it is at least this many tokens: smaller texts are only counted wrongly."""
 TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
-"""Errors in deviations of sessions seen before: what intervals rest on until a session has its own."""
+"""Errors, in deviations, of other sessions: the basis of intervals until a session has its own."""
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """The input of a call as foretold, in tokens, with its 90 % interval.
+    """Predicted input of a call in tokens, with its 90 % interval.
 
-    `features` are what the weights applied to, `answers` is 1 where the answer was taken from its report, `known` the
-    tokens that no weight touched (the base's report and that answer), `added` what was expected of unwritten additions.
-    `stripped` says that thinking of the turn before was taken to be gone, `deviation` is the standard deviation that
-    the forecast gave itself.
+    `features` are those that the weights apply to, `answers` is 1 if the answer was taken from its report,
+    `known` the tokens independent of weights (the base's report and that answer), `added` the expected unrecorded
+    additions. `stripped` says that thinking of the previous turn is assumed removed, `deviation` is the
+    forecast's own standard deviation.
     """
 
     call: Call
@@ -64,15 +64,15 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
     @property
     def new(self) -> int:
-        """The tokens expected on top of the base's report."""
+        """Tokens expected on top of the base's report."""
         return self.predicted - self.step.usage.input
 
 
 class Forecaster:
-    """Forecasts of a session's calls, in order; what the reports teach is kept per model and per thread.
+    """Forecasts a session's calls, in order; learns from their reports per model and per thread.
 
-    `cumulated` gives the running counts as a model counts, `card` its facts. Where those say that a plain estimator
-    counts, nothing is learnt and answers are counted by their blocks.
+    `cumulated` gives the running counts of a model, `card` its facts. If those name a plain estimator, nothing is
+    learnt and answers are counted by their blocks.
     """
 
     def __init__(
@@ -81,59 +81,60 @@ class Forecaster:
         self._session = session
         self._cumulated = cumulated
         self._card = card
-        self._calibrations: dict[Tokenizer, Calibration] = {}
-        self._wholes: dict[Tokenizer, Calibration] = {}
-        # The same by model: what a card says need not be looked at again for each call.
+        self._calibrations: dict[TokenizerKey, Calibration] = {}
+        self._wholes: dict[TokenizerKey, Calibration] = {}
+        # The same by model, so that the card is not read again for each call.
         self._by_model: dict[str, Calibration] = {}
         self._wholes_by_model: dict[str, Calibration] = {}
         self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
-        self._rhythms = defaultdict[str, Rhythm](Rhythm)
+        self._rhythms = defaultdict[str, ReminderPredictor](ReminderPredictor)
         self._carried = defaultdict[str, Carried](Carried)
 
     @property
     def is_settled(self) -> bool:
-        """Whether everything that was learnt from stands in the session as it was then."""
+        """Whether all learnt calls are still unchanged in the session."""
         return all(one.is_of(self._session.calls) for one in list(self._lineages.values()))
 
     @property
     def taught(self) -> set[str]:
-        """The ids of calls that reports were taken in of, less those whose context another one has, too."""
+        """Ids of the calls whose reports were learnt, except those whose context a later call also has."""
         return {id_ for one in list(self._lineages.values()) for id_ in one.ids}
 
     def calibration(self, model: str) -> Calibration:
-        """What is known of the weights of `model`: models that count alike are learnt from together, so that a block
-        has the same figure at every call."""
+        """Calibration for `model`, shared by models that count alike so that a block has the same figure at every
+        call.
+        """
         found = self._by_model.get(model)
         if found is None:
             card = self._card(model)
-            known = self._calibrations.setdefault(tokenizer(card), Calibration(card))
+            known = self._calibrations.setdefault(tokenizer_key(card), Calibration(card))
             found = self._by_model.setdefault(model, known)
         return found
 
     @property
     def learnt(self) -> int:
-        """How many reports taught something, all models together."""
+        """Number of reports learnt, all models together."""
         return sum(one.learnt for one in (*self._calibrations.values(), *self._wholes.values()))
 
     @property
     def carrying(self) -> dict[str, bool]:
-        """Whether reported reasoning counts in later input, by model; only where reports said otherwise."""
+        """False by model whose reported reasoning does not count in later input; other models are left out."""
         return {model: False for model, one in list(self._carried.items()) if not one.holds}
 
     def carried(self, model: str) -> Carried:
-        """Whether the provider of `model` counts the reasoning that it reported in later input."""
+        """Estimate whether the provider of `model` counts reported reasoning in later input."""
         return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:
-        """The weights of whole contexts by model, as they are now."""
+        """Current weights of whole contexts by model."""
         return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
     def _whole(self, model: str) -> Calibration:
         found = self._wholes_by_model.get(model)
         if found is None:
             card = self._card(model)
-            known = self._wholes.setdefault(tokenizer(card), Calibration(card, whole=True))
+            known = self._wholes.setdefault(tokenizer_key(card), Calibration(card, whole=True))
             found = self._wholes_by_model.setdefault(model, known)
         return found
 
@@ -144,7 +145,7 @@ class Forecaster:
         return replace(found, factors=found.factors._replace(reported=0.0))
 
     def forecast(self, call: Call) -> Forecast | None:
-        """The input of `call`; its own report is not looked at. None for the first call of a thread with a report.
+        """Forecast the input of `call` without its own report; None for a thread's first call with a report.
 
         Raises `IndexError` while its context is not counted.
         """
@@ -153,8 +154,8 @@ class Forecaster:
             return None
         stripped, calibration = self._stripped(call, step), self.calibration(call.model)
         features, answers, known = self._parts(call, step, stripped)
-        added = self._rhythms[call.thread].expected((step.parts, 1))
-        expected, deviation = calibration.expected(features, answers)
+        added = self._rhythms[call.thread].expect((step.parts, 1))
+        expected, deviation = calibration.expect(features, answers)
         new = expected + added
         low, high = self._errors[call.model].bounds()
         middle = known + new
@@ -173,7 +174,7 @@ class Forecaster:
         )
 
     def learn(self, call: Call, forecast: Forecast | None) -> None:
-        """Take in the report of `call`, which was `forecast`; a call without report teaches nothing."""
+        """Learn from the report of `call` and its `forecast`; a call without report is ignored."""
         if call.usage is None or not call.usage.input:
             return
         self._lineages[call.thread].add(call, forecast.step if forecast else None)
@@ -195,24 +196,26 @@ class Forecaster:
         given = forecast.added if abs(error) < abs(more) else 0.0
         tokens = call.usage.input - forecast.known - given
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
-        # Blocks alone: here what an answer's report says teaches what its blocks come to.
+        # For whole contexts answers count by their blocks, so that their reports calibrate blocks.
         features, known = forecast.features, forecast.known
         if forecast.answers:
-            # The report may have said otherwise of reasoning: what is taken out is asked again.
+            # Learning from the report may have changed `carried`, so recompute.
             stripped = self._stripped(call, forecast.step)
             features, _, known = self._parts(call, forecast.step, stripped, by_blocks=True)
         self._whole(call.model).learn(features, call.usage.input - known - given)
 
     def _learn_whole(self, call: Call) -> None:
-        """Where a request is on record as it left, its blocks cannot come to more than was reported; to less they may:
-        providers add text of their own."""
+        """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
+
+        They may be less than the report, because providers add text of their own.
+        """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
-        found = self._cumulated(call.model).at(call.sent_head)
+        found = self._cumulated(call.model).composition_at(call.sent_head)
         features = reduce(plus, found, NOTHING)
         whole, report = self._whole(call.model), call.usage.input
         if whole.tokens(features._replace(image=0.0)) * _MOST_LEFT > report >= _LEAST_LEFT:
-            return  # much of it was never read: that says nothing of weights
+            return  # much of it was never read, so the report has no information about weights
         if whole.tokens(features) > report > 0:
             whole.learn(features, call.usage.input, at_most=True)
 
@@ -225,13 +228,15 @@ class Forecaster:
     def _parts(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
     ) -> tuple[Features, int, float]:
-        """What the weights apply to, whether the answer is taken from its report, and what is known without weights;
-        `stripped` as a forecast says it, `by_blocks` takes every answer by its blocks."""
+        """Features for the weights, whether the answer is taken from its report, and tokens known without weights.
+
+        `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
+        """
         card, carried = self._card(call.model), self.carried(call.model).holds
         known = step.usage.input * self._scale(card, step)
         features, answers = step.net, 0
         if not by_blocks and self._given(call, step, stripped):
-            # Reasoning that is no part of the recorded answer is not sent back.
+            # Reasoning that is not in the recorded answer is not sent back.
             gone = stripped or not step.thought or not carried
             known += step.usage.output - (step.usage.reasoning if gone else 0)
             answers = 1
@@ -247,7 +252,7 @@ class Forecaster:
         return features, answers, known
 
     def _scale(self, card: ModelCard, step: LineageStep) -> float:
-        """By how much a context of the step's base is more for the model of `card` than what was reported of it."""
+        """Factor from the reported tokens of the step's base to those of the model of `card`."""
         base = self._card(step.base.model)
         if base is card or card.encoding != base.encoding or not (card.factors.text and base.factors.text):
             return 1.0
@@ -276,21 +281,21 @@ class Forecaster:
 
 
 def teaches(forecast: Forecast, reported: int) -> bool:
-    """Whether the report says something of weights: not where content left or the model changed."""
+    """Whether the report is informative about weights: no content was removed and the model is the same."""
     step = forecast.step
     whole = min(step.net) >= 0 and step.base.model == forecast.call.model
     return whole and reported >= step.usage.input and not step.added.image
 
 
 _STEP: Final = 1.2
-"""Weights are given out anew when the reports learnt from have grown by this factor: every figure changes with them."""
+"""Weights are published again when the number of learnt reports has grown by this factor, as every figure changes."""
 
 _AT_ONCE: Final = 512
-"""Calls that are looked up in one go."""
+"""Number of calls read ahead."""
 
 
 class ForecastRange(NamedTuple):
-    """What was foretold of a call's input, in tokens, with its 90 % interval."""
+    """Predicted input of a call in tokens, with its 90 % interval."""
 
     predicted: int
     lo: int
@@ -298,33 +303,33 @@ class ForecastRange(NamedTuple):
 
 
 class Learning:
-    """Feeds the calls of `session` to a forecaster and keeps what was foretold of each, by call id.
+    """Feeds the calls of `session` to a forecaster and keeps each forecast by call id.
 
-    The newest call of a thread waits until another follows: a fuller record may still replace it, unless the request
-    itself is on record.
+    The newest call of a thread waits until another follows, because a fuller record may replace it, unless the
+    request itself is recorded.
     """
 
     def __init__(
         self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
     ) -> None:
         self.forecaster = Forecaster(session, cumulated, card)
-        """What makes forecasts, and learns from reports."""
+        """Makes the forecasts, and learns from reports."""
         self.forecasts: dict[str, ForecastRange] = {}
-        """What was foretold of each call that was learnt from, by call id."""
+        """Forecast of each learnt call, by call id."""
         self._card = card
         self._session = session
         self._cumulated = cumulated
         self._waiting: dict[str, str] = {}
         self._read = 0
         self._ahead: tuple[int, list[str]] = (0, [])
-        """Calls that are looked up already: the number of the first, from 0, and their ids."""
+        """Ids of calls read ahead, with the number of the first, from 0."""
         self._given = 0
         self._weights: dict[str, Weights] = {}
         self._carrying: dict[str, bool] = {}
 
     @property
     def is_settled(self) -> bool:
-        """Whether all calls were gone through, and none was replaced since it was learnt from."""
+        """Whether all calls were processed, and none was replaced afterwards."""
         return self._read == len(self._session.calls) and self.forecaster.is_settled
 
     def advance(self) -> None:
@@ -341,16 +346,16 @@ class Learning:
         self._at_once()
 
     def _next(self) -> str | None:
-        """The first call that was not gone through."""
+        """Id of the next unprocessed call; None if there is none."""
         first, ids = self._ahead
         if not first <= self._read < first + len(ids):
-            # Some in one go: another thread may be folding calls in.
+            # Several at once: another thread may be adding calls.
             ids = list(islice(self._session.calls, self._read, self._read + _AT_ONCE))
             self._ahead = self._read, ids
         return ids[self._read - self._ahead[0]] if ids else None
 
     def _at_once(self) -> None:
-        """Learn from waiting calls of which all is known: a request and its answer are on record as they went."""
+        """Learn from waiting calls whose request and answer are recorded in full."""
         for thread, id_ in list(self._waiting.items()):
             call = self._session.calls[id_]
             if call.fidelity == Fidelity.WIRE and call.usage is not None and self._counted(id_):
@@ -358,8 +363,11 @@ class Learning:
                 del self._waiting[thread]
 
     def give(self, *, all_there_is: bool = False) -> bool:
-        """Give out the weights as they are now, if enough was learnt since the last time; whether they are new. With
-        `all_there_is` anything that was learnt is enough: whoever reads all of it at once says the same."""
+        """Publish the current weights if enough was learnt since the last time; returns whether they changed.
+
+        With `all_there_is` any new report is enough, so that the result does not depend on how the recording was
+        read.
+        """
         learnt = self.forecaster.learnt
         carrying = self.forecaster.carrying
         least = self._given + 1 if all_there_is else max(1.0, self._given * _STEP)
@@ -370,12 +378,12 @@ class Learning:
         return True
 
     def weights(self, model: str) -> Weights:
-        """The weights of `model` as they were given out last."""
-        return self._weights.get(model) or prior(self._card(model))
+        """Weights of `model` as last published."""
+        return self._weights.get(model) or prior_weights(self._card(model))
 
     def _counted(self, id_: str) -> bool:
         call = self._session.calls[id_]
-        return self._cumulated(call.model).counted(max(call.sent_head, call.response_head))
+        return self._cumulated(call.model).is_counted(max(call.sent_head, call.response_head))
 
     def _learn(self, id_: str) -> None:
         call, forecaster = self._session.calls[id_], self.forecaster

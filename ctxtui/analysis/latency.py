@@ -1,4 +1,4 @@
-"""Time: how long calls took, and until their first token came, against the size of their context."""
+"""Duration of calls and time to their first token, by size of their context."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ STEPS: Final = (0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000)
 
 
 class Latency(NamedTuple):
-    """Calls with a context of `low` to `high` tokens (None: no end): how many have times, the median seconds that they
-    took and until their first token (None: not recorded), the median tokens of their answers."""
+    """Calls with a context of `low` to `high` tokens (None: no limit).
+
+    `calls` counts those with times; `took` and `first_token` are median seconds (None: not recorded), `output`
+    the median tokens of their answers.
+    """
 
     low: int
     high: int | None
@@ -25,9 +28,9 @@ class Latency(NamedTuple):
 
 
 def latencies(calls: Iterable[Call]) -> list[Latency]:
-    """One row for each size of context that occurs, from small to large; calls without times or report are left out.
+    """One row per context size that occurs, smallest first; calls without times or report are left out.
 
-    A call that began and ended in the same record has no time of its own.
+    A call that began and ended in the same record has no duration.
     """
     groups: dict[int, list[Call]] = {}
     for call in calls:

@@ -1,4 +1,4 @@
-"""Lineage: which earlier call a call's context extends, and by what."""
+"""Lineage: finds the earlier call that a call's context extends, and the difference."""
 
 from __future__ import annotations
 
@@ -9,31 +9,35 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call, answer_in, answer_path
+from ctxtui.core.call import Call, answer_nodes_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, minus, plus, together
+from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
 _SPEAKING: Final = frozenset({"user", "human"})
 
 _LONG: Final = 40
-"""Blocks from which on the running counts are quicker than a sum."""
+"""Number of blocks from which running counts are faster than a sum."""
 _FEW: Final = 5
-"""Blocks up to which adding one after another is quicker than adding column by column."""
+"""Number of blocks below which adding one by one is faster than adding column by column."""
 
 
 class LineageStep(Struct, frozen=True, kw_only=True):
-    """From the context of `base` to that of a later call.
+    """Difference between the context of `base` and that of a later call.
 
-    `answer` and `thinking` are what stands there of the base's answer, thinking apart (`whole`: all of it, `parts`
-    blocks without thinking); `added` is what follows, `lost` what the base's context had and this one has not, `stale`
-    the thinking in it of turns before the base's own, which a provider that strips thinking had taken out. Where
-    a person spoke (`asked`), a provider that strips thinking takes out `earlier`, the thinking before the answer, of
-    which `earlier_tokens` are known by report. `nodes` are the blocks of `added`.
+    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart (`whole`: all of
+    it, `parts`
+    blocks without thinking); `added` are the blocks after it, `lost` those of the base's context that are absent
+    here,
+    `stale` the thinking in it of turns before the base's own, which a provider that strips thinking had removed.
+    If a
+    person wrote (`asked`), such a provider removes `earlier`, the thinking before the answer, of which
+    `earlier_tokens` are
+    known by report. `nodes` are the blocks of `added`.
     """
 
     base: Call
@@ -53,12 +57,12 @@ class LineageStep(Struct, frozen=True, kw_only=True):
 
     @property
     def net(self) -> Features:
-        """What entered less what left, the answer apart."""
+        """Features added minus features lost, without the answer."""
         return self.added if self.lost is NOTHING else minus(self.added, self.lost)
 
 
 class _Thoughts(Struct, frozen=True):
-    """The thinking in a context since a person last spoke: counted, and known by report."""
+    """Thinking in a context since a person's last message: counted features, and reported tokens."""
 
     features: Features = NOTHING
     tokens: int = 0
@@ -68,7 +72,7 @@ _NO_THOUGHTS: Final = _Thoughts()
 
 
 class Lineage:
-    """The calls of one thread that have a report, and where their contexts and answers end in the tree."""
+    """Calls of one thread that have a report, by the tree nodes where their contexts and answers end."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -77,7 +81,7 @@ class Lineage:
         self._thoughts: dict[str, _Thoughts] = {}
 
     def step(self, call: Call, counts: Cumulated) -> LineageStep | None:
-        """The step to `call` from the call that it extends, as `counts` has it; None for a thread's first.
+        """Step to `call` from the call that it extends, by `counts`; None for a thread's first.
 
         Raises `IndexError` while the context is not counted.
         """
@@ -90,11 +94,11 @@ class Lineage:
         if on_path is None:
             return last
         other = self._from(on_path, call, counts)
-        # A context that went back goes on from the earlier call; one that was edited in place still has most blocks.
+        # A rewound context extends the earlier call; one that was edited in place still has most blocks.
         return other if _size(other.net) <= _size(last.net) else last
 
     def add(self, call: Call, step: LineageStep | None) -> None:
-        """Remember `call`, which came by `step`; only calls with a report."""
+        """Remember `call`, which was reached by `step`; only calls with a report."""
         self._last = call
         self._heads[call.sent_head] = self._heads[call.response_head] = call
         thoughts = _NO_THOUGHTS
@@ -109,26 +113,26 @@ class Lineage:
             self._thoughts.pop(call.id, None)
 
     def is_of(self, calls: Mapping[str, Call]) -> bool:
-        """Whether everything that is remembered is of `calls` as they are: none was replaced since."""
+        """Whether all remembered calls are unchanged in `calls`."""
         return all(calls.get(call.id) is call for call in list(self._heads.values()))
 
     @property
     def ids(self) -> set[str]:
-        """The ids of the calls that stand where a context or an answer ends."""
+        """Ids of the calls remembered at the end of a context or answer."""
         return {call.id for call in list(self._heads.values())}
 
     def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
-        """The features of the blocks `nodes`, which follow `start`."""
+        """Features of the blocks `nodes`, which follow `start`."""
         if len(nodes) < _LONG:
             return _total([counts.measure(self._tree[n].block) for n in nodes])
-        return minus(_total(counts.at(nodes[-1])), _total(counts.at(start)))
+        return minus(_total(counts.composition_at(nodes[-1])), _total(counts.composition_at(start)))
 
     def _stale(self, counts: Cumulated, start: int, head: int) -> Features:
-        """The thinking between the contexts `start` and `head` from before the turn that `head` is in."""
+        """Thinking between the contexts `start` and `head` from before the turn of `head`."""
         begun = self._tree[head].turn_start
         if begun == ROOT or self._tree[begun].depth <= self._tree[start].depth:
             return NOTHING
-        return minus(counts.of(self._tree[begun].parent, _THINKING), counts.of(start, _THINKING))
+        return minus(counts.features_at(self._tree[begun].parent, _THINKING), counts.features_at(start, _THINKING))
 
     def _on_path(self, head: int) -> Call | None:
         while head != ROOT:
@@ -141,7 +145,7 @@ class Lineage:
     def _from(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
         tree, usage, measure = self._tree, base.usage, counts.measure
         assert usage is not None
-        kept, said = tree.holds(call.sent_head, base.sent_head), answer_in(tree, base, call.sent_head)
+        kept, said = tree.holds(call.sent_head, base.sent_head), answer_nodes_in(tree, base, call.sent_head)
         start = said[-1] if said else tree.common(base.sent_head, call.sent_head)
         nodes = tree.path(call.sent_head, start)
         gone = [] if kept else tree.path(base.sent_head, start)
@@ -175,7 +179,10 @@ class Lineage:
 
 
 def _asks(node: Node) -> bool:
-    """Whether a person speaks here; also beside a tool result, which opens no turn but ends the thinking before it."""
+    """Whether `node` is text from a person, even next to a tool result.
+
+    Such text opens no turn, but ends the thinking before it.
+    """
     place = node.place
     spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
     return spoken and node.block.kind != HEADER and node.category != _RESULT
@@ -184,7 +191,7 @@ def _asks(node: Node) -> bool:
 def _total(parts: Sequence[Features]) -> Features:
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
-    return reduce(plus, parts) if len(parts) < _FEW else together(parts)
+    return reduce(plus, parts) if len(parts) < _FEW else sum_features(parts)
 
 
 def _size(features: Features) -> float:

@@ -1,4 +1,4 @@
-"""Counts the tokens of a request under edits: the one figure of every price tag."""
+"""Counts the tokens of a request under edits: the one source of figures for price tags."""
 
 from __future__ import annotations
 
@@ -19,24 +19,29 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
 
 def request_count(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
-    """Tokens of the request after `call` (or in its place) under `applied`, by the weights of the session, with what
-    the client adds and the residual as in `call`. `measure` counts blocks that no context has yet (None: as the book
-    does). Raises `IndexError` while the context is not counted."""
+    """Count the request after `call` (or in its place) under `applied`, by the session's weights.
+
+    The client's additions and the residual are those of `call`. `measure` counts blocks that no context has yet
+    (None: as the book does). Raises `IndexError` while the context is not counted.
+    """
     terms = counting_terms(book, call, applied.context)
     return count_under(terms, applied, measure or book.measure(call.model or book.session.model))
 
 
 class CountingTerms(Struct, frozen=True, kw_only=True):
-    """Terms to count requests of one context under any edits: the running features of its tree, their `weights`,
-    whether the provider `strips` thinking of earlier turns, whether the request is `made` from a transcript, tokens
-    that the `client` adds, the `residual` (the same under all edits), and the blocks that reports show to be `gone`:
-    position, and tokens beyond those of its replacement as it was read."""
+    """Terms to count requests of one context under any edits.
+
+    `counts` are the running features of its tree, with their `weights`; `strips` says that the provider removes
+    thinking of earlier turns, `made` that the request is built from a transcript. `client` are tokens added by
+    the client, `residual` is the same under all edits, and `gone` lists blocks that reports show to be absent:
+    position, and tokens beyond those of the replacement that was read.
+    """
 
     counts: Cumulated
     weights: Weights
@@ -48,8 +53,10 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
 
 
 def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
-    """Terms to count requests after `call` with `context` under edits; without edits the count is that of its figures.
-    Raises `IndexError` while it is not counted."""
+    """Terms to count requests after `call` with `context`; without edits the count equals its figures.
+
+    Raises `IndexError` while it is not counted.
+    """
     model = call.model or book.session.model
     absences = book.contexts.at(context.head).of
     terms = CountingTerms(
@@ -60,17 +67,17 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
         client=lacking(book, call),
         gone=[(context.position(n), max(0, book.own(model, n) - absence.left)) for n, absence in absences.items()],
     )
-    if call.edited:
-        # There is no report of the context without edits.
+    if call.is_edited:
+        # No report exists for the context without edits.
         return replace(terms, residual=next_figures(book, call, context.head).residual)
     plain = count_under(terms, Applied(context, length=len(context)), book.measure(model))
     return replace(terms, residual=next_figures(book, call, context.head).context_tokens - plain.whole)
 
 
 def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> RequestCount:
-    """The request that leaves under `applied`; `measure` is as in `request_count`."""
+    """Count the request under `applied`; `measure` is as in `request_count`."""
     unwritten = left_out(applied.context) if terms.made else ()
-    # Anthropic's requests that are built anew have no two messages of one side in a row (`wire.translate.anthropic`).
+    # Rebuilt Anthropic requests have no two consecutive messages of one role (`wire.translate.anthropic`).
     joins = terms.made and applied.context.dialect == ANTHROPIC
     found = body_sums(
         applied,
@@ -86,53 +93,56 @@ def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> Req
 
 
 def left_out(context: Context) -> list[int]:
-    """The positions of what a request that is built from a transcript leaves out because the provider would refuse it:
-    calls that nothing answers, and in Anthropic's dialect thinking without a signature."""
+    """Positions that a request built from a transcript leaves out because the provider would refuse them.
+
+    These are unanswered calls, and in Anthropic's dialect thinking without a signature.
+    """
     return context.unanswered + (_unsigned(context) if context.dialect == ANTHROPIC else [])
 
 
 def _unsigned(context: Context) -> list[int]:
-    """The positions of thinking without a signature; each block is looked at once."""
-    looked, found = context.said.unsigned
+    """Positions of thinking without a signature; each block is checked once."""
+    looked, found = context.derived.unsigned
     thinking = context.thinking
     if looked < len(thinking):
         new = thinking[looked:]
         found = found + [p for p in new if not _is_signed(context, context.items[p].block)]
-        context.said.unsigned = looked + len(new), found
+        context.derived.unsigned = looked + len(new), found
     return found
 
 
 def _is_signed(context: Context, block: Block) -> bool:
-    found = context.said.signed.get(block.digest)
+    found = context.derived.signed.get(block.digest)
     if found is None:
-        found = context.said.signed[block.digest] = is_signed(block.value())
+        found = context.derived.signed[block.digest] = is_signed(block.value())
     return found
 
 
 class ReportedWeights(Struct, frozen=True):
-    """Turns features into tokens by `weights`, scaled by the `share` that was reported."""
+    """Turns features into tokens by `weights`, scaled by the reported `share`."""
 
     weights: Weights
     share: float
 
     def __call__(self, features: Features) -> float:
         """Tokens of `features`."""
-        return tokens(features, self.weights) * self.share
+        return weigh(features, self.weights) * self.share
 
 
 def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
-    """What features come to in the request of `found` (whose context is `head`): as everything of the session is
-    counted, so that what an edit frees is priced as just so many tokens. What reports told beyond the blocks is none of
-    theirs: it stays when they go. Where all blocks that are not gone are counted as more than was told in all, each
-    counts so much less.
+    """Weigher for blocks of the request `found`, whose context is `head`.
+
+    Blocks weigh what they count for in the session, so that an edit frees exactly their tokens. Reported tokens
+    beyond the blocks belong to none of them: they stay when blocks are removed. If the blocks present count more
+    than the total, all are scaled down to it.
     """
     tree, counts, weights, seen = book.session.tree, book.cumulated(model), book.weights(model), NOTHING
-    for features in counts.at(head):
+    for features in counts.composition_at(head):
         seen = plus(seen, features)
     start = tree[head].turn_start
     if book.card(model).strips_thinking and start != ROOT:
-        seen = minus(seen, counts.of(tree[start].parent, INDEX["thinking"]))
-    counted, told = tokens(seen, weights), found.prompt.total
+        seen = minus(seen, counts.features_at(tree[start].parent, INDEX["thinking"]))
+    counted, told = weigh(seen, weights), found.prompt.total
     gone = book.contexts.at(head)
     if gone:
         counted -= sum(book.contexts.tokens(model, head, gone))

@@ -1,4 +1,4 @@
-"""The residual of a call: what it is, the steps that it came in, the likely cause and the call of each."""
+"""The residual of a call: its size, the steps in which it grew, and the likely cause of each."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ctxtui.analysis.book import Book
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import READ, command_of, touches
+from ctxtui.core.file_accesses import READ, find_touches, shell_command
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.record_summary import LISTS
 
 _LOOKED_AT: Final = 12
-"""Steps of a residual whose causes are looked for."""
+"""Maximum number of steps whose causes are searched."""
 _SHARE: Final = 0.03
-"""A step that brought less than this share of a residual is not looked at."""
+"""Steps below this share of a residual are ignored."""
 _LEAST: Final = 100
-"""Tokens from which on a step is one: what is less may be the error of counting."""
+"""Minimum tokens of a step: less may be a counting error."""
 _LOOKED_BACK: Final = 2_000
-"""Blocks before a command among which a file must have been read."""
+"""Blocks before a command that are searched for a read of the file."""
 _MOST_STEPS: Final = 48
-"""Characters of a command that are told."""
+"""Characters of a command that are shown."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 
 LIST: Final = "the list that was changed with it, which the client repeats as a reminder and did not record"
@@ -35,15 +35,17 @@ ANY: Final = "text that the client added and did not record: reminders, changed 
 
 
 class ResidualStep(Struct, frozen=True):
-    """The report of call `number` moved the residual by `tokens` (negative: down)."""
+    """The report of call `number` changed the residual by `tokens` (negative: down)."""
 
     number: int
     tokens: int
 
 
 def steps(book: Book, call: Call) -> tuple[ResidualStep, ...]:
-    """Every step by which the residual of `call` came to be since its epoch began, in order. They add up to it where
-    the context only grew."""
+    """Steps in which the residual of `call` changed since its epoch began, in order.
+
+    They add up to it if the context only grew.
+    """
     reports = [
         told
         for one in _of_epoch(book, call)
@@ -62,15 +64,17 @@ def _of_epoch(book: Book, call: Call) -> Iterator[Call]:
 
 
 def largest(every: Sequence[ResidualStep], tokens: int) -> list[ResidualStep]:
-    """The steps that most of a residual of `tokens` came with, the largest first."""
+    """Steps that account for most of a residual of `tokens`, the largest first."""
     least = max(_LEAST, _SHARE * abs(tokens))
     found = [one for one in every if one.tokens * tokens > 0 and abs(one.tokens) >= least]
     return sorted(found, key=lambda one: -abs(one.tokens))[:_LOOKED_AT]
 
 
 def added_beside(book: Book, number: int, call: Call) -> str:
-    """What a client is likely to have added to the context of call `number` of the thread of `call`, by what is new in
-    it: it shows again what a command changed in files that were read, and repeats a list that was changed."""
+    """Likely additions of the client to the context of call `number` in the thread of `call`.
+
+    Clients show again the files that a command changed after they were read, and repeat a list that was changed.
+    """
     calls, tree = book.session.thread_calls(call.thread), book.session.tree
     if not 0 < number <= len(calls):
         return ANY
@@ -80,7 +84,7 @@ def added_beside(book: Book, number: int, call: Call) -> str:
     asked = [read(tree[node].block) for node in new if tree[node].category == _CALL]
     if any(word in one.name.lower() for one in asked for word in LISTS):
         return LIST
-    command = next((words for one in reversed(asked) if (words := command_of(one))), "")
+    command = next((words for one in reversed(asked) if (words := shell_command(one))), "")
     if command and _was_read(book, head):
         words = " ".join(command.split())
         told = words if len(words) <= _MOST_STEPS else words[: _MOST_STEPS - 1] + "…"
@@ -91,25 +95,24 @@ def added_beside(book: Book, number: int, call: Call) -> str:
 def _was_read(book: Book, head: int) -> bool:
     tree = book.session.tree
     for node in islice(reversed(tree.path(head)), _LOOKED_BACK):
-        if tree[node].category == _CALL and any(one.kind == READ for one in touches(read(tree[node].block))):
+        if tree[node].category == _CALL and any(one.kind == READ for one in find_touches(read(tree[node].block))):
             return True
     return False
 
 
 _MOST: Final = 0.5
-"""Share of the residual from which on one call's step is its cause; else it grew with the context."""
+"""Share of the residual from which one call's step is its cause; otherwise it grew with the context."""
 _NAMED: Final = 3
-"""Causes that are told."""
+"""Number of causes shown."""
 _OVERHEAD: Final = 1_200
-"""Tokens up to which what stands beyond a whole request may be what the provider puts around it."""
+"""Tokens beyond a complete request that may be the provider's own framing."""
 _MEDIA: Final = (INDEX["image"], INDEX["document"])
 MORE: Final = "tokens that the report has beyond the recorded blocks and what is known to be missing"
 FEWER: Final = "tokens by which the blocks, as they are counted, come to more than the report"
 
 
 class ResidualPart(Struct, frozen=True):
-    """`tokens` of a residual that came in so many `steps` with one likely `cause`, most of them with the report of call
-    `since`."""
+    """`tokens` of a residual from one likely `cause`, in `steps` steps; most came with the report of call `since`."""
 
     since: int
     tokens: int
@@ -117,16 +120,18 @@ class ResidualPart(Struct, frozen=True):
     steps: int = 1
 
     def says(self, call: int) -> str:
-        """It in words, as it is shown at `call`."""
+        """Describe the part, as shown at `call`."""
         one = _since(self.since, call)
         came = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
         return f"{abs(self.tokens):,} {came}, likely {self.cause}"
 
 
 class Residual(Struct, frozen=True):
-    """The `tokens` of a report that nothing explains (negative: by which the blocks exceed it): `what` they are, the
-    likely `cause` as a sentence's part, and the number of the call `since` whose report brought most of them. `parts`
-    are the causes that most of it came with, `smaller` how many further steps there are."""
+    """Reported `tokens` that nothing explains (negative: the blocks exceed the report).
+
+    `what` describes them, `cause` is the likely cause as part of a sentence, and `since` the number of the call
+    whose report brought most of them. `parts` are the main causes, `smaller` counts the other steps.
+    """
 
     tokens: int
     what: str
@@ -136,7 +141,7 @@ class Residual(Struct, frozen=True):
     smaller: int = 0
 
     def says(self, call: int) -> str:
-        """It in one or two sentences, as it is shown at `call`."""
+        """Describe the residual in one or two sentences, as shown at `call`."""
         if not self.parts or (len(self.parts) == 1 and self.parts[0].steps == 1):
             return f"{_since(self.since, call)}, likely {self.cause}. These are {self.what}."
         told = [one.says(call) for one in self.parts]
@@ -151,13 +156,13 @@ def _since(number: int, call: int) -> str:
 
 
 def residual(book: Book, call: Call) -> Residual | None:
-    """The residual of `call`; None where its report is explained to the token, has none, or is not known yet."""
+    """Explain the residual of `call`; None if it is zero, unreported or not known yet."""
     read = book.contexts.of(call)
     if read is None or not read.residual or not read.reported or call.usage is None:
         return None
     what = MORE if read.residual > 0 else FEWER
     sudden = read.step * read.residual > 0 and abs(read.step) >= _MOST * abs(read.residual)
-    # What brought most of it may be little of it: then no step is told by itself, unless several together are most.
+    # The largest step may be a small share: then no single step is shown, unless several together are most of it.
     every = steps(book, call)
     found = largest(every, read.residual)
     known = sum(one.tokens for one in found)
@@ -171,7 +176,7 @@ def residual(book: Book, call: Call) -> Residual | None:
 
 
 def _by_cause(book: Book, call: Call, found: Sequence[ResidualStep]) -> list[ResidualPart]:
-    """The steps `found`, the largest first, those of one cause together."""
+    """Group the steps, the largest first, by cause."""
     parts: dict[str, ResidualPart] = {}
     for one in found:
         cause = _cause(book, call, one.tokens, one.number)
@@ -199,5 +204,5 @@ def _cause(book: Book, call: Call, tokens: int, since: int) -> str:
 
 
 def _first(calls: Sequence[Call], call: Call) -> Call:
-    """The first call of the epoch of `call`."""
+    """First call of the epoch of `call`."""
     return next(one for one in calls if one.epoch.number == call.epoch.number)

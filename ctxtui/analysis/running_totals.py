@@ -1,4 +1,4 @@
-"""Running totals as plain numbers: which block stands at which token of a context, without arithmetic on features."""
+"""Running totals as plain numbers: the token position of each block, without feature arithmetic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _THINKING = INDEX["thinking"]
 
 
 class _GoneTotals:
-    """What the absent blocks of a context take from it, running: in tokens, and by category index."""
+    """Running totals of the absent blocks of a context: tokens, and tokens by category index."""
 
     def __init__(self, nodes: Sequence[int], parts: Sequence[dict[int, int]]) -> None:
         self._nodes = nodes
@@ -27,11 +27,11 @@ class _GoneTotals:
         self._totals = [sum(one) for one in self._sums]
 
     def until(self, node: int, start: int = ROOT) -> int:
-        """Tokens of the absent blocks from `start` on up to and with `node`."""
+        """Tokens of the absent blocks from `start` up to and including `node`."""
         return self._totals[bisect_right(self._nodes, node)] - self._totals[bisect_left(self._nodes, start)]
 
     def by_category(self, node: int, start: int = ROOT) -> tuple[int, ...]:
-        """As `until`, per category index."""
+        """Like `until`, per category index."""
         last, first = self._sums[bisect_right(self._nodes, node)], self._sums[bisect_left(self._nodes, start)]
         return tuple(a - b for a, b in zip(last, first, strict=True))
 
@@ -40,9 +40,9 @@ class RunningTotals:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
     `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `counted`. A
-    block's tokens are those of `analysis.figures`: differences of rounded running sums, so that rows add up to figures.
-    When the book has learnt new weights, `advance` makes the totals anew beside the old ones, and swaps them when they
-    are as many; `version` is that of the weights behind those that are read.
+    block's tokens are those of `analysis.figures`: differences of rounded running sums, so that rows add up to
+    figures. When the book has new weights, `advance` builds new totals beside the old ones and swaps them once
+    they are as many; `version` is that of the weights of the current totals.
     """
 
     def __init__(self, book: Book, model: str) -> None:
@@ -54,7 +54,7 @@ class RunningTotals:
         self._total, self._thinking = _none()
         self._next = (self.version, *_none())
         self.elsewhere: dict[int, int] = {}
-        """Nodes whose block counts mostly in another category than its own, because label rules split it: that one."""
+        """Displayed category by node, for blocks that label rules move mostly to another category than their own."""
         self._along: tuple[Absences | None, tuple[int, ...], Sequence[int]] = None, (), ()
         self._gone: tuple[Absences | None, int, _GoneTotals, _GoneTotals] = (None, 0, *_nothing_gone())
 
@@ -69,11 +69,11 @@ class RunningTotals:
 
     @property
     def behind(self) -> bool:
-        """Whether `advance` has anything to do."""
+        """Whether `advance` has work to do."""
         return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
 
     def advance(self, limit: int | None = None) -> None:
-        """Take in what the book has counted or learnt since, at most `limit` nodes."""
+        """Update from the book's counts and weights, at most `limit` nodes."""
         if self.version == self._book.version:
             self._extend(self._total, self._thinking, limit)
             return
@@ -92,7 +92,7 @@ class RunningTotals:
             node = self._tree[id_]
             categories, own = ways.categories(id_), 0
             if node.block.kind != HEADER:
-                own = sum([whole.of(id_, c) - whole.of(node.parent, c) for c in categories])
+                own = sum([whole.category_tokens(id_, c) - whole.category_tokens(node.parent, c) for c in categories])
             if len(categories) > 1 or categories[0] != node.category:
                 self._place(id_)
             thinking = own if node.category == _THINKING else 0
@@ -105,36 +105,38 @@ class RunningTotals:
             self.elsewhere[node] = most
 
     def category(self, node: int) -> int:
-        """As the book's: the index of the category that the block of `node` is shown in."""
+        """Index of the category that the block of `node` is shown in, as in `Book.category`."""
         return self.elsewhere.get(node, self._tree[node].category)
 
     def own(self, node: int) -> int:
-        """Tokens of one block, with its message's header where it is the first part."""
+        """Tokens of one block, with its message's header if it is the first part."""
         return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0
 
     def between(self, first: int, last: int) -> int:
-        """Tokens of the blocks from node `first` to node `last` further down the same path, both included."""
+        """Tokens of the blocks from node `first` to its descendant `last`, both included."""
         return self._total[last] - self._total[self._tree[first].parent]
 
     def is_read(self, head: int, node: int) -> bool:
-        """Whether the model reads the block of `node` as part of the context `head`: thinking of earlier turns may be
-        taken out, and a report may show that a block is gone."""
+        """Whether the model reads the block of `node` in the context `head`.
+
+        Thinking of earlier turns may be removed, and a report may show that a block is absent.
+        """
         return is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.gone(head, node) is None
 
     def gone(self, head: int, node: int) -> Absence | None:
-        """Why the block of `node` is gone from the context `head`, as its report shows; None where it is there."""
+        """Reason why the block of `node` is absent from the context `head`, by its report; None if it is present."""
         return self._book.contexts.at(head).get(node)
 
     def sent(self, head: int, node: int) -> int:
-        """As `read`, with the blocks that a report shows to be gone."""
+        """Like `read`, including the blocks that a report shows to be absent."""
         return self._known_to_be_read(head)(node)
 
     def read(self, head: int, node: int) -> int:
-        """Tokens that the provider reads of the context `head` up to and with `node`, which is on its path."""
+        """Tokens that the provider reads of the context `head` up to and including `node` on its path."""
         return self.reading(head)(node)
 
     def reading(self, head: int) -> Callable[[int], int]:
-        """`read` of one context, for many nodes on its path."""
+        """Return `read` for one context, for many nodes on its path."""
         sent, gone = self._known_to_be_read(head), self._book.contexts.at(head)
         if not gone:
             return sent
@@ -143,15 +145,17 @@ class RunningTotals:
         return lambda node: sent(node) - others.until(node) - (thoughts.until(node, start) if node >= start else 0)
 
     def along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
-        """`read` of the context `head` at each of its `nodes`. The last answer is kept: while edits are staged the same
-        is asked for with every key."""
+        """`read` of the context `head` at each of its `nodes`.
+
+        The last result is cached: while edits are staged, every key press needs the same.
+        """
         gone, known = self._book.contexts.at(head), self._along
         if known[0] is not gone or known[1] != (head, self.version, len(nodes)):
             known = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.reading(head), nodes))
         return known[2]
 
     def _known_to_be_read(self, head: int) -> Callable[[int], int]:
-        """Tokens up to and with a node of the context `head`, less the thinking that is taken out by rule."""
+        """Tokens up to and including a node of the context `head`, without the thinking that is removed by rule."""
         total, thinking, start = self._total, self._thinking, self._tree[head].turn_start
         if not self.strips_thinking or start == ROOT:
             return total.__getitem__
@@ -159,7 +163,7 @@ class RunningTotals:
         return lambda node: total[node] - (thinking[node] if node < start else stale)
 
     def sums(self, head: int, node: int) -> tuple[int, ...]:
-        """As `read`, per category index."""
+        """Like `read`, per category index."""
         sums = self._book.sums(self._model, node)
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
         if start != ROOT:
@@ -173,7 +177,7 @@ class RunningTotals:
         return tuple(n - sum(less) for n, *less in zip(sums, *parts, strict=True))
 
     def _absent(self, gone: Absences) -> tuple[_GoneTotals, _GoneTotals]:
-        """What `gone` takes from a context: thinking, and everything else."""
+        """Totals that the absences `gone` remove from a context: thinking, and everything else."""
         known, version, thoughts, others = self._gone
         if known is not gone or version != self.version:
             thoughts, others = (
@@ -186,7 +190,7 @@ class RunningTotals:
     def _taken(self, nodes: list[int], gone: Absences) -> _GoneTotals:
         parts = [dict(self._book.own_by_category(self._model, node)) for node in nodes]
         for node, part in zip(nodes, parts, strict=True):
-            # What stands in the place of a cleared result is still read.
+            # The replacement of a cleared result is still read.
             part[next(iter(part))] -= min(gone.of[node].left, sum(part.values()))
         return _GoneTotals(nodes, parts)
 
@@ -196,12 +200,12 @@ def _nothing_gone() -> tuple[_GoneTotals, _GoneTotals]:
 
 
 def _none() -> tuple[array[int], array[int]]:
-    """The totals of the empty context: tokens, and tokens of thinking."""
+    """Totals of the empty context: tokens, and tokens of thinking."""
     return array("q", [0]), array("q", [0])
 
 
 def running_of(book: Book) -> Callable[[str], RunningTotals]:
-    """The running totals of each model of a book that is counted, made when they are asked for."""
+    """Return a function that gives the running totals of each model of a counted book, created on demand."""
     made: dict[str, RunningTotals] = {}
 
     def of(model: str) -> RunningTotals:

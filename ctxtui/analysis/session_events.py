@@ -1,4 +1,4 @@
-"""What happened in a session: turns, misses, compactions, jumps, errors, and the one sentence worth saying."""
+"""Events of a session: turns, misses, compactions, jumps, errors; and its one-sentence summary."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from ctxtui.core.usage import Usage
 JUMP: Final = 5_000
 """A context that grew by more tokens than this in one call made a jump."""
 _QUIET: Final = frozenset({ASIDE, TOOLS_CHANGED})
-"""What happened and is no trouble."""
+"""Kinds of events that are not problems."""
 
 
 class CallEvent(Struct, frozen=True):
-    """Something to travel to: `kind` is ``turn``, ``miss``, ``jump``, ``error`` or an epoch's start (``compaction``,
-    ``microcompaction``, ``model``, ``resume`` ...); `number` is the call's, from 1."""
+    """An event that the user can jump to, at call `number`, from 1.
+
+    `kind` is ``turn``, ``miss``, ``jump``, ``error`` or an epoch's start (``compaction``, ``microcompaction``,
+    ``model``,
+    ``resume`` ...).
+    """
 
     number: int
     kind: str
@@ -30,7 +34,7 @@ class CallEvent(Struct, frozen=True):
 
 
 def events(session: Session, thread: str, misses: Iterable[Missed] = ()) -> list[CallEvent]:
-    """Everything to travel to in one thread, whose misses are among `misses`, in order of calls."""
+    """List the events of one thread in order of calls; `misses` are those of the session."""
     calls = session.thread_calls(thread)
     missed = {one.number: one for one in misses if one.thread == thread}
     troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}
@@ -57,14 +61,14 @@ def _at(before: Call, call: Call, number: int) -> Iterator[CallEvent]:
 
 
 def thousands(tokens: int) -> str:
-    """Tokens in a sentence: ``188k``, ``4.2k``, ``950``."""
+    """Format tokens for a sentence: ``188k``, ``4.2k``, ``950``."""
     if tokens < 1000:
         return str(tokens)
     return f"{tokens / 1000:.0f}k" if tokens >= 10_000 else f"{tokens / 1000:.1f}k"
 
 
 def duration(seconds: float) -> str:
-    """A pause in a sentence: ``52-minute``, ``3-hour``, ``2-day``."""
+    """Format a pause for a sentence: ``52-minute``, ``3-hour``, ``2-day``."""
     for size, word in ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute")):
         if seconds >= size * (2 if word != "minute" else 1):
             return f"{seconds / size:.0f}-{word}"
@@ -79,8 +83,10 @@ _AT: Final = {
 
 
 def told(missed: Missed, at: str = "") -> str:
-    """A miss in words: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``; `at` says
-    where."""
+    """Describe a miss: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``.
+
+    `at` is inserted text that gives its place.
+    """
     what = f"{thousands(missed.tokens)} rewritten{at}"
     if missed.cause == TTL:
         if missed.pause is None:
@@ -92,8 +98,10 @@ def told(missed: Missed, at: str = "") -> str:
 
 
 def sentence(session: Session, thread: str, misses: Iterable[Missed] = ()) -> str:
-    """The one true sentence that says most about a thread: its largest miss among `misses`, else its compaction, its
-    largest jump, or what share was read from the cache."""
+    """Summarize a thread in the sentence that says most.
+
+    Its largest miss among `misses`, else its compaction, its largest jump, or the share read from the cache.
+    """
     calls = session.thread_calls(thread)
     used = [c.usage for c in calls if c.usage and not c.is_sum]
     if not used:

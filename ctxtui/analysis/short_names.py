@@ -1,4 +1,4 @@
-"""Short names for blocks and models, as rows, JSON and charts show them."""
+"""Short names for blocks and models, as used in rows, JSON and charts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Node, Tree
 
 PREVIEW: Final = 80
-"""Characters of text that stand for a block without a name."""
+"""Characters of text shown for a block without a name."""
 
 _NAMED: Final = frozenset({"tool_call", "tools"})
 
 
 class Names:
-    """Which tool each call id belongs to, so that a result can be called by its tool. Reads each node once."""
+    """Maps call ids to tools, so that a result can be named after its tool. Reads each node once."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -27,22 +27,24 @@ class Names:
         self._calls: dict[str, int] = {}
         """The last node of each call id ..."""
         self._before: dict[str, list[int]] = {}
-        """... and those before it, where there are several."""
+        """... and the earlier ones of ids with several."""
         self._tools: dict[int, str] = {}
 
     def call(self, call_id: str, node: int | None = None) -> BlockContent | None:
-        """What call `call_id` asked for; None where it is not in the tree. Of several calls of one id it is the last
-        before `node`, in its context."""
+        """Content of call `call_id`; None if it is not in the tree.
+
+        If several calls have the id, it is the last before `node`, in its context.
+        """
         found = self.asked(call_id, node)
         return None if found is None else read(self._tree[found].block)
 
     def tool(self, call_id: str, node: int | None = None) -> str:
-        """The tool that call `call_id` called, as in `call`; "" where the call is not in the tree."""
+        """Name of the tool of call `call_id`, chosen as in `call`; "" if the call is not in the tree."""
         found = self.asked(call_id, node)
         return "" if found is None else self._tools[found]
 
     def asked(self, call_id: str, node: int | None = None) -> int | None:
-        """The node of call `call_id`, as in `call`; None where it is not in the tree."""
+        """Node of call `call_id`, chosen as in `call`; None if it is not in the tree."""
         for one in self._tree.nodes(self._seen):
             if CATEGORIES[one.category] == "tool_call":
                 got = read(one.block)
@@ -55,25 +57,25 @@ class Names:
         last = self._calls.get(call_id) if call_id else None
         if node is None or last is None or call_id not in self._before:
             return last
-        # Some agents count their calls anew in every conversation.
+        # Some agents restart their call ids in every conversation.
         known = [*self._before[call_id], last]
         return next((one for one in reversed(known) if one < node and self._tree.holds(node, one)), last)
 
     def result_of(self, node: Node) -> int | None:
-        """The node of the call that the result of `node` answers; None where it is not in the tree."""
+        """Node of the call that the result at `node` answers; None if it is not in the tree."""
         return self.asked(read(node.block).call_id or self.answered(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
-        """The tool's name for definitions, calls and results; else the first words of the text."""
+        """Label of a block: the tool's name for definitions, calls and results; else the first words of the text."""
         got = reading or read(node.block)
         return label_of(node, got, lambda: self.answered_tool(node, got))
 
     def answered_tool(self, node: Node, got: BlockContent) -> str:
-        """The tool that a result is of, which reads so; "" where its call is not in the tree."""
+        """Tool of the result `got` at `node`; "" if its call is not in the tree."""
         return self.tool(got.call_id or self.answered(node), node.id)
 
     def answered(self, node: Node) -> str:
-        """The call id that stands on the message of a result: OpenAI Chat keeps it there, not on its content."""
+        """Call id on the message header of a result: OpenAI Chat keeps it there, not on its content."""
         up = self._tree[node.parent]
         while up.parent > 0 and up.message == node.message and up.block.kind != "header":
             up = self._tree[up.parent]
@@ -82,7 +84,7 @@ class Names:
 
 
 def label_of(node: Node, got: BlockContent, tool: Callable[[], str]) -> str:
-    """The label of a block that reads so; `tool` gives the one that a result is of."""
+    """Label of a block with content `got`; `tool` gives the tool of a result."""
     category = CATEGORIES[node.category]
     if category in _NAMED and got.name:
         return got.name
@@ -94,7 +96,7 @@ def label_of(node: Node, got: BlockContent, tool: Callable[[], str]) -> str:
 
 
 def first_words(text: str) -> str:
-    """The first line with words in it, cut to `PREVIEW` characters."""
+    """First line with text, cut to `PREVIEW` characters."""
     head = text[: PREVIEW * 8].strip()
     return head.split("\n", 1)[0].strip()[:PREVIEW]
 
@@ -105,8 +107,8 @@ _NOISE: Final = re.compile(
 
 
 def short_model(model: str) -> str:
-    """A model's id as people say it: ``claude-opus-4-20250514`` is ``opus-4``."""
+    """Shorten a model's id to its common name: ``claude-opus-4-20250514`` is ``opus-4``."""
     cut = _NOISE.sub("", model)
-    # Few names begin so: the pattern is compiled for these alone.
+    # Few names begin with a digit: the pattern is compiled for these only.
     turned = re.fullmatch(r"(\d+(?:-\d+)?)-(opus|sonnet|haiku)", cut) if cut[:1].isdecimal() else None
     return f"{turned[2]}-{turned[1]}" if turned else cut or model

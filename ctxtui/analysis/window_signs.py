@@ -1,5 +1,8 @@
-"""What recorded calls show of the window that their client works with: how large a context was taken, where the client
-compacted by itself, whether it asked for the long one (facts §13)."""
+"""Evidence of a client's window in its recorded calls (facts §13).
+
+The largest accepted context, the sizes at which the client compacted automatically, and whether it requested the
+long context.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,17 @@ from ctxtui.tokens.models import plain_id
 
 AUTOMATIC: Final = "auto"
 _CHANGING: Final = 16
-"""Calls at the end of a session that are gone through at each look."""
+"""Calls at the end of a session that are read again each time."""
 _LONG: Final = "context-1m"
-"""What the name of the beta begins with that asks for the long context."""
+"""Prefix of the name of the beta that requests the long context."""
 
 
 class ShownWindow(Struct):
-    """What the calls of one model show: the largest input, where the client compacted by itself, and whether it asked
-    for the long context."""
+    """Evidence from the calls of one model.
+
+    `largest` is the largest input, `compacted` the sizes at which the client compacted automatically, `asked`
+    whether it requested the long context.
+    """
 
     largest: int = 0
     compacted: tuple[int, ...] = ()
@@ -30,36 +36,39 @@ class ShownWindow(Struct):
 
     @property
     def compacts(self) -> int:
-        """Where the client compacts by itself, 0 where nothing shows: no larger context was sent, so that an earlier
-        setting does not count, and what stood a little beyond the limit does not move it."""
+        """Size at which the client compacts automatically, 0 if unknown.
+
+        Sizes below a context that was sent later are ignored: they come from an earlier setting. A context a
+        little above the limit does not raise it.
+        """
         return min((size for size in self.compacted if size >= self.largest), default=0)
 
 
 class WindowSigns:
-    """What the calls of a session show of the windows that its client works with."""
+    """Evidence of the windows in all calls of a session, by model."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._key: tuple[int, int, int] = (-1, 0, 0)
         self._shown: Mapping[str, ShownWindow] = {}
         self._settled: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
-        """The calls before the last ones, which are gone through once, and what they show."""
+        """The calls before the last ones, which are read once, and their evidence."""
         self._whole: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
-        """All calls as they were looked at last, and what they show."""
+        """All calls at the last look, and their evidence."""
 
     def of(self, model: str) -> ShownWindow:
-        """What the calls of `model` show."""
+        """Evidence from the calls of `model`."""
         calls = self._session.calls
         last = next(reversed(calls.values()), None) if calls else None
         key = (len(calls), len(self._session.tree), id(last))
         if key != self._key:
-            # A list first: another thread may be folding calls in.
+            # Copy first: another thread may be adding calls.
             self._key, self._shown = key, self._look(list(calls.values()))
         return self._shown.get(plain_id(model)) or ShownWindow()
 
     def _look(self, calls: list[Call]) -> dict[str, ShownWindow]:
-        # A call that says something else by now is another object; the last ones still change. Two threads may look.
-        # Lists compare what they hold by identity first: quick.
+        # A changed call is another object; the last ones still change. Two threads may run this at once.
+        # List comparison checks identity first, which is fast.
         looked, found = self._whole
         if looked == calls:
             return found
@@ -90,7 +99,7 @@ def _add(found: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
 
 
 def _passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model, each of which had a window of its own."""
+    """Whether the report of `call` may add up several passes of the model, each with a window of its own."""
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
     iterations, ran = facts.get("iterations"), facts.get("server_tool_use")
@@ -99,7 +108,7 @@ def _passes(call: Call) -> bool:
 
 
 def compacted_at(call: Call) -> int:
-    """The tokens at which the client compacted by itself before `call`; 0 where it did not, or nobody says."""
+    """Tokens at which the client compacted automatically before `call`; 0 if it did not, or if unknown."""
     noted = call.extra.get(COMPACTED)
     if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
         return 0
@@ -108,7 +117,7 @@ def compacted_at(call: Call) -> int:
 
 
 def by_hand(call: Call) -> bool:
-    """Whether the record says that a person asked for the compaction before `call`."""
+    """Whether the record says that a person requested the compaction before `call`."""
     noted = call.extra.get(COMPACTED)
     return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
 

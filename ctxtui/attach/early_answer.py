@@ -10,7 +10,7 @@ from ctxtui.attach import http1
 from ctxtui.attach.http1 import Head
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_READ_AHEAD
-from ctxtui.wire.unpacking import BodyUnpacker, unpacker
+from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
 AsEvent = Callable[[int, bytes], bytes]
 """Spells an answer that is no stream (its status, its body) as the event that tells an error in one."""
@@ -28,7 +28,7 @@ class EarlyAnswer:
         self._as_event = as_event
         self._status = 0
         self._streams = False
-        self._unpacker: BodyUnpacker = unpacker("")
+        self._unpacker: BodyUnpacker = make_unpacker("")
         """What the provider packs is told unpacked, for the head has left."""
         self._body = bytearray()
 
@@ -45,7 +45,7 @@ class EarlyAnswer:
         way that cannot be read."""
         self._status = status
         self._streams = status == 200 and head.get("content-type").lower().startswith("text/event-stream")
-        self._unpacker = unpacker(head.get("content-encoding"))
+        self._unpacker = make_unpacker(head.get("content-encoding"))
 
     def said(self, data: bytes) -> bytes:
         """More of its answer's body, taken from its chunks. Raises `Malformed`."""

@@ -16,7 +16,7 @@ from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY
-from ctxtui.wire.unpacking import unpacker
+from ctxtui.wire.unpacking import make_unpacker
 
 if TYPE_CHECKING:
     pass
@@ -106,7 +106,7 @@ class Exchange(Struct, kw_only=True):
     def whole(self, alive: Alive | None) -> WaitingRequest:
         """A gated one as the gate is asked about it; `alive` says a ping to its client."""
         try:
-            body = unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
+            body = make_unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
         except Malformed:
             # Nothing is known of it, so nothing is changed in it.
             body = b""

@@ -38,7 +38,7 @@ from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Sender, sender_of
 from ctxtui.wire.bounds import MAX_BODY, MAX_UNWRITTEN
 from ctxtui.wire.key_mask import KeyMask
-from ctxtui.wire.unpacking import BodyUnpacker, unpacker
+from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -176,7 +176,7 @@ class Tapes:
         elif isinstance(news, RequestHeld):
             self._write(one, line(x=news.x, at=news.at, held=news.why, until=news.until))
         elif isinstance(news, SocketMessage):
-            told = one.mask.text(news.text)
+            told = one.mask.mask_text(news.text)
             self._write(one, line(x=news.x, at=news.at, frame=told, by="client" if news.by_client else "server"))
         else:
             self._ended(one, news)
@@ -187,7 +187,7 @@ class Tapes:
         one.asked.clear()
         encoding = one.headers.get("content-encoding", "")
         try:
-            said = unpacker(encoding).feed(wire)
+            said = make_unpacker(encoding).feed(wire)
         except Malformed:
             said = wire
         sender = sender_of(one.headers)
@@ -196,7 +196,7 @@ class Tapes:
         if left_out:
             body: dict[str, Json] = {"size": one.asked_size, "sha256": one.asked_wire.hexdigest(), "left_out": True}
         else:
-            body = one.tape.bodies.told(begun.x, one.mask.masked(said), wire, encoding)
+            body = one.tape.bodies.told(begun.x, one.mask.mask_bytes(said), wire, encoding)
         asked: dict[str, Json] = {"method": begun.method, "url": shown_url(begun.url), "headers": shown(begun.fields)}
         if begun.thread:
             asked["thread"] = begun.thread
@@ -205,14 +205,14 @@ class Tapes:
     def _sent(self, one: _Recorded, news: RequestSent) -> None:
         told = dict(news.told)
         if news.body is not None and one.tape is not None:
-            body = one.mask.masked(news.body)
+            body = one.mask.mask_bytes(news.body)
             told["body"] = one.tape.sent.told(news.x, body, news.body, "")
         self._write(one, line(x=news.x, at=news.at, sent=told))
 
     def _answered(self, one: _Recorded, news: AnswerBegun) -> None:
         encoding = next((text for name, text in news.fields if name.lower() == "content-encoding"), "")
         try:
-            one.unpacker = unpacker(encoding)
+            one.unpacker = make_unpacker(encoding)
         except Malformed:
             one.packed = True
         self._write(one, line(x=news.x, at=news.at, answered={"status": news.status, "headers": shown(news.fields)}))
@@ -226,7 +226,7 @@ class Tapes:
                 data = one.unpacker.feed(data)
             except Malformed:
                 one.packed = True
-        told, one.held = one.mask.piece(one.held + data)
+        told, one.held = one.mask.split_safe(one.held + data)
         told, rest = _whole_characters(told)
         one.held = rest + one.held
         if told:
@@ -234,9 +234,9 @@ class Tapes:
 
     def _ended(self, one: _Recorded, news: ExchangeEnded) -> None:
         if one.held:
-            self._write(one, answer_line(news.x, news.at, one.mask.masked(one.held)))
+            self._write(one, answer_line(news.x, news.at, one.mask.mask_bytes(one.held)))
         size = {"size": one.size, "sha256": one.wire.hexdigest()} if one.size else {}
-        self._write(one, line(x=news.x, at=news.at, ended=True, error=one.mask.text(news.error), **size))
+        self._write(one, line(x=news.x, at=news.at, ended=True, error=one.mask.mask_text(news.error), **size))
         del self._open[news.x]
         self._ended_now += 1
 

@@ -1,1 +1,1 @@
-"""The prompt caches of providers: their rules, and a simulator of what each request reads and writes."""
+"""Prompt caches of providers: their rules, and a simulator of what each request reads and writes."""

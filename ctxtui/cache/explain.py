@@ -1,8 +1,8 @@
-"""Why a request did not read what the one before it had left: the cause, and the first block where the two part.
+"""Finds the cause of a miss, and the first block where the two requests differ.
 
-Looked for in this order: nothing could be cached (markers, minimum), no entry was alive (lifetime, model, parameters),
-the prompts part (tools, system, messages, compaction, stripped thinking), the entry was out of reach (not yet
-readable, marker moved, lookback). What none of this explains is not in the record.
+Causes are tried in this order: nothing could be cached (markers, minimum), no entry was live (lifetime, model,
+parameters), the prompts differ (tools, system, messages, compaction, stripped thinking), the entry was
+unreachable (not yet readable, marker moved, lookback). Anything else is not in the record.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ctxtui.cache import outcome as reasons
 from ctxtui.cache.outcome import CacheOutcome, Reason
 from ctxtui.cache.prefix_key import PrefixEnd, PromptFacts
-from ctxtui.cache.prefix_seed import effective
+from ctxtui.cache.prefix_salt import effective_parameters
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
@@ -44,14 +44,15 @@ _DIAGNOSES: Final = {
         "prompt_cache_key_changed",
     ),
 }  # fmt: skip
-"""What Anthropic and OpenAI call each cause (facts §3, §4)."""
+"""Names that Anthropic and OpenAI give each cause (facts §3, §4)."""
 _DIAGNOSED: Final = frozenset({"system_changed"}.union(*_DIAGNOSES.values()))
 
 
 class SentRequest(NamedTuple):
-    """A request as it was sent: its `prompt`, and the node `head` of the tree at which its context ends.
+    """A sent request: its `prompt`, and the tree node `head` where its context ends.
 
-    `params` are its top-level members beside the context (``betas``: the active beta set). Times are in the outcome.
+    `params` are its top-level members besides the context (``betas``: the active beta set). Times are in the
+    outcome.
     """
 
     prompt: CachedPrompt
@@ -62,11 +63,14 @@ class SentRequest(NamedTuple):
 
 
 class Why(NamedTuple):
-    """Why a request missed. `what` names the tool, parameter or model; `by` is how much: seconds (`EXPIRED`,
-    `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
+    """Cause of a miss. `what` names the tool, parameter or model.
 
-    `before` and `now` are the tree nodes of the first blocks where the two requests part (`ROOT`: they do not, or one
-    ends there), `section` is where. `lost` are the tokens that the request before had left and this one did not read.
+    `by` is an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
+    `before`
+    and `now` are the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
+    there), and
+    `section` is their section. `lost` are the tokens that the previous request had cached and this one did not
+    read.
     """
 
     cause: str
@@ -79,43 +83,45 @@ class Why(NamedTuple):
 
 
 def why(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Why | None:
-    """Why `now` read less than `before` had left; None where it read all of that.
+    """Explain why `now` read less than `before` had left in the cache; None if it read all of that.
 
-    `left` is what the cache made of `before`, `outcome` what it makes of `now`. Both contexts are in `tree`.
+    `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
     """
-    held = left.read + left.written if left.prompt.marks else left.total
-    if left.life is None or outcome.read >= min(held, outcome.total) > 0:
-        return None if left.life is not None else _uncached(now, outcome)
-    first, second = parting(tree, before.head, now.head)
+    available = left.read + left.written if left.prompt.markers else left.total
+    if left.life is None or outcome.read >= min(available, outcome.total) > 0:
+        return None if left.life is not None else _below_minimum(now, outcome)
+    first, second = first_difference(tree, before.head, now.head)
     node = second or first
     section = tree[node].place.section if node != ROOT else ""
-    for look in _LOOKS:
-        found = look(_Case(tree, before, now, left, outcome, first, second))
-        if found is not None:
-            return found._replace(before=first, now=second, section=section, lost=max(0, held - outcome.read))
-    return Why(NOT_IN_RECORD, before=first, now=second, section=section, lost=max(0, held - outcome.read))
+    for check in _CHECKS:
+        cause = check(_Case(tree, before, now, left, outcome, first, second))
+        if cause is not None:
+            return cause._replace(before=first, now=second, section=section, lost=max(0, available - outcome.read))
+    return Why(NOT_IN_RECORD, before=first, now=second, section=section, lost=max(0, available - outcome.read))
 
 
-def parting(tree: Tree, before: int, now: int) -> tuple[int, int]:
-    """The first nodes in which the contexts `before` and `now` differ (`ROOT` for one that ends there)."""
+def first_difference(tree: Tree, before: int, now: int) -> tuple[int, int]:
+    """First nodes in which contexts `before` and `now` differ (`ROOT` for one that ends there)."""
     shared = tree.common(before, now)
-    return _after(tree, shared, before), _after(tree, shared, now)
+    return _child_towards(tree, shared, before), _child_towards(tree, shared, now)
 
 
-def _after(tree: Tree, shared: int, head: int) -> int:
-    found = ROOT
+def _child_towards(tree: Tree, shared: int, head: int) -> int:
+    child = ROOT
     while head != shared:
-        found, head = head, tree[head].parent
-    return found
+        child, head = head, tree[head].parent
+    return child
 
 
-def agrees(cause: str, section: str, diagnosis: str) -> bool | None:
-    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause, found in `section`; None where
-    it cannot tell."""
+def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
+    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause.
+
+    `section` is the section of the difference. None if the diagnosis does not decide it.
+    """
     if diagnosis not in _DIAGNOSED or cause not in _DIAGNOSES:
         return None
     if diagnosis == "unavailable":
-        # Another parameter differs, or what it was compared with is too long ago.
+        # Another parameter differs, or the request it was compared with is too old.
         return True if cause == PARAMETER else None
     if cause == CONTENT and section == "system":
         return diagnosis in ("system_changed", "input_changed")
@@ -132,23 +138,23 @@ class _Case(NamedTuple):
     instead: int
 
 
-def _uncached(now: SentRequest, outcome: CacheOutcome) -> Why | None:
-    found = _noted(outcome, reasons.MINIMUM)
-    return Why(MINIMUM, by=found.by) if found else None
+def _below_minimum(now: SentRequest, outcome: CacheOutcome) -> Why | None:
+    reason = _find_reason(outcome, reasons.MINIMUM)
+    return Why(MINIMUM, by=reason.by) if reason else None
 
 
 def _markers(case: _Case) -> Why | None:
-    if _noted(case.outcome, reasons.NO_MARKER):
+    if _find_reason(case.outcome, reasons.NO_MARKER):
         return Why(MARKER_MISSING)
-    # Without markers that is also said of a prefix that is short because the requests part early: why they part is the
-    # cause then.
+    # Without markers, a prefix may also be below the minimum because the requests differ early: the cause is then that
+    # difference.
     rules, long_enough = case.now.prompt.rules, min(case.left.total, case.outcome.total)
     parted = not rules.mechanism.writes_at_markers and long_enough >= rules.minimum
-    return None if parted else _uncached(case.now, case.outcome)
+    return None if parted else _below_minimum(case.now, case.outcome)
 
 
 def _short(case: _Case) -> Why | None:
-    return _uncached(case.now, case.outcome)
+    return _below_minimum(case.now, case.outcome)
 
 
 def _lifetime(case: _Case) -> Why | None:
@@ -164,19 +170,25 @@ def _model(case: _Case) -> Why | None:
 
 def _parameter(case: _Case) -> Why | None:
     rules = case.now.prompt.rules
-    given = [{p: v for p, _, v in effective(rules, s.dialect, s.params)} for s in (case.before, case.now)]
-    changed = [path for path in {**given[0], **given[1]} if given[0].get(path) != given[1].get(path)]
+    effective_values = [
+        {p: v for p, _, v in effective_parameters(rules, s.dialect, s.params)} for s in (case.before, case.now)
+    ]
+    changed = [
+        path
+        for path in {**effective_values[0], **effective_values[1]}
+        if effective_values[0].get(path) != effective_values[1].get(path)
+    ]
     if changed:
         return Why(PARAMETER, ", ".join(changed))
-    found = _toggled(case.tree, case.before.head, case.now.head) if case.now.dialect == "anthropic" else ""
-    return Why(PARAMETER, found) if found else None
+    toggled = _describe_toggles(case.tree, case.before.head, case.now.head) if case.now.dialect == "anthropic" else ""
+    return Why(PARAMETER, toggled) if toggled else None
 
 
 def _tools(case: _Case) -> Why | None:
     node = case.instead or case.parted
     if node == ROOT or "tools" not in (_section(case, case.parted), _section(case, case.instead)):
         return None
-    return Why(TOOLS, tools_changed(case.tree, case.before.head, case.now.head))
+    return Why(TOOLS, describe_tool_changes(case.tree, case.before.head, case.now.head))
 
 
 def _section(case: _Case, node: int) -> str:
@@ -194,49 +206,53 @@ def _compaction(case: _Case) -> Why | None:
 
 def _stripped(case: _Case) -> Why | None:
     prompt = case.now.prompt
-    if not prompt.rules.strips or not _shared(case):
+    if not prompt.rules.strips or not _is_still_prefix(case):
         return None
-    # The blocks are the same, the keys are not: something in between is no longer read.
-    ours = {spot.node: spot.key for spot in prompt.last.back()}
-    spots = [spot for spot in case.before.prompt.last.back() if case.tree.holds(case.now.head, spot.node)]
-    gone = [spot for spot in spots if ours.get(spot.node) != spot.key]
+    # Same blocks, different keys: something in between is no longer read.
+    ours = {position.node: position.key for position in prompt.last.back()}
+    positions = [
+        position for position in case.before.prompt.last.back() if case.tree.holds(case.now.head, position.node)
+    ]
+    gone = [position for position in positions if ours.get(position.node) != position.key]
     return Why(STRIPPED) if gone else None
 
 
-def _shared(case: _Case) -> bool:
-    """Whether all that the request before had left is still in front of this one."""
-    entry = _entry(case.left)
+def _is_still_prefix(case: _Case) -> bool:
+    """Whether everything that the previous request had cached is still a prefix of this one."""
+    entry = _deepest_entry(case.left)
     return entry is not None and case.tree.holds(case.now.head, entry.node)
 
 
-def _entry(left: CacheOutcome) -> PrefixEnd | None:
-    """The deepest place that a request left in the cache."""
-    marks = [mark.spot for mark in left.prompt.marks if any(mark.spot.key == key for key, _ in left.entered)]
-    if marks:
-        return marks[-1]
-    return left.hit if left.prompt.marks else left.prompt.last
+def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
+    """Deepest position that a request left in the cache."""
+    markers = [
+        marker.position for marker in left.prompt.markers if any(marker.position.key == key for key, _ in left.entered)
+    ]
+    if markers:
+        return markers[-1]
+    return left.hit if left.prompt.markers else left.prompt.last
 
 
 def _content(case: _Case) -> Why | None:
-    return None if _shared(case) else Why(CONTENT)
+    return None if _is_still_prefix(case) else Why(CONTENT)
 
 
 def _reach(case: _Case) -> Why | None:
-    early = _noted(case.outcome, reasons.NOT_YET)
+    early = _find_reason(case.outcome, reasons.NOT_YET)
     if early is not None:
         return Why(NOT_YET, by=early.by)
-    entry, marks = _entry(case.left), case.now.prompt.marks
-    if entry is not None and marks and marks[-1].spot.number < entry.number:
-        return Why(MARKER_MOVED, by=entry.number - marks[-1].spot.number)
-    far = _noted(case.outcome, reasons.LOOKBACK)
-    return Why(LOOKBACK, by=far.by) if far is not None else None
+    entry, markers = _deepest_entry(case.left), case.now.prompt.markers
+    if entry is not None and markers and markers[-1].position.number < entry.number:
+        return Why(MARKER_MOVED, by=entry.number - markers[-1].position.number)
+    lookback = _find_reason(case.outcome, reasons.LOOKBACK)
+    return Why(LOOKBACK, by=lookback.by) if lookback is not None else None
 
 
-def _noted(outcome: CacheOutcome, kind: str) -> Reason | None:
+def _find_reason(outcome: CacheOutcome, kind: str) -> Reason | None:
     return next((reason for reason in outcome.reasons if reason.kind == kind), None)
 
 
-_LOOKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
+_CHECKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
     _markers,
     _lifetime,
     _model,
@@ -250,16 +266,16 @@ _LOOKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
 )
 
 
-def tools_changed(tree: Tree, before: int, now: int) -> str:
-    """Which tools differ between the contexts `before` and `now`: added, removed, changed, or only their order."""
+def describe_tool_changes(tree: Tree, before: int, now: int) -> str:
+    """Describe how the tools of two contexts differ: added, removed, changed, or only reordered."""
     old, new = _tools_of(tree, before), _tools_of(tree, now)
-    words = [
+    changes = [
         *(f"{name} added" for name in new if name not in old),
         *(f"{name} removed" for name in old if name not in new),
         *(f"{name} changed" for name in new if name in old and old[name] != new[name]),
     ]
-    if words:
-        return ", ".join(words)
+    if changes:
+        return ", ".join(changes)
     return "" if list(old) == list(new) else "order changed"
 
 
@@ -269,15 +285,15 @@ def _tools_of(tree: Tree, head: int) -> dict[str, str]:
     return {read(block).name: block.digest for block, place in items if place.section == "tools"}
 
 
-def _toggled(tree: Tree, before: int, now: int) -> str:
-    """What one context holds anywhere and the other does not, of what loses the cache by being there at all."""
+def _describe_toggles(tree: Tree, before: int, now: int) -> str:
+    """Describe content present in only one context that invalidates the cache by its mere presence."""
     facts = PromptFacts(tree)
     old, new = facts.facts(before), facts.facts(now)
-    words = []
+    changes = []
     if old.images != new.images:
-        words.append("first image" if new.images else "no image any more")
+        changes.append("first image" if new.images else "no image any more")
     if old.citations != new.citations:
-        words.append("citations on" if new.citations else "citations off")
+        changes.append("citations on" if new.citations else "citations off")
     if old.web != new.web:
-        words.append("web tools")
-    return ", ".join(words)
+        changes.append("web tools")
+    return ", ".join(changes)

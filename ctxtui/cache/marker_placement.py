@@ -1,4 +1,4 @@
-"""Where to put cache markers: strategies, each a rule from a context to marked places (facts §2)."""
+"""Strategies for placing cache markers: each maps a context to marked nodes (facts §2)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 
-Marks = list[tuple[int, float]]
+Placement = list[tuple[int, float]]
 """Nodes with the lifetimes of their markers in seconds, in prompt order."""
 
 
-Held = Callable[[float], int]
-"""As `PlacementRequest.held`."""
+DeepestCached = Callable[[float], int]
+"""See `PlacementRequest.deepest_cached`."""
 
 
 class KnownEnds:
-    """Where contexts of one tree have their last block in front of the messages (`static`) and their last block of
-    memory (`memory`), each by the node that it was looked for from."""
+    """Last static block (before the messages) and last memory block of contexts in one tree.
+
+    Keys are the nodes from which the search started.
+    """
 
     def __init__(self) -> None:
         self.static: dict[int, int] = {}
@@ -29,126 +31,133 @@ class KnownEnds:
 
 
 class PlacementRequest(NamedTuple):
-    """A request that wants markers: the context `head` in `tree`, cached by `rules`.
+    """A request to place markers in: the context `head` in `tree`, cached by `rules`.
 
-    `held` gives the deepest node on its path with a live entry that was written for at least so many seconds (`ROOT`:
-    none); `tokens` gives the length of a context. Only strategies that go by what is cached need the two. `known` keeps
-    what was found of other contexts of the tree: requests that go on from one find the same in few steps.
+    `deepest_cached` gives the deepest node on its path with a live entry written for at least so many seconds (`ROOT`:
+    none);
+    `tokens` gives the length of a context. Only strategies that depend on the cache's content need the two.
+    `known_ends` caches
+    results of other contexts in the tree, so that successive requests take few steps.
     """
 
     tree: Tree
     head: int
     rules: CacheRules
-    held: Held = lambda life: ROOT
+    deepest_cached: DeepestCached = lambda life: ROOT
     tokens: Callable[[int], int] = lambda node: 0
-    known: KnownEnds | None = None
+    known_ends: KnownEnds | None = None
 
 
-Place = Callable[[PlacementRequest], Marks]
-"""Marks for one request."""
+Place = Callable[[PlacementRequest], Placement]
+"""Places the markers of one request."""
 
-_SHORT: Final = "5m"
-_LONG: Final = "1h"
+_SHORT_LIFE: Final = "5m"
+_LONG_LIFE: Final = "1h"
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
-PAUSES: Final = 0.03
-"""Share of calls that are followed by a pause between the short and the long lifetime: one in 33 of recorded ones."""
+PAUSE_SHARE: Final = 0.03
+"""Share of calls followed by a pause between the short and the long lifetime: one in 33 of recorded ones."""
 _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
 class Strategy(NamedTuple):
-    """A named way of placing markers; `told` says what it does in a few words."""
+    """A named way of placing markers, with a short description."""
 
     name: str
-    told: str
+    description: str
     place: Place
 
 
-def none(here: PlacementRequest) -> Marks:
-    """No marker at all."""
+def mark_nothing(request: PlacementRequest) -> Placement:
+    """Set no marker."""
     return []
 
 
-def tail(here: PlacementRequest) -> Marks:
-    """One marker on the last block that may carry one, as automatic caching does."""
-    return _marks(here.rules, [(markable_at(here.tree, here.head), _SHORT)])
+def mark_tail(request: PlacementRequest) -> Placement:
+    """Set one marker on the last markable block, like automatic caching."""
+    return _place_markers(request.rules, [(markable_at(request.tree, request.head), _SHORT_LIFE)])
 
 
-def moving_tail(here: PlacementRequest) -> Marks:
-    """A marker at the end of each of the last two messages: the second one finds what the call before wrote."""
-    return _marks(
-        here.rules, [(messages_back(here.tree, here.head, 1), _SHORT), (markable_at(here.tree, here.head), _SHORT)]
+def mark_moving_tail(request: PlacementRequest) -> Placement:
+    """Mark the ends of the last two messages: the second marker finds the previous call's entry."""
+    return _place_markers(
+        request.rules,
+        [
+            (messages_back(request.tree, request.head, 1), _SHORT_LIFE),
+            (markable_at(request.tree, request.head), _SHORT_LIFE),
+        ],
     )
 
 
-def static_prefix(here: PlacementRequest) -> Marks:
-    """One marker behind tools and system prompt."""
-    return _marks(here.rules, [(static_end(here.tree, here.head, here.known), _SHORT)])
+def mark_static_prefix(request: PlacementRequest) -> Placement:
+    """Set one marker after tools and system prompt."""
+    return _place_markers(request.rules, [(static_end(request.tree, request.head, request.known_ends), _SHORT_LIFE)])
 
 
-def static_and_tail(here: PlacementRequest) -> Marks:
-    """Behind the system prompt and on the last block."""
-    end, last = static_end(here.tree, here.head, here.known), markable_at(here.tree, here.head)
-    return _marks(here.rules, [(end, _SHORT), (last, _SHORT)])
+def mark_static_and_tail(request: PlacementRequest) -> Placement:
+    """Mark the end of the system prompt and the last block."""
+    end, last = static_end(request.tree, request.head, request.known_ends), markable_at(request.tree, request.head)
+    return _place_markers(request.rules, [(end, _SHORT_LIFE), (last, _SHORT_LIFE)])
 
 
-def memory_aware(here: PlacementRequest) -> Marks:
-    """Behind the system prompt, behind the last memory or summary, and on the last block."""
-    tree, head, known = here.tree, here.head, here.known
-    ends = static_end(tree, head, known), memory_end(tree, head, known), markable_at(tree, head)
-    return _marks(here.rules, [(end, _SHORT) for end in ends])
+def mark_memory_aware(request: PlacementRequest) -> Placement:
+    """Mark the end of the system prompt, the last memory or summary, and the last block."""
+    tree, head, known_ends = request.tree, request.head, request.known_ends
+    ends = static_end(tree, head, known_ends), memory_end(tree, head, known_ends), markable_at(tree, head)
+    return _place_markers(request.rules, [(end, _SHORT_LIFE) for end in ends])
 
 
-def anchored(here: PlacementRequest) -> Marks:
-    """A short-lived marker on the last block, and a long-lived one where it costs next to nothing: on the first block
-    behind what is cached.
+def mark_anchored(request: PlacementRequest) -> Placement:
+    """Mark the last block for 5 minutes, and the first block after the cached prefix for an hour.
 
-    What is written for an hour is that one block, but its entry holds all that is in front of it. It moves on when the
-    chance of a pause, times what would be written again after it, is worth more than the block. Where nothing is
-    cached, an hour would cost twice the price of everything: then there is none.
+    Only that one block is written for an hour, but its entry holds the whole prefix. The anchor moves when the
+    chance of a pause, times the tokens written again after it, is worth more than the block. If nothing is
+    cached, an hour would cost twice the price of everything, so there is no anchor.
     """
-    tree, rules, tokens = here.tree, here.rules, here.tokens
-    end, last = static_end(tree, here.head, here.known), markable_at(tree, here.head)
-    hit = here.held(0.0)
+    tree, rules, tokens = request.tree, request.rules, request.tokens
+    end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)
+    hit = request.deepest_cached(0.0)
     if hit == ROOT:
-        return _marks(rules, [(end, _SHORT), (last, _SHORT)])
-    anchor = here.held(rules.seconds(_LONG))
-    first = first_behind(tree, here.head, hit)
-    again = rules.writes.get(_SHORT, 1.0) - rules.read
-    dearer = rules.writes.get(_LONG, 1.0) - rules.writes.get(_SHORT, 1.0)
+        return _place_markers(rules, [(end, _SHORT_LIFE), (last, _SHORT_LIFE)])
+    anchor = request.deepest_cached(rules.seconds(_LONG_LIFE))
+    first = first_after(tree, request.head, hit)
+    again = rules.writes.get(_SHORT_LIFE, 1.0) - rules.read
+    dearer = rules.writes.get(_LONG_LIFE, 1.0) - rules.writes.get(_SHORT_LIFE, 1.0)
     guarded = tokens(anchor) if anchor != ROOT else 0
-    if first != ROOT and PAUSES * again * (tokens(hit) - guarded) > dearer * (tokens(first) - tokens(hit)):
+    if first != ROOT and PAUSE_SHARE * again * (tokens(hit) - guarded) > dearer * (tokens(first) - tokens(hit)):
         anchor = first
-    # Markers in front of the anchor must say its lifetime; entries that are there keep their own.
-    return _marks(rules, [(end, _LONG if anchor != ROOT else _SHORT), (anchor, _LONG), (last, _SHORT)])
+    # Markers before the anchor must have its lifetime; existing entries keep their own.
+    return _place_markers(
+        rules, [(end, _LONG_LIFE if anchor != ROOT else _SHORT_LIFE), (anchor, _LONG_LIFE), (last, _SHORT_LIFE)]
+    )
 
 
-def back(messages: int) -> Place:
-    """The strategy that marks the end of the context `messages` before its last, and nothing behind it."""
+def mark_back(messages: int) -> Place:
+    """Strategy that only marks the end of the context `messages` before its last."""
 
-    def place(here: PlacementRequest) -> Marks:
-        return _marks(here.rules, [(messages_back(here.tree, here.head, messages), _SHORT)])
+    def place(request: PlacementRequest) -> Placement:
+        return _place_markers(request.rules, [(messages_back(request.tree, request.head, messages), _SHORT_LIFE)])
 
     return place
 
 
 STRATEGIES: Final = (
-    Strategy("none", "no markers", none),
-    Strategy("automatic", "the last block", tail),
-    Strategy("static prefix", "behind the system prompt", static_prefix),
-    Strategy("moving tail", "the ends of the last two messages", moving_tail),
-    Strategy("static + tail", "behind the system prompt and the last block", static_and_tail),
-    Strategy("2 messages back", "two messages before the end", back(2)),
-    Strategy("memory-aware", "behind system prompt and memory, and the last block", memory_aware),
-    Strategy("anchored", "five minutes for the last block, an hour for what is in front of it", anchored),
+    Strategy("none", "no markers", mark_nothing),
+    Strategy("automatic", "the last block", mark_tail),
+    Strategy("static prefix", "behind the system prompt", mark_static_prefix),
+    Strategy("moving tail", "the ends of the last two messages", mark_moving_tail),
+    Strategy("static + tail", "behind the system prompt and the last block", mark_static_and_tail),
+    Strategy("2 messages back", "two messages before the end", mark_back(2)),
+    Strategy("memory-aware", "behind system prompt and memory, and the last block", mark_memory_aware),
+    Strategy("anchored", "five minutes for the last block, an hour for what is in front of it", mark_anchored),
 )
 """Every strategy, the default last."""
 DEFAULT: Final = STRATEGIES[-1]
-BEHIND_SYSTEM: Final = ("static prefix", "static + tail")
-"""Strategies that are nothing without a system prompt or tools in the context."""
+PREFIX_STRATEGIES: Final = ("static prefix", "static + tail")
+"""Strategies that need a system prompt or tools in the context."""
 
 
 def markable_at(tree: Tree, node: int) -> int:
-    """`node`, or the nearest before it that may carry a marker (`ROOT`: none does)."""
+    """`node`, or the nearest node before it that may have a marker (`ROOT`: none)."""
     while node != ROOT and not _markable(tree[node]):
         node = tree[node].parent
     return node
@@ -160,54 +169,54 @@ def _markable(node: Node) -> bool:
     return node.block.kind != "text" or bool(read(node.block).text)
 
 
-def static_end(tree: Tree, head: int, known: KnownEnds | None = None) -> int:
-    """The last block in front of the messages (`ROOT`: there is none)."""
-    ends = known.static if known is not None else {}
+def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
+    """Last block before the messages (`ROOT`: none)."""
+    ends = known_ends.static if known_ends is not None else {}
     first = 0
     while head != ROOT and head not in ends and tree[head].place.section == "messages":
-        # From turn to turn: a long context has many blocks in each.
+        # Step by turns: a long context has many blocks in each.
         start = tree[head].turn_start
         first = first or start
         head = tree[start if start != ROOT else head].parent
-    found = ends.get(head, head)
+    end = ends.get(head, head)
     if first:
-        ends[tree[first].parent] = found
-    return found
+        ends[tree[first].parent] = end
+    return end
 
 
-def memory_end(tree: Tree, head: int, known: KnownEnds | None = None) -> int:
-    """The last block of memory or summary in the context (`ROOT`: there is none)."""
-    ends = known.memory if known is not None else {}
+def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
+    """Last block of memory or summary in the context (`ROOT`: none)."""
+    ends = known_ends.memory if known_ends is not None else {}
     node = head
     while node != ROOT and node not in ends and tree[node].category not in _MEMORY:
         node = tree[node].parent
-    found = ends[head] = ends[node] if node in ends else markable_at(tree, node)
-    return found
+    end = ends[head] = ends[node] if node in ends else markable_at(tree, node)
+    return end
 
 
 def messages_back(tree: Tree, head: int, messages: int) -> int:
-    """The end of the context `messages` messages before its last one (`ROOT`: there are not so many)."""
+    """End of the context `messages` messages before its last one (`ROOT`: too few messages)."""
     last = tree[head].message - messages
     while head != ROOT and tree[head].message > last:
         head = tree[head].parent
     return markable_at(tree, head) if last > 0 else ROOT
 
 
-def first_behind(tree: Tree, head: int, node: int) -> int:
-    """The first block of the context `head` behind `node` that may carry a marker (`ROOT`: there is none)."""
-    found = ROOT
+def first_after(tree: Tree, head: int, node: int) -> int:
+    """First block of context `head` after `node` that may have a marker (`ROOT`: none)."""
+    first = ROOT
     while head not in (node, ROOT):
-        found = head if _markable(tree[head]) else found
+        first = head if _markable(tree[head]) else first
         head = tree[head].parent
-    return found
+    return first
 
 
-def _marks(rules: CacheRules, wanted: Sequence[tuple[int, str]]) -> Marks:
-    """The marks at `wanted`, less what there is not and what stands at one place with a later one."""
-    found: dict[int, float] = {}
-    for node, life in wanted:
+def _place_markers(rules: CacheRules, nodes: Sequence[tuple[int, str]]) -> Placement:
+    """Build the markers at `nodes`; missing nodes are left out, and the last of several at one node is used."""
+    placement: dict[int, float] = {}
+    for node, life in nodes:
         if node != ROOT:
-            found.pop(node, None)
-            found[node] = rules.lives.get(life) or rules.seconds(life)
-    # Longer lifetimes first, else the provider refuses.
-    return sorted(found.items(), key=lambda mark: mark[0])
+            placement.pop(node, None)
+            placement[node] = rules.lives.get(life) or rules.seconds(life)
+    # Longer lifetimes first, else the provider refuses the request.
+    return sorted(placement.items(), key=lambda mark: mark[0])

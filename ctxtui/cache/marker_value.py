@@ -1,4 +1,4 @@
-"""What each marker of a session was good for: what it wrote, how often that was read, whether it paid."""
+"""Value of each marker in a session: tokens written, number of reads, and whether it saved money."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.outcome import CacheOutcome
 
 
-class Worth(Struct, kw_only=True):
-    """One entry, written at call `call` (from 0) behind tree node `node` for `life` seconds.
+class MarkerValue(Struct, kw_only=True):
+    """One entry, written at call `call` (from 0) after tree node `node` for `life` seconds.
 
-    `written` are the tokens that it added to what was cached before it, `reads` counts the calls that read up to it or
-    beyond while it was the reason, `read` their tokens of those written. `gain` is what that saved less what writing
-    cost beyond plain input, in the unit of the rates.
+    `written` are the tokens that it added to the cached prefix, `reads` counts the calls that read up to it or
+    further because of it, `read` their tokens of those written. `gain` is the saving of the reads minus the extra
+    cost of writing over plain input, in the unit of the rates.
     """
 
     call: int
@@ -27,39 +27,43 @@ class Worth(Struct, kw_only=True):
     gain: float = 0.0
 
     @property
-    def paid(self) -> bool:
-        """Whether it was worth its price."""
+    def has_paid(self) -> bool:
+        """Whether it saved more than it cost."""
         return self.gain > 0
 
 
-def worth(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[Worth]:
-    """Every entry that the calls wrote, in order. `outcomes` are the simulator's, one for each call in turn, `prices`
-    what the tokens of each cost."""
-    found: list[Worth] = []
-    live: dict[bytes, Worth] = {}
+def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[MarkerValue]:
+    """Evaluate every entry that the calls wrote, in order.
+
+    `outcomes` are the simulator's, one for each call in turn, `prices` the token rates of each.
+    """
+    values: list[MarkerValue] = []
+    live: dict[bytes, MarkerValue] = {}
     for number, (outcome, rates) in enumerate(zip(outcomes, prices, strict=True)):
-        _read(outcome, live, rates)
+        _credit_reads(outcome, live, rates)
         before, entered = outcome.read, dict(outcome.entered)
-        for mark in outcome.prompt.marks:
-            if mark.spot.key not in entered:
+        for marker in outcome.prompt.markers:
+            if marker.position.key not in entered:
                 continue
-            length = min(outcome.prompt.tokens(mark.spot.node), outcome.total)
-            made = Worth(call=number, node=mark.spot.node, life=mark.life, written=max(0, length - before))
-            made.gain = -(rates.writes.get(mark.life, rates.fresh) - rates.fresh) * made.written
-            live[mark.spot.key] = made
-            found.append(made)
+            length = min(outcome.prompt.tokens(marker.position.node), outcome.total)
+            value = MarkerValue(
+                call=number, node=marker.position.node, life=marker.life, written=max(0, length - before)
+            )
+            value.gain = -(rates.writes.get(marker.life, rates.fresh) - rates.fresh) * value.written
+            live[marker.position.key] = value
+            values.append(value)
             before = max(before, length)
-    return found
+    return values
 
 
-def _read(outcome: CacheOutcome, live: dict[bytes, Worth], rates: MarkerRates) -> None:
-    """Credit what a call read to the entries that hold it, each for the part that it wrote."""
-    spot = outcome.hit
-    if spot is None or not outcome.read:
+def _credit_reads(outcome: CacheOutcome, live: dict[bytes, MarkerValue], rates: MarkerRates) -> None:
+    """Credit the tokens that a call read to the entries that hold them, each for the part that it wrote."""
+    hit = outcome.hit
+    if hit is None or not outcome.read:
         return
     left = outcome.read
-    for place in spot.back():
-        entry = live.get(place.key)
+    for position in hit.back():
+        entry = live.get(position.key)
         if entry is not None and left > 0:
             tokens = min(entry.written, left)
             entry.reads += 1

@@ -1,4 +1,4 @@
-"""The cache markers of a request body: where they stand, how long they live, and which the provider refuses."""
+"""Cache markers of a request body: positions, lifetimes, and which ones the provider refuses."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _ANSWERS: Final = frozenset({"output_text", "refusal"})
 
 
 class BlockMarker(NamedTuple):
-    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds. `ends`: 1 where it sets
-    itself to the end of the request."""
+    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds.
+
+    `ends`: 1 if it always applies to the end of the request.
+    """
 
     item: int
     life: float
@@ -27,51 +29,51 @@ class BlockMarker(NamedTuple):
 
 
 class MarkerRefusal(NamedTuple):
-    """Why the provider answers 400; `item` is the block it is about (-1: the body)."""
+    """Message of the provider's 400 response; `item` is the block it is about (-1: the body)."""
 
     message: str
     item: int = -1
 
 
 class Markers(NamedTuple):
-    """The markers in force, in prompt order, and what is wrong with them. `explicit`: only these are cached."""
+    """Valid markers in prompt order, and the refused ones. `explicit`: only these are cached."""
 
-    marks: tuple[BlockMarker, ...]
+    valid: tuple[BlockMarker, ...]
     refusals: tuple[MarkerRefusal, ...]
     explicit: bool = False
 
 
-def markers(request: Request, rules: CacheRules) -> Markers:
-    """The markers of `request`, the automatic one included (facts §2, §4)."""
-    return markers_on(request.items, request, rules)
+def read_markers(request: Request, rules: CacheRules) -> Markers:
+    """Read the markers of `request`, including the automatic one (facts §2, §4)."""
+    return read_markers_on(request.items, request, rules)
 
 
-def markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
-    """As `markers`, of a request whose items are `items`: it need not hold them itself."""
+def read_markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
+    """Like `read_markers`, for a request whose blocks are given as `items`."""
     if request.skeleton.dialect == ANTHROPIC:
         return _anthropic(items, request, rules)
     return _openai(items, request, rules)
 
 
 def _anthropic(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
-    found: list[BlockMarker] = []
+    valid: list[BlockMarker] = []
     refusals: list[MarkerRefusal] = []
     every = [marker for marker in request.markers if marker.key == "cache_control"]
     for marker in every:
-        problem = _refused(items, marker, rules)
+        problem = _find_refusal(items, marker, rules)
         if problem:
             refusals.append(MarkerRefusal(problem, marker.item))
         else:
-            found.append(BlockMarker(marker.item, rules.seconds(_life(marker.value))))
+            valid.append(BlockMarker(marker.item, rules.seconds(_ttl(marker.value))))
     count = len(every)
     control = request.params.get("cache_control")
     if control is not None:
-        count = _automatic(items, control, rules, found, refusals, count)
+        count = _automatic(items, control, rules, valid, refusals, count)
     if count > rules.markers > 0:
         refusals.append(
             MarkerRefusal(f"A maximum of {rules.markers} blocks with cache_control may be provided. Found {count}.")
         )
-    for before, after in pairwise(found):
+    for before, after in pairwise(valid):
         if after.life > before.life:
             refusals.append(
                 MarkerRefusal(
@@ -81,30 +83,32 @@ def _anthropic(items: Sequence[Item], request: Request, rules: CacheRules) -> Ma
                 )
             )
             break
-    return Markers(tuple(found), tuple(refusals))
+    return Markers(tuple(valid), tuple(refusals))
 
 
 def _automatic(
     items: Sequence[Item],
     control: Json,
     rules: CacheRules,
-    found: list[BlockMarker],
+    valid: list[BlockMarker],
     refusals: list[MarkerRefusal],
     count: int,
 ) -> int:
-    """Add the marker that a top-level `cache_control` puts on the last block that may carry one; returns the count
-    of markers. On a block that has the same lifetime it does nothing."""
-    problem = _wrong(control, rules)
+    """Add the marker that a top-level `cache_control` puts on the last markable block.
+
+    Returns the number of markers. A block that already has a marker of the same lifetime gets no other.
+    """
+    problem = _check_control(control, rules)
     if problem:
         refusals.append(MarkerRefusal(problem))
         return count
-    last = next((n for n in range(len(items) - 1, -1, -1) if markable(items[n])), None)
+    last = next((n for n in range(len(items) - 1, -1, -1) if is_markable(items[n])), None)
     if last is None:
         return count
-    life = rules.seconds(_life(control))
-    there = next((mark for mark in found if mark.item == last), None)
+    life = rules.seconds(_ttl(control))
+    there = next((mark for mark in valid if mark.item == last), None)
     if there is None:
-        found.append(BlockMarker(last, life, 1))
+        valid.append(BlockMarker(last, life, 1))
         return count + 1
     if there.life != life:
         refusals.append(
@@ -115,23 +119,23 @@ def _automatic(
     return count
 
 
-def markable(item: Item) -> bool:
-    """Whether a block may carry a marker: not thinking, not a header, not an empty text (facts §2)."""
+def is_markable(item: Item) -> bool:
+    """Whether a block may have a marker: not thinking, a header or an empty text (facts §2)."""
     if item.block.kind in _UNMARKED:
         return False
     return item.block.kind != "text" or bool(read(item.block).text)
 
 
-def _refused(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
+def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
     item = items[marker.item]
     if marker.inner < 0 and item.block.kind == "text" and not read(item.block).text:
         return "cache_control cannot be set for empty text blocks"
-    if marker.inner < 0 and not markable(item):
+    if marker.inner < 0 and not is_markable(item):
         return "cache_control: Extra inputs are not permitted"
-    return _wrong(marker.value, rules)
+    return _check_control(marker.value, rules)
 
 
-def _wrong(control: Json, rules: CacheRules) -> str:
+def _check_control(control: Json, rules: CacheRules) -> str:
     if not isinstance(control, Mapping) or control.get("type") != "ephemeral":
         return "cache_control.type: Input should be 'ephemeral'"
     if control.get("ttl") is not None and control["ttl"] not in rules.lives:
@@ -139,7 +143,7 @@ def _wrong(control: Json, rules: CacheRules) -> str:
     return ""
 
 
-def _life(control: Json) -> str:
+def _ttl(control: Json) -> str:
     life = control.get("ttl") if isinstance(control, Mapping) else None
     return life if isinstance(life, str) else ""
 
@@ -149,8 +153,8 @@ def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Marke
         return Markers((), ())
     options = request.params.get("prompt_cache_options")
     explicit = isinstance(options, Mapping) and options.get("mode") == "explicit"
-    asked = _life(options)
-    found: list[BlockMarker] = []
+    ttl = _ttl(options)
+    valid: list[BlockMarker] = []
     refusals: list[MarkerRefusal] = []
     for marker in request.markers:
         if marker.key != "prompt_cache_breakpoint":
@@ -159,5 +163,5 @@ def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Marke
         if item.place.role == "assistant" or item.block.kind in _ANSWERS:
             refusals.append(MarkerRefusal("prompt_cache_breakpoint is not allowed on assistant output", marker.item))
         else:
-            found.append(BlockMarker(marker.item, rules.seconds(_life(marker.value) or asked)))
-    return Markers(tuple(found), tuple(refusals), explicit)
+            valid.append(BlockMarker(marker.item, rules.seconds(_ttl(marker.value) or ttl)))
+    return Markers(tuple(valid), tuple(refusals), explicit)

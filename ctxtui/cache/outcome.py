@@ -1,4 +1,4 @@
-"""What a cache makes of one request."""
+"""Outcome of one request in a cache: tokens read and written, and the reasons for not reading more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.cache.prefix_key import PrefixEnd
-from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.core.usage import Usage
 
 NO_MARKER: Final = "no marker"
@@ -22,26 +22,29 @@ _LIVES: Final = {300.0: "write_5m", 3600.0: "write_1h", 1800.0: "write_30m", 432
 
 
 Entry = tuple[float, float, float]
-"""A cached prefix: (until, ready, life). It is readable from `ready` on and gone after `until` (Unix seconds), `life`
-seconds after each use. A plain tuple, because every call makes several."""
+"""A cached prefix: (until, ready, life). It is readable from `ready` on and expires at `until` (Unix seconds),
+`life` seconds after each use. A plain tuple, because every call makes several."""
 
 
 class Reason(NamedTuple):
-    """Why more was not read. `spot` is the place it is about; `by` is how much was lacking: seconds past the lifetime
-    (`EXPIRED`), seconds too early (`NOT_YET`), positions too far (`LOOKBACK`), tokens too few (`MINIMUM`)."""
+    """Reason for not reading more, at `position`.
+
+    `by` is the amount lacking: seconds past the lifetime (`EXPIRED`), seconds too early (`NOT_YET`), positions
+    too far (`LOOKBACK`), tokens too few (`MINIMUM`).
+    """
 
     kind: str
-    spot: PrefixEnd | None = None
+    position: PrefixEnd | None = None
     by: float = 0.0
 
 
 class CacheOutcome(NamedTuple):
-    """The input of `prompt`, sent `at` (Unix seconds), taken apart: `read` + `written` + `fresh` = its total (law 6).
+    """Input of `prompt`, sent `at` (Unix seconds), split: `read` + `written` + `fresh` = its total (law 6).
 
-    `writes` are (lifetime in seconds, tokens); `hit` is the place up to which was read. `entered` are the keys that
-    this request puts into the cache with their lifetimes, `renewed` those whose lifetime starts anew. `life` is how
-    long the longest prefix in the cache lives from now on (None: nothing is cached). Nothing of this has happened
-    until the outcome is given back to the cache.
+    `writes` are (lifetime in seconds, tokens); `hit` is the position up to which was read. `entered` are the keys
+    that this request puts into the cache with their lifetimes, `renewed` those whose lifetime starts anew. `life`
+    is the lifetime of the longest cached prefix from now on (None: nothing is cached). The cache changes only
+    when the outcome is recorded.
     """
 
     prompt: CachedPrompt
@@ -71,44 +74,45 @@ class CacheOutcome(NamedTuple):
 
     @property
     def expires(self) -> float | None:
-        """When the longest prefix in the cache is gone unless it is used again (Unix seconds; a least figure)."""
+        """When the longest cached prefix expires unless it is used again (Unix seconds, at the earliest)."""
         return None if self.life is None else self.at + self.life
 
-    def reading(self, floor: int) -> CacheOutcome:
-        """The same with at least `floor` tokens read: a prefix that something else keeps in the cache."""
+    def with_min_read(self, floor: int) -> CacheOutcome:
+        """Return the outcome with at least `floor` tokens read: a prefix that other traffic keeps cached."""
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []
         for life, tokens in self.writes:
-            taken = min(left, tokens)
-            left -= taken
-            writes.append((life, tokens - taken))
+            moved = min(left, tokens)
+            left -= moved
+            writes.append((life, tokens - moved))
         return self._replace(read=self.read + more, writes=tuple(writes)) if more else self
 
-    def usage(self, output: int = 0) -> Usage:
-        """As the provider would report it, with `output` tokens of answer."""
+    def to_usage(self, output: int = 0) -> Usage:
+        """Usage as the provider would report it, with `output` answer tokens."""
         written: dict[str, Any] = {}
         for life, tokens in self.writes:
             name = _LIVES.get(life, "write_5m")
             written[name] = written.get(name, 0) + tokens
-        made = Usage(fresh=self.fresh, cache_read=self.read, output=output)
-        return replace(made, **written) if written else made
+        usage = Usage(fresh=self.fresh, cache_read=self.read, output=output)
+        return replace(usage, **written) if written else usage
 
 
-def split(read: int, new: Sequence[tuple[CacheMark, int]]) -> tuple[tuple[float, int], ...]:
-    """The writes of a request that read `read` tokens, by lifetime in seconds, the longest first.
+def split_writes(read: int, new: Sequence[tuple[CacheMarker, int]]) -> tuple[tuple[float, int], ...]:
+    """Split the writes of a request that read `read` tokens by lifetime in seconds, the longest first.
 
-    `new` are the markers behind the hit in prompt order, each with the tokens of its prefix. Up to the last marker of
-    the longest lifetime everything costs that lifetime's write, from there to the last one of the next that one's ...
+    `new` are the markers after the hit in prompt order, each with the tokens of its prefix. Up to the last marker
+    of the longest lifetime everything is written at that lifetime's price, from there to the last one of the next
+    at that one's, and so on.
     """
     if len(new) == 1:
         return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()
-    found: list[tuple[float, int]] = []
+    writes: list[tuple[float, int]] = []
     done = read
     while new:
         life = max(mark.life for mark, _ in new)
         last = max(n for n, (mark, _) in enumerate(new) if mark.life == life)
         if new[last][1] > done:
-            found.append((life, new[last][1] - done))
+            writes.append((life, new[last][1] - done))
             done = new[last][1]
         new = new[last + 1 :]
-    return tuple(found)
+    return tuple(writes)

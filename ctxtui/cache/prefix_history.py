@@ -1,4 +1,4 @@
-"""Which prefixes requests have left behind, where every prefix counts and a use renews all that is in front of it."""
+"""History of prefixes that requests have left, for caches where each use renews the whole prefix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctxtui.cache.prefix_key import PrefixEnd
 
 
 class Use(NamedTuple):
-    """One request: it shares its first `number` places with the request `parent` (-1: with none)."""
+    """One request: it shares its first `number` positions with the request `parent` (-1: none)."""
 
     parent: int
     number: int
@@ -18,46 +18,46 @@ class Use(NamedTuple):
 
 
 class PrefixHistory:
-    """Prefixes by key, each with the request that first had it. A request costs as much as it has new places."""
+    """Prefixes by key, each with the request that had it first. A request costs time only for its new positions."""
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:
         self._owners: dict[bytes, tuple[int, int]] = owners or {}
         self.uses: list[Use] = uses or []
 
     def copy(self) -> PrefixHistory:
-        """A trail of its own."""
+        """Return an independent history with the same content."""
         return PrefixHistory(dict(self._owners), list(self.uses))
 
     def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:
-        """The longest prefix of the prompt ending at `last` that is known and for which `holds` (owner, number)."""
+        """Longest recorded prefix of the prompt ending at `last` that passes `holds` (owner, number)."""
         owners = self._owners
-        for spot in last.back():
-            owner = owners.get(spot.key)
+        for position in last.back():
+            owner = owners.get(position.key)
             if owner is not None and holds(*owner):
-                return spot
+                return position
         return None
 
-    def known(self, last: PrefixEnd) -> PrefixEnd | None:
-        """The longest prefix that any request ever had."""
-        return next((spot for spot in last.back() if spot.key in self._owners), None)
+    def longest_known(self, last: PrefixEnd) -> PrefixEnd | None:
+        """Longest prefix that any request ever had."""
+        return next((position for position in last.back() if position.key in self._owners), None)
 
-    def owner(self, spot: PrefixEnd) -> tuple[int, int]:
-        """The request that owns the prefix at `spot`, and its place there."""
-        return self._owners[spot.key]
+    def owner(self, position: PrefixEnd) -> tuple[int, int]:
+        """The request that owns the prefix at `position`, and its index there."""
+        return self._owners[position.key]
 
-    def enter(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
-        """A request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
-        me = len(self.uses)
+    def add_request(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
+        """Add a request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
+        number = len(self.uses)
         parent = self._owners[hit.key][0] if hit else -1
         self.uses.append(Use(parent, hit.number if hit else 0, at, ready))
-        for spot in last.back():
-            if hit is not None and spot.number <= hit.number:
+        for position in last.back():
+            if hit is not None and position.number <= hit.number:
                 break
-            self._owners[spot.key] = (me, spot.number)
-        return me
+            self._owners[position.key] = (number, position.number)
+        return number
 
     def has(self, use: int, owner: int, number: int) -> bool:
-        """Whether the request `use` has the prefix that ends at place `number` of the request `owner`."""
+        """Whether request `use` has the prefix that ends at position `number` of request `owner`."""
         least = number
         while use > owner:
             step = self.uses[use]

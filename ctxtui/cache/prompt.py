@@ -1,70 +1,74 @@
-"""A request as a cache sees it: a line of places where prefixes end, markers among them, and how long each is."""
+"""A request as a cache sees it: positions where prefixes end, markers, and token counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
-from ctxtui.cache.prefix_seed import Seed
+from ctxtui.cache.prefix_key import PrefixChains, PrefixEnd
+from ctxtui.cache.prefix_salt import PrefixSalt
 from ctxtui.cache.rules import CacheRules
 
 Tokens = Callable[[int], int]
-"""Gives the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""
+"""Counts the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""
 
 
-class CacheMark(NamedTuple):
-    """A cache marker at a place; its entry lives for `life` seconds after each use. `ends` says where it would stand in
-    a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of the message before the last."""
+class CacheMarker(NamedTuple):
+    """A cache marker at a position; its entry lives for `life` seconds after each use.
 
-    spot: PrefixEnd
+    `ends` is its position in a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of
+    the message before the last.
+    """
+
+    position: PrefixEnd
     life: float
     ends: int = 0
 
 
 class CachedPrompt(NamedTuple):
-    """One request. `last` is the place at its end, `marks` are in prompt order, `total` is its whole input in tokens.
+    """One request. `last` is its last position, `total` its whole input in tokens. Markers are in prompt order.
 
-    `explicit` (OpenAI): only marked places are cached. `answer` is the place at the end of the answer, where it is
-    known already: some engines keep it.
+    `explicit` (OpenAI): only marked positions are cached. `answer` is the position at the end of the answer, if
+    already known: some engines keep it.
     """
 
     rules: CacheRules
     last: PrefixEnd
-    marks: tuple[CacheMark, ...]
+    markers: tuple[CacheMarker, ...]
     tokens: Tokens
     total: int
     explicit: bool = False
     answer: PrefixEnd | None = None
 
 
-def prompt(
-    prefixes: Prefixes,
+def build_prompt(
+    prefixes: PrefixChains,
     rules: CacheRules,
-    seed: Seed,
+    salt: PrefixSalt,
     head: int,
     tokens: Tokens,
-    marks: Iterable[tuple[int, float] | tuple[int, float, int]] = (),
+    markers: Iterable[tuple[int, float] | tuple[int, float, int]] = (),
     *,
     total: int | None = None,
     explicit: bool = False,
     answer: int | None = None,
 ) -> CachedPrompt:
-    """The request with `seed` whose context is `head` in the tree of `prefixes`.
+    """Build the request with salt `salt` whose context is `head` in the tree of `prefixes`.
 
-    `tokens` counts contexts by node, `marks` are (node, lifetime in seconds, and perhaps as `CacheMark.ends`) in prompt
-    order; several at one place are one, the last of them. `total` is the whole input in tokens where it is more than
+    `tokens` counts contexts by node, `markers` are (node, lifetime in seconds, and optionally `CacheMarker.ends`) in
+    prompt
+    order; of several at one position the last is used. `total` is the whole input in tokens if it is more than
     `tokens(head)`, `answer` the node at which the answer ends.
     """
-    chain = prefixes.chain(seed, head, rules.strips)
-    last = chain.spot(head, head)
-    placed: list[CacheMark] = []
-    for mark in marks:
-        spot = last if mark[0] == head else chain.spot(mark[0], head)
-        if placed and placed[-1].spot is spot:
+    chain = prefixes.chain(salt, head, rules.strips)
+    last = chain.position_at(head, head)
+    placed: list[CacheMarker] = []
+    for marker in markers:
+        position = last if marker[0] == head else chain.position_at(marker[0], head)
+        if placed and placed[-1].position is position:
             placed.pop()
-        if spot.before is not None:
-            placed.append(CacheMark(spot, mark[1]) if len(mark) == 2 else CacheMark(spot, *mark[1:]))
-    end = None if answer is None else chain.spot(answer, answer)
+        if position.before is not None:
+            placed.append(CacheMarker(position, marker[1]) if len(marker) == 2 else CacheMarker(position, *marker[1:]))
+    end = None if answer is None else chain.position_at(answer, answer)
     whole = tokens(head) if total is None else total
     return CachedPrompt(rules, last, tuple(placed), tokens, whole, explicit, end)

@@ -1,21 +1,21 @@
-"""Request bodies as prompts: what a provider's own cache makes of a body that arrives."""
+"""Request bodies as prompts, for a simulated provider that receives them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxtui.cache.markers import MarkerRefusal, markers
-from ctxtui.cache.prefix_key import Prefixes
-from ctxtui.cache.prefix_seed import seed
-from ctxtui.cache.prompt import CachedPrompt, Tokens, prompt
+from ctxtui.cache.markers import MarkerRefusal, read_markers
+from ctxtui.cache.prefix_key import PrefixChains
+from ctxtui.cache.prefix_salt import prefix_salt
+from ctxtui.cache.prompt import CachedPrompt, Tokens, build_prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import Block
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.request import Request
 
 
-class Summed:
-    """The tokens of contexts as the sum of their blocks' tokens, each block counted once. A `Tokens` function."""
+class SummedTokens:
+    """Tokens of contexts as the sum of their blocks, each block counted once. A `Tokens` function."""
 
     def __init__(self, tree: Tree, count: Callable[[Block], int]) -> None:
         self._tree = tree
@@ -29,13 +29,13 @@ class Summed:
             missing.append(node)
             node = self._tree[node].parent
         total = self._sums[node]
-        for one in reversed(missing):
-            total = self._sums[one] = total + self._count(self._tree[one].block)
+        for n in reversed(missing):
+            total = self._sums[n] = total + self._count(self._tree[n].block)
         return total
 
 
-def prompt_of(
-    prefixes: Prefixes,
+def prompt_from_request(
+    prefixes: PrefixChains,
     request: Request,
     rules: CacheRules,
     tokens: Tokens,
@@ -45,18 +45,20 @@ def prompt_of(
     betas: Sequence[str] = (),
     total: int | None = None,
 ) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
-    """`request` as a prompt, its blocks added to the tree of `prefixes`, and what the provider refuses about it.
+    """Convert `request` to a prompt, adding its blocks to the tree of `prefixes`; also returns the refusals.
 
-    `tokens` counts contexts of that tree, `betas` are the active beta set (a header), `total` is the whole input in
-    tokens where it is more than that of the blocks. A refused request must not be given to a simulator.
+    `tokens` counts contexts of that tree, `betas` are the active beta set (a header), `total` is the whole input
+    in tokens if it is more than that of the blocks. A refused request must not be passed to a simulator.
     """
     tree = prefixes.tree
     path = [ROOT]
     for block, place in request.items:
         path.append(tree.child(path[-1], block, place))
     params = {**request.params, "betas": list(betas)}
-    base = seed(rules, request.skeleton.dialect, provider=provider, scope=scope, model=request.model, params=params)
-    found = markers(request, rules)
-    marks = [(path[mark.item + 1], mark.life, mark.ends) for mark in found.marks]
-    made = prompt(prefixes, rules, base, path[-1], tokens, marks, total=total, explicit=found.explicit)
-    return made, found.refusals
+    salt = prefix_salt(
+        rules, request.skeleton.dialect, provider=provider, scope=scope, model=request.model, params=params
+    )
+    checked = read_markers(request, rules)
+    markers = [(path[marker.item + 1], marker.life, marker.ends) for marker in checked.valid]
+    prompt_ = build_prompt(prefixes, rules, salt, path[-1], tokens, markers, total=total, explicit=checked.explicit)
+    return prompt_, checked.refusals

@@ -1,4 +1,4 @@
-"""The data file of caching figures, each with its source and date: which rules hold for a model at a provider."""
+"""The data file of caching figures: which rules apply to a model at a provider, each with source and date."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ctxtui.cache.rules import SECTIONS, CacheRules, Parameter
 from ctxtui.cache.simulate import ENGINES
 from ctxtui.core.call import CLIENT_VERSION, Call
 from ctxtui.core.canonical import Json
-from ctxtui.tokens.models import ModelCard, fits, plain_id
+from ctxtui.tokens.models import ModelCard, matches_pattern, plain_id
 
 
 class RuleDataError(ValueError):
-    """A rule of the caching data that cannot be used; the message names the rule."""
+    """A rule of the caching data is invalid; the message names the rule."""
 
 
 class _Rule(Struct, frozen=True):
@@ -28,9 +28,9 @@ class _Rule(Struct, frozen=True):
     figures: Mapping[str, Any]
     source: str
 
-    def holds_for(self, plain: str, provider: str, version: tuple[int, ...]) -> bool:
-        here = not self.providers or any(fits(provider, pattern) for pattern in self.providers)
-        return here and version >= self.since and any(fits(plain, pattern) for pattern in self.models)
+    def applies_to(self, plain: str, provider: str, version: tuple[int, ...]) -> bool:
+        here = not self.providers or any(matches_pattern(provider, pattern) for pattern in self.providers)
+        return here and version >= self.since and any(matches_pattern(plain, pattern) for pattern in self.models)
 
 
 class _Default(Struct, frozen=True):
@@ -53,33 +53,36 @@ class RuleTable:
         self._defaults = defaults
         self._known: dict[tuple[str, str, str], CacheRules] = {}
 
-    def rules(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
-        """How the model of `card` is cached at `provider` (``anthropic``, ``llama.cpp``; "": its maker's), as the
-        version `client` of a client asks for it ("": nothing is known of that)."""
+    def for_model(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
+        """Cache rules of the model of `card` at `provider`, as a client's version uses them.
+
+        `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker); `client` is a version ("":
+        unknown).
+        """
         key = (card.id, provider, client)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._fold(card, (provider or card.provider).lower(), _version(client))
-        return found
+        rules = self._known.get(key)
+        if rules is None:
+            rules = self._known[key] = self._merge_rules(card, (provider or card.provider).lower(), _version(client))
+        return rules
 
-    def of(self, call: Call, card: ModelCard) -> CacheRules:
-        """How `call` is cached, whose model is that of `card`."""
+    def for_call(self, call: Call, card: ModelCard) -> CacheRules:
+        """Cache rules for `call`, whose model is that of `card`."""
         client = call.extra.get(CLIENT_VERSION)
-        return self.rules(card, call.provider, client if isinstance(client, str) else "")
+        return self.for_model(card, call.provider, client if isinstance(client, str) else "")
 
-    def _fold(self, card: ModelCard, provider: str, version: tuple[int, ...]) -> CacheRules:
+    def _merge_rules(self, card: ModelCard, provider: str, version: tuple[int, ...]) -> CacheRules:
         plain = plain_id(card.id)
         figures: dict[str, Any] = {}
         sources: dict[str, str] = {}
         for rule in self._rules:
-            if rule.holds_for(plain, provider, version):
+            if rule.applies_to(plain, provider, version):
                 figures |= rule.figures
                 sources |= dict.fromkeys(rule.figures, rule.source)
         mechanism = ENGINES[figures.get("engine", "none")].mechanism
         if mechanism.minimum_by_model and card.cache_minimum is not None:
             figures["minimum"] = card.cache_minimum
             sources["minimum"] = dict(card.sources).get("cache_minimum", "")
-        parameters = {d: self._given(p, plain, figures.get("engine", "")) for d, p in self._parameters.items()}
+        parameters = {d: self._parameters_for(p, plain, figures.get("engine", "")) for d, p in self._parameters.items()}
         return CacheRules(
             **figures,
             mechanism=mechanism,
@@ -88,8 +91,12 @@ class RuleTable:
             sources=tuple(sources.items()),
         )
 
-    def _given(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
-        values = {one.path: one.value for one in self._defaults if any(fits(plain, pattern) for pattern in one.models)}
+    def _parameters_for(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
+        values = {
+            default.path: default.value
+            for default in self._defaults
+            if any(matches_pattern(plain, pattern) for pattern in default.models)
+        }
         return tuple(replace(p, default=values.get(p.path, p.default)) for p in every if p.engine in ("", engine))
 
 
@@ -116,7 +123,7 @@ _FIGURES: Final = {
 
 
 def parse_rules(toml_text: str) -> RuleTable:
-    """The table of the caching data file. Raises `RuleDataError` naming the rule that is wrong."""
+    """Parse the caching data file. Raises `RuleDataError` naming the invalid rule."""
     data = tomllib.loads(toml_text)
     sources = data.get("sources", {})
     rules = tuple(_rule(f"rule {n}", raw, sources) for n, raw in enumerate(data.get("rule", ()), 1))
@@ -125,8 +132,8 @@ def parse_rules(toml_text: str) -> RuleTable:
         _source(f"parameter {n}", raw, sources)
         if raw.get("from") not in SECTIONS:
             raise RuleDataError(f"parameter {n}: from = {raw.get('from')!r} is no section")
-        made = Parameter(raw["path"], raw["from"], raw.get("default"), raw.get("engine", ""))
-        parameters[raw["dialect"]] = (*parameters.get(raw["dialect"], ()), made)
+        parameter = Parameter(raw["path"], raw["from"], raw.get("default"), raw.get("engine", ""))
+        parameters[raw["dialect"]] = (*parameters.get(raw["dialect"], ()), parameter)
     defaults = []
     for n, raw in enumerate(data.get("default", ()), 1):
         _source(f"default {n}", raw, sources)
@@ -140,12 +147,12 @@ def _source(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> str:
     return sources[raw["source"]]
 
 
-_ABOUT: Final = ("models", "providers", "since", "source")
-"""What says where a rule holds and where it is from."""
+_SCOPE_KEYS: Final = ("models", "providers", "since", "source")
+"""Keys that say what a rule applies to and its source."""
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """A version as numbers; nothing of what is none."""
+    """Parse a version into numbers; empty if it is none."""
     return tuple(map(int, found[0].split("."))) if (found := _NUMBERS.match(text)) else ()
 
 
@@ -154,7 +161,7 @@ _NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 
 def _rule(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> _Rule:
     place = f"{place} ({', '.join(raw.get('models', ['no models']))})"
-    figures = {key: value for key, value in raw.items() if key not in _ABOUT}
+    figures = {key: value for key, value in raw.items() if key not in _SCOPE_KEYS}
     for key, value in figures.items():
         if key not in _FIGURES or type(value) is not _FIGURES[key]:
             raise RuleDataError(f"{place}: {key} = {value!r} is no figure of a rule")

@@ -1,4 +1,4 @@
-"""How a model's provider caches prompts: what its engine does, and the figures for it (facts §2, §4, §5)."""
+"""Caching rules of a model's provider: its mechanism and its figures (facts §2, §4, §5)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from msgspec import Struct, field
 from ctxtui.core.canonical import Json
 
 SECTIONS: Final = ("tools", "system", "messages")
-"""The sections of a prompt, in the order in which they are cached."""
+"""Sections of a prompt, in the order in which they are cached."""
 
 
 class Parameter(Struct, frozen=True):
-    """A member of a body that reaches the prompt: a change of what stands at `path` (dots between keys) loses the
-    cache from the section `since` on. Leaving it out is the same as sending `default`."""
+    """A member of a body that reaches the prompt, at `path` (dots between keys).
+
+    A change of its value invalidates the cache from the section `since` on. Leaving it out is the same as sending
+    `default`.
+    """
 
     path: str
     since: str
@@ -24,18 +27,21 @@ class Parameter(Struct, frozen=True):
 
 
 class Mechanism(Struct, frozen=True, kw_only=True):
-    """What a way of caching does, whatever its figures are. Every engine says it of itself; who needs to know asks for
-    it here and not for an engine by its name.
+    """Behaviour of a kind of cache, apart from its figures. Test these flags instead of an engine's name.
 
-    `writes_at_markers`: entries stand only where a marker stood, for the lifetime that the marker names. What a call
-    reports as read and written is then all that it has in the cache, and which markers a client sets is learnt where
-    a recording does not have them. `keeps_every_prefix`: all of every request is kept, unasked, until nothing has
-    used it for `retention` seconds; by how much reads fall short of it is learnt. `holds_one`: a server holds the
-    last prompt as it was and nobody reports what was read of it, so that it is as much as the next prompt begins
-    with. `keeps_answers`: an answer can leave entries of its own, whatever `CacheRules.answers` says.
-    `takes_breakpoints`: the breakpoints in a body of OpenAI's dialects count. `minimum_by_model`: the shortest cached
-    prefix is the model's, where its card has one. `dialect` is that of a request whose provider is not known ("":
-    any).
+    `writes_at_markers`: entries exist only at markers, for the lifetime that the marker names. The reads and
+    writes that a
+    call reports are then all that it has in the cache, and a client's markers are learnt if a recording lacks
+    them.
+    `keeps_every_prefix`: every request is kept automatically until it is unused for `retention` seconds; the
+    shortfall of
+    its reads is learnt. `holds_one`: a server holds the last prompt as it was and reports no reads, so that a
+    call reads
+    its common prefix with it. `keeps_answers`: an answer can leave entries of its own, whatever
+    `CacheRules.answers` says.
+    `takes_breakpoints`: breakpoints in a body of OpenAI's dialects count. `minimum_by_model`: the shortest cached
+    prefix is
+    the model's, if its card has one. `dialect` is assumed for a request whose provider is unknown ("": any).
     """
 
     writes_at_markers: bool = False
@@ -48,15 +54,19 @@ class Mechanism(Struct, frozen=True, kw_only=True):
 
 
 class CacheRules(Struct, frozen=True, kw_only=True):
-    """How one model's prompts are cached.
+    """Caching rules of one model.
 
-    `engine` names the engine, `mechanism` is what it does; `minimum` is the shortest cached prefix and `step`,
-    `offset`, `spare` count tokens; the `lives` of entries are seconds by name (``5m``), `life` is the default one;
-    `retention` is seconds without use. `lookback` counts positions or breakpoints, `markers` is the most per request,
-    `slots` the prompts held at once. `answers`: an answer is kept with its prompt. `settles`: what was written is
-    found only some calls later now and then. `strips`: thinking of earlier turns is taken out before the prompt is
-    cached. `read` and `writes` (by lifetime) are prices as multiples of fresh input. `sources` tells where each figure
-    is from, by field name.
+    `engine` names the engine, `mechanism` describes it; `minimum` is the shortest cached prefix and `step`,
+    `offset`,
+    `spare` count tokens; the `lives` of entries are seconds by name (``5m``), `life` is the default one;
+    `retention` is
+    seconds without use. `lookback` counts positions or breakpoints, `markers` is the most per request, `slots`
+    the prompts
+    held at once. `answers`: an answer is kept with its prompt. `settles`: writes sometimes become readable only
+    some calls
+    later. `strips`: thinking of earlier turns is removed before the prompt is cached. `read` and `writes` (by
+    lifetime) are
+    prices as multiples of fresh input. `sources` gives the source of each figure, by field name.
     """
 
     engine: str = "none"
@@ -83,18 +93,17 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     sources: tuple[tuple[str, str], ...] = ()
 
     @property
-    def known(self) -> bool:
-        """Whether anything is known of how the model is cached."""
+    def is_known(self) -> bool:
+        """Whether the model's caching is known."""
         return self.engine != "none"
 
     def seconds(self, life: str) -> float:
-        """The lifetime called `life`; the default one where it is not known."""
+        """Seconds of the lifetime called `life`; the default one if unknown."""
         return self.lives.get(life) or self.lives[self.life]
 
-    def counted(self, common: int, total: int) -> int:
-        """What is reported as read when `common` of `total` tokens are in the cache: whole steps, and only from the
-        minimum on."""
-        held = min(common, total - self.spare)
-        if held < max(self.minimum, 1):
+    def reported_read(self, common: int, total: int) -> int:
+        """Tokens reported as read if `common` of `total` tokens are cached: whole steps, from the minimum on."""
+        cached = min(common, total - self.spare)
+        if cached < max(self.minimum, 1):
             return 0
-        return max(0, (held + self.offset) // self.step * self.step - self.offset)
+        return max(0, (cached + self.offset) // self.step * self.step - self.offset)

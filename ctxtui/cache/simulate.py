@@ -1,4 +1,4 @@
-"""The simulator: timed requests in, what each reads and writes out. One engine per way of caching, one protocol."""
+"""Cache simulator: predicts what each timed request reads and writes. One engine per kind of cache."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from ctxtui.core.tree import ROOT
 
 
 class Engine(Protocol):
-    """One provider's cache. `ask` only looks; `take` enters an outcome of `ask` as having happened."""
+    """One provider's cache. `predict` changes nothing; `record` records an outcome of `predict`."""
 
     mechanism: ClassVar[Mechanism]
-    """What this way of caching does."""
+    """Flags of this kind of cache."""
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read and write if it started `at` (Unix seconds). Where nobody asks `why` no more was
-        read, reasons that take long to find may be left out."""
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """Predict what a request reads and writes if it starts `at` (Unix seconds).
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent, and its answer `began` (Unix seconds)."""
+        With `why` False, reasons that take long to find may be missing.
+        """
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The deepest place of the prompt whose prefix is cached and readable, of those written for at least `life`
-        seconds; None where there is none."""
+    def record(self, outcome: CacheOutcome, began: float) -> None:
+        """Record a sent request whose answer `began` (Unix seconds)."""
+
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """Deepest position whose prefix is cached and readable, written for at least `life` seconds; None if none."""
 
     def copy(self) -> Self:
-        """The same cache, independent of this one."""
+        """Return an independent copy of the cache."""
 
 
-class Nothing:
+class NoCache:
     """No cache at all."""
 
     mechanism: ClassVar[Mechanism] = Mechanism()
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """Everything is fresh."""
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """Return an outcome in which everything is fresh."""
         return CacheOutcome(prompt, at)
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
-        """Nothing stays."""
+    def record(self, outcome: CacheOutcome, began: float) -> None:
+        """Do nothing."""
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Nothing is held."""
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """Return None: nothing is cached."""
         return None
 
-    def copy(self) -> Nothing:
-        """The same."""
+    def copy(self) -> NoCache:
         return self
 
 
@@ -61,53 +61,54 @@ ENGINES: Final[dict[str, type[Engine]]] = {
     "anthropic": Anthropic,
     "automatic": Automatic,
     "breakpoints": Breakpoints,
-    "none": Nothing,
+    "none": NoCache,
     "slots": Slots,
 }
-"""Every engine by the name that `CacheRules.engine` has. A new one is a file in `engines` and its line here."""
+"""Engines by the name used in `CacheRules.engine`. A new one is a file in `engines` and a line here."""
 
 
 class Simulator:
-    """The caches of all providers that requests went to. Prompts of one model and scope share prefixes by their keys.
+    """Caches of all providers that requests were sent to. Prompts of one model and scope share prefixes by key.
 
-    Requests are given in the order in which they started.
+    Requests must come in the order in which they started.
     """
 
     def __init__(self, engines: dict[str, Engine] | None = None) -> None:
         self._engines: dict[str, Engine] = engines or {}
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What `prompt` would read and write if it started `at` (Unix seconds); changes nothing. Where nobody asks
-        `why` no more was read, reasons that take long to find may be left out."""
-        return self._engine(prompt).ask(prompt, at, why=why)
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """Predict what `prompt` reads and writes if it starts `at` (Unix seconds); changes nothing.
 
-    def take(self, outcome: CacheOutcome, began: float | None = None) -> None:
-        """Enter an outcome as having happened; its answer `began` then (Unix seconds), None: with the request.
-
-        A request that was refused or never answered is not entered.
+        With `why` False, reasons that take long to find may be missing.
         """
-        self._engine(outcome.prompt).take(outcome, outcome.at if began is None else began)
+        return self._engine(prompt).predict(prompt, at, why=why)
+
+    def record(self, outcome: CacheOutcome, began: float | None = None) -> None:
+        """Record an outcome whose answer `began` then (Unix seconds; None: with the request).
+
+        A request that was refused or never answered must not be recorded.
+        """
+        self._engine(outcome.prompt).record(outcome, outcome.at if began is None else began)
 
     def send(self, prompt: CachedPrompt, at: float, began: float | None = None, *, why: bool = True) -> CacheOutcome:
-        """`ask` and `take` in one."""
+        """Predict an outcome and record it."""
         engine = self._engines.get(prompt.rules.engine) or self._engine(prompt)
-        outcome = engine.ask(prompt, at, why=why)
-        engine.take(outcome, at if began is None else began)
+        outcome = engine.predict(prompt, at, why=why)
+        engine.record(outcome, at if began is None else began)
         return outcome
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
-        """What of `prompt` is in the cache at `at`: the deepest node of its path with a live entry that was written for
-        at least `life` seconds (`ROOT`: none)."""
-        found = self._engine(prompt).held(prompt, at, life)
-        return found.node if found is not None else ROOT
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
+        """Deepest cached node of `prompt` at `at`, written for at least `life` seconds (`ROOT`: none)."""
+        position = self._engine(prompt).deepest_cached(prompt, at, life)
+        return position.node if position is not None else ROOT
 
     def copy(self) -> Simulator:
-        """The same caches, independent of these: for a what-if that goes on."""
+        """Return an independent copy, for a what-if that continues from here."""
         return Simulator({name: engine.copy() for name, engine in self._engines.items()})
 
     def _engine(self, prompt: CachedPrompt) -> Engine:
         name = prompt.rules.engine
-        found = self._engines.get(name)
-        if found is None:
-            found = self._engines[name] = ENGINES[name]()
-        return found
+        engine = self._engines.get(name)
+        if engine is None:
+            engine = self._engines[name] = ENGINES[name]()
+        return engine

@@ -16,7 +16,7 @@ from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.summary_memory import usage_pass, why_anew
-from ctxtui.services.process_pool import processors
+from ctxtui.services.process_pool import processor_count
 from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -106,7 +106,7 @@ class AllSessions:
             return
 
         done = len(self._summaries) - len(unread)
-        files = self._library.figures(unread, Event(), self._cluster, workers=processors())
+        files = self._library.figures(unread, Event(), self._cluster, workers=processor_count())
         with Working(f"reading{self._reread_note(unread)}") as work:
             for summary in files:
                 self._known[summary.key] = summary

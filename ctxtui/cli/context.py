@@ -15,7 +15,7 @@ from ctxtui.cli.progress import Working
 from ctxtui.core.edit import Edit
 from ctxtui.services.config.config import Config, hand_on, load
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.discover import find
+from ctxtui.services.recordings.discover import find_recordings
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
 
@@ -37,7 +37,7 @@ class SessionName(click.ParamType[str]):
         files = [CompletionItem(incomplete, type="file")]
         if len(incomplete) < MIN_ID_CHARS or os.sep in incomplete:
             return files
-        ids = dict.fromkeys(one.id for one in find(Path.cwd()) if one.id.startswith(incomplete))
+        ids = dict.fromkeys(one.id for one in find_recordings(Path.cwd()) if one.id.startswith(incomplete))
         return [CompletionItem(id_) for id_ in ids] or files
 
 

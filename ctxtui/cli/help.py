@@ -51,7 +51,7 @@ def _policies() -> str:
     for policy in every_policy().values():
         out.append(f"{policy.name:<20} {policy.about}")
         for key, value in policy.defaults.items():
-            out.append(f"    {key + ' = ' + canonical.text_of(value):<32} {policy.notes.get(key, '')}")
+            out.append(f"    {key + ' = ' + canonical.dump_text(value):<32} {policy.notes.get(key, '')}")
     return "\n".join(out)
 
 

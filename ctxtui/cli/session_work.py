@@ -14,7 +14,7 @@ from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.cluster import LOCAL
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open_by_name import Named
-from ctxtui.services.session_work import SessionResult, over_sessions
+from ctxtui.services.session_work import SessionResult, run_over_sessions
 
 CLUSTER_HELP: Final = "Read with a dask cluster: the scheduler's address, or local."
 _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
@@ -48,10 +48,10 @@ def _bad_address(address: str, reason: str) -> BadConfig:
     )
 
 
-def run_over_sessions(
+def read_sessions(
     work: str, names: Sequence[str], request: Any, settings: Settings, doing: str, cluster: str = ""
 ) -> list[SessionResult]:
-    """Results of the function `work` for each session in `names`, or the error, in order.
+    """Return the results of the function `work` for each session in `names`, or the error, in order.
 
     Raises errors of an unreachable cluster.
     """
@@ -63,5 +63,5 @@ def run_over_sessions(
         except CtxtuiError as error:
             failed[name] = SessionResult(name, None, error)
     with Working(doing) as line:
-        results = {result.name: result for result in over_sessions(work, targets, request, cluster, line.say)}
+        results = {result.name: result for result in run_over_sessions(work, targets, request, cluster, line.say)}
     return [results.get(name) or failed[name] for name in names]

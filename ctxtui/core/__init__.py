@@ -1,1 +1,1 @@
-"""The words that everything is built from: blocks, the tree, calls, usage, edits, sessions."""
+"""The basic types of ctxtui: blocks, the tree, calls, usage, edits, sessions."""

@@ -17,15 +17,15 @@ UNREADABLE: Final = "unreadable"
 TOOL: Final = "tool"
 
 MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
-"""Keys that carry a cache marker; they are no content and never reach a block's body (facts §2, §4)."""
+"""Keys that carry a cache breakpoint; they are no content and never reach a block's body (facts §2, §4)."""
 
 
 class Block(Struct, frozen=True, gc=False):
-    """One part of a context.
+    """One part of a context, identified by `digest` (32 hex digits).
 
-    `digest` names it (32 hex digits), `kind` is the provider's own word for it (``text``, ``tool_use``,
-    ``function_call`` ...) or one of ours (``header``, ``tool``, ``not_recorded``, ``unreadable``), `body` is its
-    canonical JSON. Two blocks with one digest are the same block.
+    `kind` is the provider's own type (``text``, ``tool_use``, ``function_call`` ...) or one of ours (``header``,
+    ``tool``, ``not_recorded``, ``unreadable``), `body` is its canonical JSON. Two blocks with one digest are the same
+    block.
     """
 
     digest: str
@@ -33,11 +33,11 @@ class Block(Struct, frozen=True, gc=False):
     body: bytes
 
     def value(self) -> Json:
-        """The body as JSON value, decoded anew at each call: blocks stay small in memory."""
+        """Decode the body to a JSON value, anew on each call, which keeps blocks small in memory."""
         return canonical.loads(self.body)
 
     def member(self, key: str) -> Json:
-        """One member of the body; None where it lacks it or is no object, as a damaged file's may be."""
+        """One member of the body; None if it is missing or the body is no object (a damaged file)."""
         value = self.value()
         return value.get(key) if isinstance(value, dict) else None
 
@@ -46,11 +46,11 @@ class Block(Struct, frozen=True, gc=False):
 
 
 class Place(NamedTuple):
-    """Where in a request a block stands: its section, the role of its message, and what the reader knows of it.
+    """Position of a block in a request: its section, the role of its message, and a mark from the reader.
 
-    `section` is ``tools``, ``system`` or ``messages``. `role` is the message's role ("" outside messages). `mark` is
-    "" or what a transcript says beyond the request: ``summary`` (a compaction's text), ``memory``, ``file`` (of a
-    project), ``meta`` (put there by the client, not by a person).
+    `section` is ``tools``, ``system`` or ``messages``. `role` is the message's role ("" outside messages). `mark` is ""
+    or what a transcript says beyond the request: ``summary`` (a compaction's text), ``memory``, ``file`` (of a
+    project), ``meta`` (added by the client, not by a person).
     """
 
     section: str
@@ -60,56 +60,56 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=256)
 def message_place(role: str, mark: str = "") -> Place:
-    """The place of a part of a message. A session has few of them: they are made once, not once a block."""
+    """The `Place` of a part of a message. Cached: a session has few of them, and each block needs one."""
     return Place("messages", role, mark)
 
 
 class Item(NamedTuple):
-    """A block at its place: the unit that decoders yield and encoders take, in prompt order."""
+    """A block with its place: the unit that decoders yield and encoders take, in prompt order."""
 
     block: Block
     place: Place
 
 
 def make(kind: str, value: Json) -> Block:
-    """The block of `kind` with JSON `value`, which must hold no cache markers (see `without_markers`).
+    """Make the block of `kind` from JSON `value`, which must hold no cache breakpoints (see `without_markers`).
 
-    Its digest is that of its canonical JSON; where that does not tell the kind (a header, a tool, a part without
-    type), the kind is digested in front of it, so that two kinds never share a digest.
+    Its digest is that of its canonical JSON. If the JSON does not contain the kind (a header, a tool, a part without
+    type), the kind is digested first, so that two kinds never share a digest.
     """
     body = canonical.dumps(value)
-    told = isinstance(value, Mapping) and value.get("type") == kind
-    return Block(canonical.digest(body) if told else digest_of(kind, body), kind, body)
+    kind_in_body = isinstance(value, Mapping) and value.get("type") == kind
+    return Block(canonical.digest(body) if kind_in_body else digest_with_kind(kind, body), kind, body)
 
 
-def digest_of(kind: str, body: bytes) -> str:
-    """The digest of a block whose body does not tell its `kind`."""
+def digest_with_kind(kind: str, body: bytes) -> str:
+    """Digest of a block whose body does not contain its `kind`."""
     return canonical.digest(kind.encode("utf-8", "replace") + b"\0" + body)
 
 
-def of(value: Json, default_kind: str = "text") -> Block:
-    """The block of a provider's content part; a part without `type` is of `default_kind`."""
+def from_part(value: Json, default_kind: str = "text") -> Block:
+    """Make the block of a provider's content part; a part without `type` is of `default_kind`."""
     kind = value.get("type", default_kind) if isinstance(value, Mapping) else default_kind
     return make(kind if isinstance(kind, str) else default_kind, without_markers(value))
 
 
-def text(words: str) -> Block:
-    """A text block, the same whether the provider's JSON spelled it as string or as list."""
-    return make("text", {"type": "text", "text": words})
+def text(content: str) -> Block:
+    """Make a text block, the same whether the provider's JSON spelled it as string or as list."""
+    return make("text", {"type": "text", "text": content})
 
 
 def header(role: str, extra: Mapping[str, Json] | None = None) -> Block:
-    """The head of a message: its role and whatever else its JSON holds besides content."""
+    """Make the header of a message: its role and every member of its JSON except the content."""
     return make(HEADER, {"role": role, **(extra or {})})
 
 
 def unreadable(place: str, reason: str) -> Block:
-    """What stands where a record could not be read; `place` is ``line 812`` or a JSON path."""
+    """Make a placeholder for a record that could not be read; `place` is ``line 812`` or a JSON path."""
     return make(UNREADABLE, {"type": UNREADABLE, "place": place, "reason": reason})
 
 
 def without_markers(value: Json) -> Json:
-    """`value` less its cache markers: at the top, and in the items of a tool result; never inside a tool's input."""
+    """Remove cache breakpoints from `value` and from the items of a tool result, never from a tool's input."""
     if not isinstance(value, dict):
         return value
     bare = value

@@ -1,4 +1,4 @@
-"""A neutral reading of a block, whatever dialect it was recorded in. The block's own JSON stays beside it, verbatim."""
+"""Reads any dialect's block into one neutral form, `BlockContent`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 
 _BLANK: Final = re.compile(r"\s")
-_LONG: Final = 1 << 18
-"""Bytes of a block from which on it says something, without being read."""
+_MIN_READABLE_BYTES: Final = 1 << 18
+"""Bytes of a reasoning block from which on it is taken to hold readable text, without being decoded."""
 
 
 class Media(Struct, frozen=True):
@@ -26,11 +26,11 @@ class Media(Struct, frozen=True):
 
 
 class BlockContent(Struct, frozen=True, kw_only=True):
-    """Content of a block.
+    """Content of a block, independent of the dialect.
 
-    `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),
-    `name` the tool's name, `call_id` what pairs a call with its result. `hidden` counts characters that stand for
-    text the recording withholds (a thinking signature, encrypted reasoning). `media` are images and files inside.
+    `text` is what the model reads as text, `arguments` the JSON text of a call's input (as the provider spelled it),
+    `name` the tool's name, `call_id` pairs a call with its result. `hidden` counts characters of text that the
+    recording withholds (a thinking signature, encrypted reasoning). `media` are the images and files in it.
     """
 
     text: str = ""
@@ -46,24 +46,24 @@ _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
 def read(block: Block) -> BlockContent:
-    """The reading of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
+    """Read the content of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
     return read_value(block.kind, block.value())
 
 
 def is_sealed(block: Block) -> bool:
-    """Whether a block of reasoning is one that only its provider can read."""
-    return len(block.body) < _LONG and not read(block).text.strip()
+    """Whether a reasoning block can be read by its provider only."""
+    return len(block.body) < _MIN_READABLE_BYTES and not read(block).text.strip()
 
 
 def read_value(kind: str, value: Json) -> BlockContent:
-    """As `read`, for a block's JSON `value` of `kind`."""
+    """Like `read`, for a block's JSON `value` of `kind`."""
     if isinstance(value, str):
         # Ollama's pictures are bare base64.
         return BlockContent(media=(Media("", value),)) if kind == "image" else BlockContent(text=value)
     if not isinstance(value, dict):
-        return BlockContent(text=canonical.text_of(value))
+        return BlockContent(text=canonical.dump_text(value))
     reader = _READERS.get(kind) or _by_suffix(kind)
-    return reader(value) if reader else BlockContent(text=canonical.text_of(value))
+    return reader(value) if reader else BlockContent(text=canonical.dump_text(value))
 
 
 def _by_suffix(kind: str) -> _Reader | None:
@@ -75,14 +75,14 @@ def _by_suffix(kind: str) -> _Reader | None:
 
 
 def _words(value: Json) -> str:
-    return value if isinstance(value, str) else "" if value is None else canonical.text_of(value)
+    return value if isinstance(value, str) else "" if value is None else canonical.dump_text(value)
 
 
 def _text(value: dict[str, Json]) -> BlockContent:
     for key in ("text", "refusal", "content"):
         if isinstance(value.get(key), str):
             return BlockContent(text=value[key])
-    return BlockContent(text=canonical.text_of(value))
+    return BlockContent(text=canonical.dump_text(value))
 
 
 def _thinking(value: dict[str, Json]) -> BlockContent:
@@ -109,11 +109,11 @@ def _inner(value: dict[str, Json]) -> dict[str, Json]:
 
 def _call(value: dict[str, Json]) -> BlockContent:
     inner = _inner(value)
-    given: Json = next((inner[k] for k in ("input", "arguments", "action", "operation") if k in inner), {})
+    arguments: Json = next((inner[k] for k in ("input", "arguments", "action", "operation") if k in inner), {})
     return BlockContent(
         name=_words(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
         call_id=_words(value.get("call_id") or value.get("id")),
-        arguments=given if isinstance(given, str) else canonical.text_of(given),
+        arguments=arguments if isinstance(arguments, str) else canonical.dump_text(arguments),
     )
 
 
@@ -157,20 +157,20 @@ def _media(value: dict[str, Json]) -> BlockContent:
 
 
 def _tool(value: dict[str, Json]) -> BlockContent:
-    value = tool_inside(value)
+    value = unwrap_tool(value)
     inner = _inner(value)
     name = _words(inner.get("name") or inner.get("server_label") or value.get("type"))
-    return BlockContent(text=canonical.text_of(value), name=name)
+    return BlockContent(text=canonical.dump_text(value), name=name)
 
 
-def tool_inside(value: Json) -> Json:
-    """The definition itself where `value` is a namespace round one tool (facts §13), else `value`."""
+def unwrap_tool(value: Json) -> Json:
+    """Unwrap a namespace around a single tool (facts §13); any other `value` is returned as it is."""
     inner = value.get("tools") if isinstance(value, dict) and value.get("type") == "namespace" else None
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 
 
 def _header(value: dict[str, Json]) -> BlockContent:
-    # The content key in a header only tells how the content was spelled; the model reads the role and the name.
+    # A header's content key only says how the content was spelled; the model reads role and name.
     return BlockContent(text=_words(value.get("name")), name=_words(value.get("role")))
 
 
@@ -183,7 +183,7 @@ def _unreadable(value: dict[str, Json]) -> BlockContent:
 
 
 def _encrypted(value: dict[str, Json]) -> BlockContent:
-    # What one agent tells another is encrypted for the model only: what holds a blank is not.
+    # Messages between agents are encrypted for the model; text with white space is not encrypted.
     cipher = _words(value.get("encrypted_content"))
     return BlockContent(text=cipher) if _BLANK.search(cipher) else BlockContent(hidden=len(cipher))
 
@@ -224,9 +224,9 @@ _READERS: Final[dict[str, _Reader]] = {
 }
 
 
-def arguments_value(reading: BlockContent) -> Json:
-    """A call's input as JSON value; the text itself where it is no JSON (custom tools take free text)."""
+def arguments_value(content: BlockContent) -> Json:
+    """Decode a call's input; the text itself if it is no JSON (custom tools take free text)."""
     try:
-        return canonical.loads(reading.arguments)
+        return canonical.loads(content.arguments)
     except (RecursionError, ValueError):
-        return reading.arguments
+        return content.arguments

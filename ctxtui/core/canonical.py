@@ -1,4 +1,4 @@
-"""The canonical form of JSON: minified, key order and number literals kept.
+"""The canonical form of JSON: minified, with key order and number literals kept.
 
 Two values that are equal have equal canonical bytes and so equal digests (design §6, law 1). Keys are never sorted:
 their order is part of a provider's prompt prefix. A float keeps its literal (``1e3`` stays ``1e3``), because a
@@ -15,15 +15,14 @@ from functools import cache
 from json import JSONDecoder
 from typing import Any, Final
 
-# Imported where it is used: a session that was read elsewhere is shown before any JSON is read here.
 Json = Any
-"""A JSON value as Python holds it: dict, list, str, int, float, `Number`, bool, None."""
+"""A decoded JSON value: dict, list, str, int, float, `Number`, bool, None."""
 
 DIGEST_BYTES: Final = 16
 
 
 class Number:
-    """A float literal whose text Python's own float would not give back, such as ``1e3`` or ``1.10``."""
+    """A float literal that Python's own float would not reproduce, such as ``1e3`` or ``1.10``."""
 
     __slots__ = ("text",)
 
@@ -44,7 +43,7 @@ class Number:
 
 
 def number(literal: str) -> float | Number:
-    """A float literal read without losing its spelling (usable as a decoder's float hook)."""
+    """Read a float literal without losing its spelling (usable as a decoder's float hook)."""
     value = float(literal)
     return value if repr(value) == literal else Number(literal)
 
@@ -67,7 +66,7 @@ def _decoder() -> JSONDecoder:
 
 
 def loads(text: str | bytes) -> Json:
-    """Read one JSON value, keeping number literals.
+    """Decode one JSON value, keeping number literals.
 
     Raises `ValueError` (json's own, with position) on malformed input.
     """
@@ -77,13 +76,13 @@ def loads(text: str | bytes) -> Json:
 
 
 def raw_decode(text: str, at: int) -> tuple[Json, int]:
-    """The JSON value that starts at character `at` of `text`, and the index just after it."""
+    """Decode the JSON value that starts at character `at` of `text`; also returns the index just after it."""
     value, end = _decoder().raw_decode(text, at)
     return value, end
 
 
 class _SpelledNumber(Exception):
-    """Raised inside the fast encoder when it meets a `Number`."""
+    """Raised inside the fast encoder on a `Number`."""
 
 
 def _meet(value: object) -> Json:
@@ -103,7 +102,7 @@ def _quote() -> Callable[[str], str]:
 
 
 def _spelled(value: Json) -> Iterator[str]:
-    """The slow encoder, used only where a `Number` is inside."""
+    """Encode slowly, used only for values with a `Number` inside."""
     if isinstance(value, Number):
         yield value.text
     elif isinstance(value, dict):
@@ -133,8 +132,8 @@ def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("ctxtui-json", _escape_surrogates)
 
 
-def text_of(value: Json) -> str:
-    """`value` as minified JSON text; lone surrogates are still single characters in it."""
+def dump_text(value: Json) -> str:
+    """Encode `value` as minified JSON text; lone surrogates are still single characters in it."""
     try:
         return _fast()(value)
     except _SpelledNumber:
@@ -142,10 +141,10 @@ def text_of(value: Json) -> str:
 
 
 def dumps(value: Json) -> bytes:
-    """The canonical bytes of `value`: minified UTF-8; a lone surrogate, which UTF-8 cannot hold, stays an escape."""
-    return text_of(value).encode("utf-8", "ctxtui-json")
+    """Encode `value` as canonical bytes: minified UTF-8; a lone surrogate, which UTF-8 cannot hold, stays an escape."""
+    return dump_text(value).encode("utf-8", "ctxtui-json")
 
 
 def digest(body: bytes) -> str:
-    """The name of canonical bytes: 32 hex digits of BLAKE2b."""
+    """Digest of canonical bytes: 32 hex digits of BLAKE2b."""
     return blake2b(body, digest_size=DIGEST_BYTES).hexdigest()

@@ -1,11 +1,11 @@
-"""Categories: what a block is in the composition (design §5). Their order is the order on every screen."""
+"""Categories of blocks in the composition (design §5). Their order is the order on every screen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    # Not at run time: a first frame needs the names of the categories, and blocks bring JSON and OpenSSL along (4 ms).
+    # Not at run time: the first frame needs the category names only, and `block` imports JSON and OpenSSL (4 ms).
     from ctxtui.core.block import Block, Place
 
 CATEGORIES: Final = (
@@ -21,7 +21,7 @@ CATEGORIES: Final = (
     "document",
     "summary",
 )
-"""Every category, in prompt-like order; the place in this tuple is the category's index everywhere."""
+"""Every category, in prompt-like order; a category's index is its position in this tuple everywhere."""
 
 INDEX: Final = {name: i for i, name in enumerate(CATEGORIES)}
 
@@ -61,7 +61,7 @@ _BY_MARK: Final = {"summary": "summary", "memory": "memory", "file": "document"}
 
 
 def _by_suffix(kind: str) -> str | None:
-    # Provider families grow (web_search_call, shell_call_output ...), their suffixes do not.
+    # Providers add kinds (web_search_call, shell_call_output ...); the suffixes stay the same.
     if kind.endswith(("_result", "_output")):
         return "tool_result"
     if kind.endswith(("_use", "_call")):
@@ -70,13 +70,13 @@ def _by_suffix(kind: str) -> str | None:
 
 
 def category_of(block: Block, place: Place) -> str:
-    """The category of `block` at `place`; a header belongs to the side that speaks."""
+    """The category of `block` at `place`; a header belongs to the side whose message it opens."""
     if place.mark in _BY_MARK:
         return _BY_MARK[place.mark]
     if block.kind != "header":
-        found = _BY_KIND.get(block.kind) or _by_suffix(block.kind)
-        if found:
-            return found
+        category = _BY_KIND.get(block.kind) or _by_suffix(block.kind)
+        if category:
+            return category
     if place.section == "tools":
         return "tools"
     if place.section == "system":

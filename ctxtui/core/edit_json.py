@@ -1,4 +1,4 @@
-"""Edits as JSON: what `--edits FILE` reads and the edit log is exported as."""
+"""Edits as JSON: the format that `--edits FILE` reads and the edit log is exported in."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ctxtui.core.errors import Malformed
 
 def to_json(edit: Edit) -> dict[str, Json]:
     """One entry: ``{"id", "kind", "targets": [{"digest", "occurrence"}], "author", "at", "payload"}``, and ``batch``
-    and ``reverts`` where they say something."""
-    told: dict[str, Json] = {
+    and ``reverts`` if not empty."""
+    entry: dict[str, Json] = {
         "id": edit.id,
         "kind": edit.kind,
         "targets": [_target_json(target) for target in edit.targets],
         "author": edit.author,
         "at": edit.at,
-        "payload": dict(edit.given),
+        "payload": dict(edit.params),
     }
-    return told | {key: value for key, value in (("batch", edit.batch), ("reverts", edit.reverts)) if value}
+    return entry | {key: value for key, value in (("batch", edit.batch), ("reverts", edit.reverts)) if value}
 
 
 def _target_json(target: Target) -> dict[str, Json]:
@@ -31,12 +31,12 @@ def _target_json(target: Target) -> dict[str, Json]:
 
 
 def dumps(log: Iterable[Edit]) -> bytes:
-    """A log as JSON Lines."""
+    """Encode a log as JSON Lines."""
     return b"".join(canonical.dumps(to_json(edit)) + b"\n" for edit in log)
 
 
 def loads(data: bytes, place: str = "") -> list[Edit]:
-    """The entries in `data`: one JSON list, an object with a list under ``edits``, or JSON Lines.
+    """Decode the entries in `data`: one JSON list, an object with a list under ``edits``, or JSON Lines.
 
     Only ``kind`` and ``targets`` are required. A target is an object or its digest as a string, ``digest#1`` for the
     second occurrence. Raises `Malformed` with the entry's place.
@@ -66,39 +66,39 @@ def _line(line: str, place: str) -> Json:
 
 
 def from_json(value: Json, place: str = "$") -> Edit:
-    """The entry that `value` tells. Raises `Malformed`."""
+    """Decode one entry. Raises `Malformed`."""
     if not isinstance(value, dict):
         raise Malformed("an edit must be an object", place=place)
     kind = value.get("kind")
     if kind not in (*KINDS, APPLY, WAIT, LEAVE, REVERT):
         raise Malformed(f"no edit of kind {kind!r}", place=f"{place}.kind", way_out=f"kinds: {', '.join(KINDS)}")
-    given = _typed(value, "payload", dict, place) or {}
+    params = _typed(value, "payload", dict, place) or {}
     listed = _typed(value, "targets", list, place) or []
-    targets = tuple(_target(one, f"{place}.targets[{n}]") for n, one in enumerate(listed))
-    words = {key: _typed(value, key, str, place) or "" for key in ("id", "author", "batch", "reverts")}
+    targets = tuple(_target(target, f"{place}.targets[{n}]") for n, target in enumerate(listed))
+    texts = {key: _typed(value, key, str, place) or "" for key in ("id", "author", "batch", "reverts")}
     at = _typed(value, "at", (int, float), place) or 0.0
-    author = words["author"] or USER
+    author = texts["author"] or USER
     if kind in (APPLY, WAIT, LEAVE, REVERT):
         return Edit(
-            words["id"],
+            texts["id"],
             kind,
             targets,
             author=author,
             at=at,
-            payload=payload(given),
-            batch=words["batch"],
-            reverts=words["reverts"],
+            payload=payload(params),
+            batch=texts["batch"],
+            reverts=texts["reverts"],
         )
     if not targets:
         raise Malformed("an edit must name its targets", place=f"{place}.targets")
-    return make(kind, targets, given, author=author, at=at, id=words["id"], batch=words["batch"])
+    return make(kind, targets, params, author=author, at=at, id=texts["id"], batch=texts["batch"])
 
 
 def _typed(value: dict[str, Json], key: str, kind: type | tuple[type, ...], place: str) -> Json:
-    found = value.get(key)
-    if found is not None and (not isinstance(found, kind) or isinstance(found, bool)):
+    member = value.get(key)
+    if member is not None and (not isinstance(member, kind) or isinstance(member, bool)):
         raise Malformed(f"{key} has the wrong type", place=f"{place}.{key}")
-    return found
+    return member
 
 
 def _target(value: Json, place: str) -> Target:

@@ -1,7 +1,7 @@
-"""Every kind of edit: what it does to a context, what its payload holds, how it is shown.
+"""Every kind of edit: its effect on a context, the members of its payload, and how it is shown.
 
-What one kind does that no other does is written where it is done, by the kind's name in a table: `curation.apply` has
-one of those that change a block in its place and one of those that put something in.
+Code specific to one kind is in a table by the kind's name next to the code that needs it: `curation.apply` has a table
+of the kinds that rewrite a block and one of those that insert something.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ NOTE: Final = "note"
 MOVE: Final = "move"
 BREAKPOINT: Final = "breakpoint"
 ANNOTATE: Final = "annotate"
-"""Remembers a rating or remark; changes no context."""
+"""Stores a rating or remark; changes no context."""
 
 
 class EditKind(Struct, frozen=True, kw_only=True):
     """One kind of edit.
 
-    `payload` names the members that its payload may have (their meaning is in `docs/json.md`). `words` is its name as
-    people read it ("": its name), `done` what its blocks then are ("": its name), `mark` the name of the sign of what
-    it changed, `lead` the word in front of what it puts in. It may do several things: `rewrites` a block in its place,
-    `removes` blocks, `moves` them elsewhere, `adds` something new (where it removes or moves as well, that stands for
-    them), `pins` them, `marks_cache` behind them. `needs_text`: it does nothing until its payload has a text.
+    `payload` names the members that its payload may have (their meaning is in `docs/json.md`). `display_name` is its
+    name on screen ("": `name`), `done` the state of its blocks afterwards ("": `name`), `mark` the name of the sign on
+    a changed block, `lead` the word in front of inserted text. A kind may have several effects: `rewrites` a block in
+    place, `removes` blocks, `moves` them elsewhere, `adds` a new block (which replaces the blocks that it removes or
+    moves), `pins` them, `marks_cache` after them. `needs_text`: it has no effect until its payload has a text.
     """
 
     name: str
     payload: tuple[str, ...] = ()
-    words: str = ""
+    display_name: str = ""
     done: str = ""
     mark: str = "edit"
     lead: str = ""
@@ -54,18 +54,18 @@ class EditKind(Struct, frozen=True, kw_only=True):
 
     @property
     def takes_away(self) -> bool:
-        """Whether its blocks do not stand any more where they stood."""
+        """Whether its blocks leave their position."""
         return self.removes or self.moves
 
     @property
-    def stands_for(self) -> bool:
-        """Whether what it puts in is said instead of its blocks, all of which must be there then."""
+    def replaces_blocks(self) -> bool:
+        """Whether the inserted text replaces its blocks, all of which must be present then."""
         return self.removes and self.adds
 
     @property
-    def shown(self) -> str:
-        """Its name as people read it."""
-        return self.words or self.name
+    def label(self) -> str:
+        """Its name on screen."""
+        return self.display_name or self.name
 
 
 KINDS: Final = {
@@ -103,7 +103,7 @@ KINDS: Final = {
             name=COMPACT_JSON,
             done="compacted",
             payload=("drop", "rename", "flatten"),
-            words="compact JSON",
+            display_name="compact JSON",
             mark="truncated",
             rewrites=True,
         ),
@@ -122,5 +122,5 @@ KINDS: Final = {
 
 
 def kind_of(name: str) -> EditKind:
-    """The kind called `name`; one that does nothing where there is none, as for entries that take others back."""
+    """The kind named `name`; one without effects if unknown, as for entries that revert others."""
     return KINDS.get(name) or EditKind(name=name)

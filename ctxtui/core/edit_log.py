@@ -1,8 +1,8 @@
 """The log of an overlay: what is staged, what is applied, and undo and redo, all derived from its entries.
 
-The log only grows. An edit is staged from its entry on, applied once an ``apply`` entry that stands names it, and gone
-while a ``revert`` of it stands. While it is only staged it may wait: until when, the last ``wait`` entry that names it
-says. Undo and redo are reverts that say so, so that they go on after a restart; what was applied at once is one action.
+The log only grows. An edit is staged from its entry on, applied once an active ``apply`` entry names it, and gone while
+an active ``revert`` names it. A staged edit may wait: the last ``wait`` entry that names it says until when. Undo and
+redo are reverts marked as such, so that they continue after a restart; everything applied at once is one action.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, in_force, payload
+from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, active_edits, payload
 
 UNDO: Final = "undo"
 REDO: Final = "redo"
 DISCARD: Final = "discard"
-"""Why entries take others back; "" where single ones are taken back."""
+"""Reasons of reverts; "" for single reverts."""
 
 EXPIRY: Final = "expiry"
-"""Until the cache has expired: the first request after it leaves under the edits."""
+"""Wait until the cache has expired: the first request after that is sent under the edits."""
 MISS: Final = "miss"
-"""Until a request misses the cache anyway: that one leaves under them."""
+"""Wait until a request misses the cache anyway: that request is sent under the edits."""
 
 
 class EditsInForce(NamedTuple):
@@ -33,127 +33,140 @@ class EditsInForce(NamedTuple):
     staged: tuple[Edit, ...]
 
 
-def standing(log: Iterable[Edit]) -> EditsInForce:
-    """What of `log` is in force."""
+def edits_in_force(log: Iterable[Edit]) -> EditsInForce:
+    """Split the active edits of `log` into applied and staged."""
     entries = list(log)
-    named, there = set[str](), _alive(entries)
+    applied_ids, active_ids = set[str](), _active_ids(entries)
     for entry in entries:
-        if entry.kind == APPLY and entry.id in there:
-            named.update(str(one) for one in entry.given.get("ids", ()))
-    alive = in_force(entries)
+        if entry.kind == APPLY and entry.id in active_ids:
+            applied_ids.update(str(id_) for id_ in entry.params.get("ids", ()))
+    alive = active_edits(entries)
     return EditsInForce(
-        tuple(edit for edit in alive if edit.id in named), tuple(edit for edit in alive if edit.id not in named)
+        tuple(edit for edit in alive if edit.id in applied_ids),
+        tuple(edit for edit in alive if edit.id not in applied_ids),
     )
 
 
-def waiting(log: Iterable[Edit]) -> dict[str, str]:
-    """The edits that are staged and wait, by id: until `EXPIRY` or `MISS`."""
+def waiting_until(log: Iterable[Edit]) -> dict[str, str]:
+    """The staged edits that wait, by id: until `EXPIRY` or `MISS`."""
     entries, until = list(log), dict[str, str]()
     for entry in entries:
         if entry.kind == WAIT:
-            until.update(dict.fromkeys(map(str, entry.given.get("ids", ())), str(entry.given.get("until") or "")))
-    staged = standing(entries).staged
+            until.update(dict.fromkeys(map(str, entry.params.get("ids", ())), str(entry.params.get("until") or "")))
+    staged = edits_in_force(entries).staged
     return {edit.id: until[edit.id] for edit in staged if until.get(edit.id) in (EXPIRY, MISS)}
 
 
 class Stamp(Struct, frozen=True):
-    """Who does something and when: `id` names the new action, `at` is Unix seconds."""
+    """Author and time of an action: `id` names the new action, `at` is Unix seconds."""
 
     id: str
     at: float
     author: str = USER
 
 
-def applying(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """The entry that applies what is staged, everything or `only` these ids; none where nothing is."""
+def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
+    """Make the entry that applies all staged edits, or `only` these ids; empty if there are none."""
     chosen = None if only is None else set(only)
-    ids = [edit.id for edit in standing(log).staged if chosen is None or edit.id in chosen]
+    ids = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
     if not ids:
         return []
     return [Edit(stamp.id, APPLY, author=stamp.author, at=stamp.at, payload=payload({"ids": ids}), batch=stamp.id)]
 
 
-def postponing(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """The entry that lets what is staged, everything or `only` these ids, wait until `EXPIRY` or `MISS` ("": no
-    longer); none where nothing is."""
+def postpone_staged(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
+    """Make the entry that lets staged edits, all or `only` these ids, wait until `EXPIRY` or `MISS`.
+
+    `until` "" ends the wait. Empty if nothing is staged.
+    """
     chosen = None if only is None else set(only)
-    ids: list[Json] = [edit.id for edit in standing(log).staged if chosen is None or edit.id in chosen]
+    ids: list[Json] = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
     if not ids:
         return []
-    said = payload({"ids": ids, "until": until})
-    return [Edit(stamp.id, WAIT, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id)]
+    params = payload({"ids": ids, "until": until})
+    return [Edit(stamp.id, WAIT, author=stamp.author, at=stamp.at, payload=params, batch=stamp.id)]
 
 
-def unapplied(log: Iterable[Edit]) -> set[str]:
-    """The ids of the edits that were applied once, and whose application was taken back."""
+def unapplied_ids(log: Iterable[Edit]) -> set[str]:
+    """The ids of the edits whose application was reverted."""
     entries = list(log)
-    there = _alive(entries)
-    ends = {entry.id: entry.id in there for entry in entries if entry.kind == APPLY}
-    named = {str(one): ends[entry.id] for entry in entries if entry.kind == APPLY for one in entry.given.get("ids", ())}
-    return {id_ for id_, stands in named.items() if not stands}
+    active_ids = _active_ids(entries)
+    ends = {entry.id: entry.id in active_ids for entry in entries if entry.kind == APPLY}
+    named = {
+        str(edit_id): ends[entry.id]
+        for entry in entries
+        if entry.kind == APPLY
+        for edit_id in entry.params.get("ids", ())
+    }
+    return {id_ for id_, is_active in named.items() if not is_active}
 
 
-def leaving(stamp: Stamp, command: str, place: str, without: Sequence[str], folder: str = "") -> list[Edit]:
-    """The entry that says that the context left: the `command` that goes on with it ("": none), the `folder` in which
-    it is to be typed ("": any), the file or other `place` where it is, and what it went `without`."""
-    said = payload(
+def record_export(stamp: Stamp, command: str, place: str, without: Sequence[str], folder: str = "") -> list[Edit]:
+    """Make the entry that records an export of the context.
+
+    `command` continues with it ("": none), to be typed in `folder` ("": any). `place` is the file or other destination,
+    `without` what was left out.
+    """
+    params = payload(
         {"command": command, "place": place, "without": list(without), **({"folder": folder} if folder else {})}
     )
-    return [Edit(stamp.id, LEAVE, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id)]
+    return [Edit(stamp.id, LEAVE, author=stamp.author, at=stamp.at, payload=params, batch=stamp.id)]
 
 
-def reverting(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = "") -> list[Edit]:
-    """The entries that take back `ids` (edits; reverts, which then stand again; what was applied, which is then staged
-    again); those that are gone already are left alone. `why` is "" or how the entries count (`UNDO`, `REDO`,
-    `DISCARD`)."""
-    alive = _alive(log)
-    said = payload({"as": why} if why else {})
-    wanted = [one for one in dict.fromkeys(ids) if one in alive]
+def revert_entries(log: Sequence[Edit], ids: Iterable[str], stamp: Stamp, why: str = "") -> list[Edit]:
+    """Make the entries that revert `ids`; those already reverted are skipped.
+
+    A reverted revert is undone, a reverted application is staged again. `why` is "" or the reason (`UNDO`, `REDO`,
+    `DISCARD`).
+    """
+    all_active = _active_ids(log)
+    params = payload({"as": why} if why else {})
+    active_ids = [id_ for id_ in dict.fromkeys(ids) if id_ in all_active]
     return [
-        Edit(f"{stamp.id}.{n}", REVERT, author=stamp.author, at=stamp.at, payload=said, batch=stamp.id, reverts=one)
-        for n, one in enumerate(wanted)
+        Edit(f"{stamp.id}.{n}", REVERT, author=stamp.author, at=stamp.at, payload=params, batch=stamp.id, reverts=id_)
+        for n, id_ in enumerate(active_ids)
     ]
 
 
-def discarding(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """The entries that take back everything staged."""
-    return reverting(log, [edit.id for edit in standing(log).staged], stamp, DISCARD)
+def discard_staged(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
+    """Make the entries that revert everything staged."""
+    return revert_entries(log, [edit.id for edit in edits_in_force(log).staged], stamp, DISCARD)
 
 
-def last_done(log: Sequence[Edit]) -> Sequence[Edit]:
-    """The entries of the action that undo would take back; none where there is none."""
+def last_action(log: Sequence[Edit]) -> Sequence[Edit]:
+    """The entries of the action that undo would revert; empty if there is none."""
     done, _ = _actions(log)
     return done[-1] if done else ()
 
 
-def last_undone(log: Sequence[Edit]) -> Sequence[Edit]:
-    """The entries of the action that redo would bring back; none where there is none, or something was done since."""
+def last_undone_action(log: Sequence[Edit]) -> Sequence[Edit]:
+    """The entries of the action that redo would restore; empty if there is none, or after a newer action."""
     _, undone = _actions(log)
     return undone[-1][0] if undone else ()
 
 
-def undoing(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """The entries that undo the last action that is not undone; none where there is none."""
-    return reverting(log, [e.id for e in last_done(log)], stamp, UNDO)
+def undo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
+    """Make the entries that undo the last action; empty if there is none."""
+    return revert_entries(log, [e.id for e in last_action(log)], stamp, UNDO)
 
 
-def redoing(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """The entries that bring the last undone action back; none where there is none, or something was done since."""
+def redo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
+    """Make the entries that restore the last undone action; empty if there is none, or after a newer action."""
     _, undone = _actions(log)
-    return reverting(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
+    return revert_entries(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
 
 
 _Action = list[Edit]
 
 
 def _actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _Action]]]:
-    """Actions that stand, oldest first, and those undone, each with the reverts that undid it."""
+    """Actions in force, oldest first, and undone ones, each with the reverts that undid it."""
     done: list[_Action] = []
     undone: list[tuple[_Action, _Action]] = []
     for entries in _batches(log):
-        why = entries[0].given.get("as")
+        why = entries[0].params.get("as")
         if why == UNDO and done:
-            undone.append((done.pop(_meant(done, entries)), entries))
+            undone.append((done.pop(_undone_index(done, entries)), entries))
         elif why == REDO and undone:
             done.append(undone.pop()[0])
         else:
@@ -162,25 +175,25 @@ def _actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Action, _A
     return done, undone
 
 
-def _meant(done: Sequence[_Action], entries: _Action) -> int:
-    """Which action the entries of an undo took back: older logs never undid that something was applied."""
+def _undone_index(done: Sequence[_Action], entries: _Action) -> int:
+    """Index of the action that the entries of an undo reverted; older logs never undid an application."""
     ids = {entry.reverts for entry in entries}
-    return next((at for at in range(len(done) - 1, -1, -1) if any(one.id in ids for one in done[at])), -1)
+    return next((at for at in range(len(done) - 1, -1, -1) if any(edit.id in ids for edit in done[at])), -1)
 
 
 def _batches(log: Sequence[Edit]) -> list[_Action]:
-    found: list[_Action] = []
+    batches: list[_Action] = []
     for entry in log:
         if entry.kind in (WAIT, LEAVE):
             continue
-        if found and entry.batch and found[-1][0].batch == entry.batch:
-            found[-1].append(entry)
+        if batches and entry.batch and batches[-1][0].batch == entry.batch:
+            batches[-1].append(entry)
         else:
-            found.append([entry])
-    return found
+            batches.append([entry])
+    return batches
 
 
-def _alive(log: Sequence[Edit]) -> set[str]:
+def _active_ids(log: Sequence[Edit]) -> set[str]:
     dead: set[str] = set()
     for entry in reversed(log):
         if entry.reverts and entry.id not in dead:

@@ -1,4 +1,4 @@
-"""Errors that name the place, the culprit and the way out."""
+"""Errors that name the place, the cause and a way out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 class CtxtuiError(Exception):
     """Base of every error that ctxtui raises on purpose.
 
-    `place` is where it happened (a JSON path such as ``$.messages[3].content[0]``, or ``file:line``), `way_out`
-    what the user can do. Shown as ``message @ place; way out``.
+    `place` is the location (a JSON path such as ``$.messages[3].content[0]``, or ``file:line``), `way_out` what the
+    user can do. Shown as ``message @ place; way out``.
     """
 
     def __init__(self, message: str, *, place: str = "", way_out: str = "") -> None:
@@ -46,8 +46,10 @@ class Several(CtxtuiError):
 
 
 class InUse(CtxtuiError):
-    """The stored session `session` is hosted by the process `pid` since the Unix time `since`: it is not hosted twice,
-    nor deleted or written anew meanwhile."""
+    """The stored session `session` is hosted by process `pid` since the Unix time `since`.
+
+    Until that ends, it is neither hosted twice, deleted nor rewritten.
+    """
 
     def __init__(
         self, message: str, *, place: str = "", way_out: str = "", session: str = "", pid: int = 0, since: float = 0.0
@@ -63,12 +65,15 @@ class BadConfig(CtxtuiError):
 
 
 class BadPattern(CtxtuiError):
-    """A text to be searched for that is no regular expression, or one that takes too long."""
+    """A search text that is no valid regular expression, or one that takes too long."""
 
 
 class ProviderError(CtxtuiError):
-    """A provider refused a request or could not be reached. `status` is the HTTP status (0: no answer at all), `retry`
-    whether trying again may help, `after` the seconds it asked to wait (None: it did not say)."""
+    """A provider refused a request or could not be reached.
+
+    `status` is the HTTP status (0: no answer at all), `retry` whether trying again may help, `after` the seconds that
+    it asked to wait (None: not given).
+    """
 
     def __init__(
         self,

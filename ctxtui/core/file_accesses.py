@@ -1,4 +1,4 @@
-"""Which file a tool call reads or changes, as far as its name and input tell: clients spell it in many ways."""
+"""The files that a tool call reads or changes, recognized from its name and input in the spellings of many clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctxtui.core.canonical import Json
 
 READ, CHANGE = "read", "change"
 WHOLE: Final = (1, 1 << 60)
-"""The lines of a whole file."""
+"""The line range of a whole file."""
 
 _PATHS: Final = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename", "file", "target_file")
 _READS: Final = frozenset("read view read_file readfile open_file view_file cat get_file_contents notebookread".split())
@@ -20,7 +20,7 @@ _CHANGES: Final = frozenset(
     " notebookedit create apply_patch search_replace str_replace_based_edit_tool create_or_update_file".split()
 )
 _VIEWS: Final = frozenset({"view", "cat"})
-"""Commands of an editor tool that only look."""
+"""Commands of an editor tool that only read."""
 _COMMANDS: Final = ("command", "cmd", "script")
 _SHOWN: Final = re.compile(r"\s*(?:cat|bat|nl)(?:\s+-[a-zA-Z]+)*\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
 _CUT: Final = re.compile(r"\s*sed\s+-n\s+['\"]?(?P<first>\d+),(?P<last>\d+)p['\"]?\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
@@ -29,10 +29,10 @@ _WRITTEN: Final = re.compile(
     r"(?P<path>[^\s|;&<>$`*?\"']+)"
     r"|\bsed\s+-i\S*\s+(?:-e\s+)?(?:'[^']*'|\"[^\"]*\")\s+(?P<other>[^\s|;&<>$`*?\"']+)"
 )
-"""What a shell's here-document or `sed -i` writes."""
+"""Files that a shell's here-document or `sed -i` writes."""
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
-_INTERESTING: Final = 1 << 18
-"""Characters of a patch that are looked through."""
+_MAX_PATCH_CHARS: Final = 1 << 18
+"""Characters of a patch that are searched."""
 
 
 class Touch(NamedTuple):
@@ -44,47 +44,47 @@ class Touch(NamedTuple):
     last: int = WHOLE[1]
 
     def covers(self, other: Touch) -> bool:
-        """Whether all lines of `other` are among these."""
+        """Whether it includes all lines of `other`."""
         return self.path == other.path and self.first <= other.first and self.last >= other.last
 
 
-def touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
-    """The files that a call's `BlockContent` names; paths as seen from `cwd`. None where it cannot be told."""
-    given = arguments_value(call) if call.arguments else {}
-    if isinstance(given, str):
-        yield from _patched(given, cwd)
+def find_touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
+    """The files that a call's `BlockContent` names, with paths relative to `cwd`. Empty if it names none."""
+    arguments = arguments_value(call) if call.arguments else {}
+    if isinstance(arguments, str):
+        yield from _find_in_patch(arguments, cwd)
         return
-    if not isinstance(given, Mapping):
+    if not isinstance(arguments, Mapping):
         return
     name = call.name.rpartition("__")[2].rpartition(".")[2].lower()
-    path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
-    looks = str(given.get("command", "")) in _VIEWS
+    path = next((arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)), "")
+    looks = str(arguments.get("command", "")) in _VIEWS
     if path and (name in _READS or (looks and name in _CHANGES)):
-        yield Touch(_seen_from(str(path), cwd), READ, *_lines(given))
+        yield Touch(_relative_path(str(path), cwd), READ, *_lines(arguments))
     elif path and name in _CHANGES:
-        yield Touch(_seen_from(str(path), cwd), CHANGE)
+        yield Touch(_relative_path(str(path), cwd), CHANGE)
     else:
-        yield from _run(given, cwd)
+        yield from _find_in_shell(arguments, cwd)
 
 
-def _lines(given: Mapping[str, Json]) -> tuple[int, int]:
-    span = given.get("view_range")
+def _lines(arguments: Mapping[str, Json]) -> tuple[int, int]:
+    span = arguments.get("view_range")
     if isinstance(span, list) and len(span) == 2 and all(isinstance(n, int) for n in span):
         return max(1, span[0]), span[1] if span[1] > 0 else WHOLE[1]
-    start, count = given.get("offset"), given.get("limit")
+    start, count = arguments.get("offset"), arguments.get("limit")
     first = start if isinstance(start, int) and start > 0 else 1
     return first, first + count - 1 if isinstance(count, int) and count > 0 else WHOLE[1]
 
 
-def command_of(call: BlockContent) -> str:
-    """The shell command that a call runs; "" where it runs none."""
-    given = arguments_value(call) if call.arguments else {}
-    return next(_commands(given), "") if isinstance(given, Mapping) else ""
+def shell_command(call: BlockContent) -> str:
+    """The shell command that a call runs; "" if it runs none."""
+    arguments = arguments_value(call) if call.arguments else {}
+    return next(_commands(arguments), "") if isinstance(arguments, Mapping) else ""
 
 
-def _commands(given: Mapping[str, Json]) -> Iterator[str]:
+def _commands(arguments: Mapping[str, Json]) -> Iterator[str]:
     for key in _COMMANDS:
-        command = given.get(key)
+        command = arguments.get(key)
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             shell = len(command) == 3 and command[1] in ("-c", "-lc")
             command = command[2] if shell else " ".join(command)
@@ -92,25 +92,25 @@ def _commands(given: Mapping[str, Json]) -> Iterator[str]:
             yield command
 
 
-def _run(given: Mapping[str, Json], cwd: str) -> Iterator[Touch]:
-    """What a shell command shows, and what a patch in it changes."""
-    for command in _commands(given):
-        yield from _patched(command, cwd)
-        for written in _WRITTEN.finditer(command[:_INTERESTING]):
-            yield Touch(_seen_from(written["path"] or written["other"], cwd), CHANGE)
-        if found := _SHOWN.fullmatch(command):
-            yield Touch(_seen_from(found["path"], cwd), READ)
-        elif found := _CUT.fullmatch(command):
-            yield Touch(_seen_from(found["path"], cwd), READ, int(found["first"]), int(found["last"]))
+def _find_in_shell(arguments: Mapping[str, Json], cwd: str) -> Iterator[Touch]:
+    """The files that a shell command prints, and those that a patch in it changes."""
+    for command in _commands(arguments):
+        yield from _find_in_patch(command, cwd)
+        for written in _WRITTEN.finditer(command[:_MAX_PATCH_CHARS]):
+            yield Touch(_relative_path(written["path"] or written["other"], cwd), CHANGE)
+        if match := _SHOWN.fullmatch(command):
+            yield Touch(_relative_path(match["path"], cwd), READ)
+        elif match := _CUT.fullmatch(command):
+            yield Touch(_relative_path(match["path"], cwd), READ, int(match["first"]), int(match["last"]))
 
 
-def _patched(text: str, cwd: str) -> Iterator[Touch]:
+def _find_in_patch(text: str, cwd: str) -> Iterator[Touch]:
     if "*** " in text[:4096]:
-        for path in _PATCHED.findall(text[:_INTERESTING]):
-            yield Touch(_seen_from(path.strip(), cwd), CHANGE)
+        for path in _PATCHED.findall(text[:_MAX_PATCH_CHARS]):
+            yield Touch(_relative_path(path.strip(), cwd), CHANGE)
 
 
-def _seen_from(path: str, cwd: str) -> str:
+def _relative_path(path: str, cwd: str) -> str:
     if cwd:
         path = path.removeprefix(cwd.rstrip("/") + "/")
     return path.removeprefix("./")

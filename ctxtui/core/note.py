@@ -1,4 +1,4 @@
-"""Notes and bookmarks: what a user says about a block or a call, beside the recording."""
+"""Notes and bookmarks of a user on a block or a call; they are kept apart from the recording."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from ctxtui.core.edit import Target
 
 
 class Note(Struct, frozen=True):
-    """What a user wrote or marked in `session` (the recording's own name): about the call `call` (its id), or about a
-    block (`target`). `text` is "" for a bookmark alone, `at` in Unix seconds; `about` is the beginning of what it is
-    about, `path` where the recording was ("" where it was no file)."""
+    """A note or bookmark in `session` (the recording's own name), on the call with id `call` or on the block `target`.
+
+    `text` is "" for a bookmark alone, `at` in Unix seconds; `about` is the beginning of the subject's text, `path` the
+    recording's path ("" if it was no file).
+    """
 
     session: str
     call: str = ""
@@ -24,18 +26,18 @@ class Note(Struct, frozen=True):
 
     @property
     def subject(self) -> tuple[str, Target | None]:
-        """What it is about: two notes about the same are one."""
+        """The call or block it is about; two notes on the same subject are one."""
         return self.call, self.target
 
     @property
-    def says(self) -> bool:
-        """Whether it says anything."""
+    def has_content(self) -> bool:
+        """Whether it has a text or a bookmark."""
         return self.bookmark or bool(self.text)
 
-    def marked(self, at: float) -> Note:
-        """With a bookmark, or without the one it has."""
+    def with_bookmark_toggled(self, at: float) -> Note:
+        """A copy with the bookmark toggled."""
         return replace(self, bookmark=not self.bookmark, at=at)
 
-    def written(self, text: str, at: float) -> Note:
-        """With another text."""
+    def with_text(self, text: str, at: float) -> Note:
+        """A copy with another text."""
         return replace(self, text=text, at=at)

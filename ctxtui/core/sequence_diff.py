@@ -1,4 +1,4 @@
-"""Two sequences side by side, in time that stays near linear.
+"""Alignment of two sequences, in near-linear time.
 
 Equal ends are taken off, then items that occur once on both sides are anchors (patience diff); only short stretches
 between them are searched for the longest match, which is quadratic.
@@ -12,15 +12,15 @@ from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-_SEARCHED: Final = 40_000
+_MAX_SEARCHED_PAIRS: Final = 40_000
 """Pairs of items up to which the longest match between two stretches is searched."""
 
 Range = tuple[int, int]
-"""First index, and the one behind the last."""
+"""First index, and the one after the last."""
 
 
-def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[Range, Range]]:
-    """Ranges of `a` and `b` in order that cover both: each pair is equal throughout, or shares nothing that was found.
+def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[Range, Range]]:
+    """Yield ranges of `a` and `b` in order that cover both: each pair is equal, or has no common items that were found.
 
     Time is near linear in the length of both.
     """
@@ -58,22 +58,23 @@ def _equal_back(a: Sequence[Hashable], b: Sequence[Hashable], i: int, j: int, mo
     return count
 
 
-def _between(cuts: Sequence[tuple[int, int]], one: Range, other: Range) -> list[tuple[Range, Range]]:
+def _between(cuts: Sequence[tuple[int, int]], range_a: Range, range_b: Range) -> list[tuple[Range, Range]]:
     """The ranges that begin at each cut, and the one before the first."""
-    starts = [(one[0], other[0]), *cuts] if cuts[0] != (one[0], other[0]) else list(cuts)
-    ends = [*starts[1:], (one[1], other[1])]
+    starts = [(range_a[0], range_b[0]), *cuts] if cuts[0] != (range_a[0], range_b[0]) else list(cuts)
+    ends = [*starts[1:], (range_a[1], range_b[1])]
     return [((i, end), (j, last)) for (i, j), (end, last) in zip(starts, ends, strict=True)]
 
 
-def _cuts(a: Sequence[Hashable], b: Sequence[Hashable], one: Range, other: Range) -> list[tuple[int, int]]:
-    """Places of equal items, rising on both sides: those that occur once, else the longest match of a short stretch."""
-    (start, end), (first, last) = one, other
+def _cuts(a: Sequence[Hashable], b: Sequence[Hashable], range_a: Range, range_b: Range) -> list[tuple[int, int]]:
+    """Positions of equal items, rising on both sides: those that occur once, else the longest match of a short
+    stretch."""
+    (start, end), (first, last) = range_a, range_b
     here, there = Counter(a[start:end]), Counter(b[first:last])
     at = {item: j for j, item in enumerate(b[first:last], first) if there[item] == 1}
     pairs = [(i, at[item]) for i, item in enumerate(a[start:end], start) if here[item] == 1 and item in at]
     if pairs:
         return _rising(pairs)
-    if (end - start) * (last - first) > _SEARCHED or here.keys().isdisjoint(there):
+    if (end - start) * (last - first) > _MAX_SEARCHED_PAIRS or here.keys().isdisjoint(there):
         return []
 
     match = SequenceMatcher(None, a[start:end], b[first:last], autojunk=False).find_longest_match()
@@ -81,7 +82,7 @@ def _cuts(a: Sequence[Hashable], b: Sequence[Hashable], one: Range, other: Range
 
 
 def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of `pairs` (rising in the first place) that rises in the second one too."""
+    """The longest part of `pairs` (rising in the first member) that rises in the second one too."""
     tops: list[int] = []
     ends: list[int] = []
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""The numbers of a thread's turns: they run on through compactions, and no two turns share one."""
+"""Turn numbers of a thread: they continue through compactions, and no two turns share one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _THINKING: Final = INDEX["thinking"]
 class Turns:
     """The turns of one thread, numbered from 1 in the order in which its calls bring them.
 
-    A node says how many turns its own context has (`Node.turn`), which begins anew where a compaction puts a summary in
-    the place of the history. Here a turn keeps its number as long as its first block stands in the next context, also
-    at another place; what a user says later gets the next one. `count` is how many there are so far. Edits
-    begin no turn and end none: what left under edits has the turns of what the agent had.
+    `Node.turn` counts the turns of its own context, which starts over when a compaction replaces the history with a
+    summary. Here a turn keeps its number as long as its first block is in the next context, also at another position;
+    later user messages get the next numbers. `count` is the number of turns so far. Edits begin and end no turn: an
+    edited context has the turns of the agent's own.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -29,16 +29,16 @@ class Turns:
         self._before: list[int] = []
         self.count = 0
 
-    def back(self, calls: int) -> None:
-        """Forget in which turn the calls after the first `calls` stand, because they were replaced."""
+    def forget_after(self, calls: int) -> None:
+        """Forget the calls after the first `calls`, because they were replaced."""
         del self._calls[calls:]
 
     def extend(self, calls: Sequence[Call]) -> None:
-        """Take in the calls that came since; `calls` are all calls of the thread."""
+        """Add the calls that are new; `calls` are all calls of the thread."""
         for call in calls[len(self._calls) :]:
-            start = self._take(call.raw_head or call.sent_head)
+            start = self._number(call.raw_head or call.sent_head)
             if call.sent_head != call.raw_head:
-                self._take_edited(call.sent_head)
+                self._number_edited(call.sent_head)
             self._calls.append(self._numbers.get(start) or (self._calls[-1] if self._calls else 0))
 
     def of_call(self, index: int) -> int:
@@ -46,20 +46,22 @@ class Turns:
         return self._calls[index]
 
     @property
-    def called(self) -> int:
-        """In how many turns calls were made."""
+    def count_with_calls(self) -> int:
+        """Number of turns with calls."""
         return len(set(self._calls) - {0})
 
-    def of(self, node: int) -> int:
-        """The number of the turn to which the block of `node` belongs, 0 where none has begun in its context. One that
-        no call has brought yet has the number that it will get."""
+    def number_of(self, node: int) -> int:
+        """The turn number of the block of `node`, 0 if no turn has begun in its context.
+
+        A turn that no call has brought yet has the number that it will get.
+        """
         new, start = 0, self._tree[node].turn_start
         while start != ROOT and start not in self._numbers:
             new, start = new + 1, self._tree[self._tree[start].parent].turn_start
         return self.count + new if new else self._numbers.get(start, 0)
 
-    def _take(self, head: int) -> int:
-        """Number what is new of the context `head`; gives the node with which its last turn begins."""
+    def _number(self, head: int) -> int:
+        """Number the new turns of the context `head`; returns the node that begins its last turn."""
         tree, last = self._tree, self._tree[head].turn_start
         new: list[int] = []
         at = last
@@ -67,7 +69,7 @@ class Turns:
             new.append(at)
             at = tree[tree[at].parent].turn_start
         if new:
-            # What the context before had behind the turn that both share may stand here at another place.
+            # Turns of the previous context after the last shared one may be here at another position.
             shared = self._until(at)
             rest = self._before[len(shared) :]
             for start in reversed(new):
@@ -82,16 +84,18 @@ class Turns:
                     del rest[: same + 1]
         if not self._before or self._before[-1] != last:
             shared = self._until(at)
-            # A turn more of a long context: what is known of those before it is neither gone through nor copied.
+            # One more turn of a long context: the known ones are neither walked nor copied.
             if shared is self._before:
                 self._before.extend(reversed(new))
             else:
                 self._before = [*shared, *reversed(new)] if shared or at == ROOT else self._starts(last)
         return last
 
-    def _take_edited(self, head: int) -> None:
-        """Number what is new of the context `head`, which edits made of the one that was taken in last: words of a
-        person as what they stand for, also where they were replaced; what edits put in belongs to the turn before."""
+    def _number_edited(self, head: int) -> None:
+        """Number the new turns of the context `head`, an edited version of the one taken in last.
+
+        A user message keeps the number of the one that it replaces; inserted blocks belong to the turn before.
+        """
         tree, numbers = self._tree, self._numbers
         new: list[int] = []
         at = tree[head].turn_start
@@ -107,38 +111,40 @@ class Turns:
                 apart.append(start)
                 continue
             replaced = rest[:same]
-            for one, old in zip_longest(apart, replaced[: len(apart)]):
-                number = numbers[one] = max(1, number) if old is None else numbers[old]
+            for node, old in zip_longest(apart, replaced[: len(apart)]):
+                number = numbers[node] = max(1, number) if old is None else numbers[old]
             apart.clear()
             if same is not None:
                 number = numbers[start] = numbers[rest[same]]
                 del rest[: same + 1]
 
     def _until(self, start: int) -> list[int]:
-        """The turns of the context before up to and with the one that begins with `start`; none where it has not."""
+        """The turns of the previous context up to and including the one that begins with `start`; empty if missing."""
         before = self._before
         if before and before[-1] == start:
             return before
         return before[: before.index(start) + 1] if start in before else []
 
     def _starts(self, start: int) -> list[int]:
-        found: list[int] = []
+        starts: list[int] = []
         while start != ROOT:
-            found.append(start)
+            starts.append(start)
             start = self._tree[self._tree[start].parent].turn_start
-        found.reverse()
-        return found
+        starts.reverse()
+        return starts
 
 
 def turns_of(tree: Tree, calls: Sequence[Call]) -> Turns:
-    """The turns of the `calls` of a thread."""
-    found = Turns(tree)
-    found.extend(calls)
-    return found
+    """Number the turns of the `calls` of a thread."""
+    turns = Turns(tree)
+    turns.extend(calls)
+    return turns
 
 
 def is_read(tree: Tree, head: int, node: int, *, strips_thinking: bool) -> bool:
-    """Whether the provider reads the block of `node` as part of the context `head`: on models that strip
-    it, thinking of earlier turns is gone (facts §2)."""
+    """Whether the provider reads the block of `node` as part of the context `head`.
+
+    Models that strip thinking drop that of earlier turns (facts §2).
+    """
     here = tree[node]
     return not (strips_thinking and here.category == _THINKING and here.turn < tree[head].turn)

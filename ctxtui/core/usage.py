@@ -1,5 +1,4 @@
-"""Usage: what a provider reported for a call, normalised (facts §12), and of a quota: how much of a window of time is
-used up, and when the window begins anew."""
+"""Usage that a provider reported for a call, normalised (facts §12), and quota reports on windows of time."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 
 FRESH: Final = "fresh"
 WRITES: Final = ("write_5m", "write_1h", "write_30m", "write_12h")
-"""The names of what is written to the cache, by the entry's lifetime."""
+"""The names of cache writes, by the entry's lifetime."""
 COUNTS: Final = (FRESH, "cache_read", *WRITES, "output", "reasoning")
 """The names of the token counts of a usage."""
 
@@ -18,9 +17,9 @@ COUNTS: Final = (FRESH, "cache_read", *WRITES, "output", "reasoning")
 class Usage(Struct, frozen=True, gc=False):
     """Tokens of one call, disjoint on the input side: `fresh` + `cache_read` + writes = the call's input.
 
-    `fresh` was neither read from nor written to the cache; writes are split by the entry's lifetime, an unsplit
-    report counts as the dialect's default. `output` includes `reasoning`. `output_final` is False where a transcript
-    shows only a partial count. `cost` is the recording's own figure in USD, where it has one.
+    `fresh` was neither read from nor written to the cache; writes are split by the entry's lifetime, an unsplit report
+    counts as the dialect's default. `output` includes `reasoning`. `output_final` is False if a transcript shows only a
+    partial count. `cost` is the recording's own figure in USD, if it has one.
     """
 
     fresh: int = 0
@@ -33,7 +32,7 @@ class Usage(Struct, frozen=True, gc=False):
     reasoning: int = 0
     output_final: bool = True
     has_cache: bool = True
-    """Whether the provider reported cache figures at all; without, read and write are unknown, not zero."""
+    """Whether the provider reported cache figures at all; if not, read and write are unknown, not zero."""
     cost: float | None = None
 
     @property
@@ -44,11 +43,11 @@ class Usage(Struct, frozen=True, gc=False):
     @property
     def input(self) -> int:
         """All input tokens: read + write + fresh (law 6)."""
-        # Spelled out: every report is asked several times.
+        # Spelled out for speed: this is read several times per report.
         return self.fresh + self.cache_read + self.write_5m + self.write_1h + self.write_30m + self.write_12h
 
     def __add__(self, other: Usage) -> Usage:
-        """Totals of two calls; the sum has a cost only where both have one."""
+        """Sum of two usages; it has a cost only if both have one."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
         return Usage(
@@ -64,16 +63,19 @@ class Usage(Struct, frozen=True, gc=False):
         return cls(cost=0.0)
 
 
-def less(one: Usage, other: Usage) -> Usage:
-    """What `one` is more than `other`, by kind; what that cost is not known."""
-    rest = {name: max(0, getattr(one, name) - getattr(other, name)) for name in COUNTS}
-    return Usage(**rest, output_final=one.output_final, has_cache=one.has_cache)
+def subtract(total: Usage, part: Usage) -> Usage:
+    """Subtract `other` from `one` by kind of token, at least 0 each; the cost of the rest is unknown."""
+    rest = {name: max(0, getattr(total, name) - getattr(part, name)) for name in COUNTS}
+    return Usage(**rest, output_final=total.output_final, has_cache=total.has_cache)
 
 
 class QuotaReport(NamedTuple):
-    """One report on one window. `limit` says whose it is (``codex``, ``claude`` ...), `minutes` how long it is, `used`
-    the share of it that is used (0 to 1, more where it was gone beyond). It `resets` and was reported `at` those Unix
-    seconds (0: not said). `raw` is the JSON text of what was said, as it was said."""
+    """One report on one quota window.
+
+    `limit` names the owner (``codex``, ``claude`` ...), `minutes` is the length of the window, `used` the used share (0
+    to 1, above if exceeded). `resets` and `at` (time of the report) are Unix seconds (0: unknown). `raw` is the JSON
+    text of the report, verbatim.
+    """
 
     limit: str
     minutes: int
@@ -84,20 +86,20 @@ class QuotaReport(NamedTuple):
 
     @property
     def window(self) -> tuple[str, int]:
-        """Which window it is about; some versions of a client are a minute off in its length."""
+        """Identity of the window; rounded, as some versions of a client report a length that is a minute off."""
         return self.limit, round(self.minutes / 10)
 
     @property
     def begins(self) -> int:
-        """When the window began, in Unix seconds, as far as that is told: else its length before the report."""
+        """Start of the window in Unix seconds; if the reset is unknown, its length before the report."""
         return (self.resets or self.at) - 60 * self.minutes
 
 
 def newest_quotas(reports: Iterable[QuotaReport]) -> list[QuotaReport]:
-    """The newest report on each window, the later one of two of the same moment; in the order of the first ones."""
-    found: dict[tuple[str, int], QuotaReport] = {}
-    for one in reports:
-        known = found.get(one.window)
-        if known is None or one.at >= known.at:
-            found[one.window] = one
-    return list(found.values())
+    """The newest report on each window, the later one of two with the same time; in order of first appearance."""
+    newest: dict[tuple[str, int], QuotaReport] = {}
+    for report in reports:
+        previous = newest.get(report.window)
+        if previous is None or report.at >= previous.at:
+            newest[report.window] = report
+    return list(newest.values())

@@ -1,1 +1,1 @@
-"""Edits of a context: what they do, whether the provider accepts the result, what they cost."""
+"""Edits of a context: their effects, the provider's rules for the result, their cost."""

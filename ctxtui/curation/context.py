@@ -1,7 +1,7 @@
-"""A context read once for curation: what stands where, in which message, and what belongs together.
+"""A context indexed for curation: positions, messages, and blocks that belong together.
 
-Everything here is by *position*, the 0-based index of a block on the raw path. It is made once per context (a few
-milliseconds per thousand blocks) and grows with it; edits are then arithmetic on a few positions.
+A *position* is the 0-based index of a block on the raw path. A context is indexed once (a few milliseconds per thousand
+blocks) and grows; edits are then arithmetic on a few positions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ctxtui.core.edit import Edit, Target
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import source_of
+from ctxtui.wire.translate.turns import detect_dialect
 
 ASSISTANT: Final = frozenset({"assistant", "model"})
 THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -39,46 +39,48 @@ _ALONE: Final = frozenset({"mcp_call", "web_search_call", "file_search_call", "i
 
 
 class Message(NamedTuple):
-    """Positions `start` to `stop` (exclusive) that make one message, or one item of its own; `role` is its side."""
+    """Positions `start` to `stop` (exclusive) of one message, or of one separate item; `role` is its side."""
 
     start: int
     stop: int
     role: str
 
     @property
-    def headed(self) -> bool:
-        """Whether its first position is a header with parts behind it."""
+    def has_header(self) -> bool:
+        """Whether its first position is a header followed by parts."""
         return self.stop - self.start > 1
 
 
 def _dialect(items: Sequence[Item]) -> str:
-    """The dialect of items that no request is known of; where only words tell, a system message says Chat."""
+    """Guess the dialect of items without a request; if there are only texts, a system message means Chat."""
     first = next((item.place.role for item in items if item.place.section == "messages"), "")
-    return source_of(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
+    return detect_dialect(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
 
 
-def lifetimes(request: Request) -> dict[int, str]:
-    """The lifetimes of a request's cache markers by position ("" where none is named)."""
-    # Markers are counted over what the body itself holds.
+def marker_lifetimes(request: Request) -> dict[int, str]:
+    """The lifetimes of a request's cache breakpoints by position ("" if none is named)."""
+    # Breakpoints are counted over the items in the body itself.
     first, count = request.skeleton.parts.get("carried", (0, 0))
-    named = ((one.item + (count if one.item >= first else 0), one.value) for one in request.markers)
+    named = ((marker.item + (count if marker.item >= first else 0), marker.value) for marker in request.markers)
     return {item: str(value.get("ttl") or "") if isinstance(value, dict) else "" for item, value in named}
 
 
 def skeleton_of(tree: Tree, call: Call, head: int) -> Skeleton | None:
-    """The skeleton that spells the context `head`, from which that of `call` was made or which goes on from it; None
-    where the request is not on record. That of a call is of what left: under edits that is another context, and what
-    stands in both has its spelling and its markers. Raises `Malformed` where it is not of the recorded blocks."""
+    """The skeleton for the context `head`, which belongs to `call` or continues it; None without a recorded request.
+
+    A call's skeleton is that of the sent request. Under edits that is another context: blocks in both keep their
+    spelling and breakpoints. Raises `Malformed` if it does not fit the recorded blocks.
+    """
     if call.skeleton is None or call.skeleton.dialect not in GRAMMARS or tree.holds(head, call.sent_head):
         return call.skeleton
-    if not call.edited:
+    if not call.is_edited:
         return call.skeleton
     return Request(tuple(tree.items(call.sent_head)), call.skeleton).with_items(tree.items(head)).skeleton
 
 
 @lru_cache(maxsize=256)
 def is_call(kind: str) -> bool:
-    """Whether a block of `kind` asks for something that another block answers."""
+    """Whether a block of `kind` is answered by another block."""
     return (kind.endswith(_CALLS) or kind in _ODD_CALLS) and kind not in _ALONE
 
 
@@ -89,8 +91,8 @@ def is_result(kind: str) -> bool:
 
 
 class CallFacts(NamedTuple):
-    """What a call asked for: the `key` that it shares with calls of the same, its `label`, the paths that it
-    changed and read, the messages of its commits, and what it lists as to do (None: it lists nothing)."""
+    """Content of a call: the `key` shared by calls for the same thing, its `label`, the paths that it changed and read,
+    the messages of its commits, and its to-do list (None: it has none)."""
 
     key: tuple[str, ...]
     label: str
@@ -100,11 +102,13 @@ class CallFacts(NamedTuple):
     todos: tuple[tuple[str, str, bool], ...] | None = None
 
 
-class SaidOnce:
-    """What was read out of blocks already, by their digests: their content; what calls asked for; the lines about tests
-    and errors in a result; how many tests passed and failed by it, and the names of those that failed; whether thinking
-    is signed; and how often each text stands among the first `counted` blocks of the context. `summaries` are those
-    of stretches, by what they are called, their length and the positions."""
+class DerivedValues:
+    """Cache of values derived from blocks.
+
+    By digest: their content, the facts of calls, a result's lines on tests and errors, its numbers of passed and failed
+    tests with the names of the failed ones, and whether thinking is signed. `texts` counts each text in the first
+    `counted` blocks of the context. `summaries` are by name, length and positions of the stretch.
+    """
 
     def __init__(self) -> None:
         self.readings: dict[str, BlockContent] = {}
@@ -113,19 +117,22 @@ class SaidOnce:
         self.runs: dict[str, tuple[int, int, tuple[str, ...]] | None] = {}
         self.signed: dict[str, bool] = {}
         self.unsigned: tuple[int, list[int]] = 0, []
-        """The positions of thinking without a signature, among the first so many that think."""
+        """A count of thinking blocks checked, and the positions of those without a signature."""
         self.summaries: dict[tuple[object, ...], str] = {}
         self.texts = Counter[str]()
         self.counted = 0
         self.edits: dict[tuple[object, ...], Edit] = {}
-        """What policies asked for, by author, kind, positions and payload."""
+        """Edits proposed by policies, by author, kind, positions and payload."""
         self.outlines: dict[str, tuple[int, object]] = {}
-        """Its turns, its rounds ... as they were worked out of it, each with the length that it had then."""
+        """Derived turns, rounds ..., each with the context's length at that time."""
 
 
 class Context:
-    """The context `head` of `tree`. `dialect` is how its blocks are written ("" finds out), `params` the other members
-    of its request and `markers` the lifetimes of its cache markers by position, where they are known."""
+    """The context `head` of `tree`.
+
+    `dialect` is the spelling of its blocks ("": guess), `params` are the other members of its request and `markers` the
+    lifetimes of its cache breakpoints by position, if known.
+    """
 
     def __init__(
         self,
@@ -151,26 +158,27 @@ class Context:
         self.thinking: list[int] = []
         self.tools: list[int] = []
         self.images: list[int] = []
-        self.spoken: list[int] = []
-        """Positions at which a person speaks."""
+        self.user_texts: list[int] = []
+        """Positions of texts by a person."""
         self.systems: list[int] = []
         """The indexes of messages whose role is system."""
         self.open_before: list[int] = [0]
-        """How many calls before each message are answered in it or later; the last entry is for the end."""
+        """For each message, the number of earlier calls that are answered in it or later; the last entry is for the
+        end."""
         self.repairs: dict[tuple[object, ...], Edit] = {}
-        """Repairs that were made of it: the same one is asked for again with every further edit."""
+        """Cache of repairs: each further edit needs the same ones again."""
         self._places: dict[str, list[int]] = {}
         self._occurrence: list[int] = []
         self._targets: dict[int, Target] = {}
         self._ids: dict[str, list[int]] = {}
         self._open: dict[str, int] = {}
-        self.said = SaidOnce()
+        self.derived = DerivedValues()
         path = tree.path(head)
         self.dialect = dialect or _dialect([Item(tree[n].block, tree[n].place) for n in path])
         self._extend(path)
 
-    def grown(self, head: int) -> Context:
-        """This context where `head` continues it (it is changed in place); else a new one."""
+    def grow_to(self, head: int) -> Context:
+        """This context extended in place if `head` continues it; else a new one."""
         if head == self.head:
             return self
         if self.nodes and self.tree.holds(head, self.head):
@@ -181,94 +189,94 @@ class Context:
 
     @classmethod
     def of_call(cls, tree: Tree, call: Call, head: int | None = None) -> Context:
-        """The context that the agent had at `call`, with what its request says beyond; or one that continues it, up to
+        """The agent's own context at `call`, with the other members of its request; or one that continues it up to
         `head`."""
         end = call.raw_head if head is None else head
         spelled = skeleton_of(tree, call, end)
         if spelled is None or spelled.dialect not in GRAMMARS:
             return cls(tree, end)
         request = Request((), spelled)
-        known = lifetimes(request) if call.edited or tree.holds(end, call.sent_head) else {}
-        return cls(tree, end, spelled.dialect, request.params, known)
+        markers = marker_lifetimes(request) if call.is_edited or tree.holds(end, call.sent_head) else {}
+        return cls(tree, end, spelled.dialect, request.params, markers)
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     @property
     def unanswered(self) -> list[int]:
-        """Positions of calls that no block answers."""
+        """Positions of calls without an answer."""
         return sorted(self._open.values())
 
     def find(self, target: Target) -> int | None:
-        """The position of `target`; None where it is not in this context."""
+        """The position of `target`; None if it is not in this context."""
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence]
-        known = self._ids.get(target.id, ()) if target.id else ()
-        return known[0] if len(known) == 1 else None
+        by_id = self._ids.get(target.id, ()) if target.id else ()
+        return by_id[0] if len(by_id) == 1 else None
 
-    def found(self, target: Target) -> tuple[int | None, bool]:
-        """What `find` and `has` say, looked up once."""
+    def find_exact(self, target: Target) -> tuple[int | None, bool]:
+        """The results of `find` and `has` in one lookup."""
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence], True
         return self.find(target), False
 
     def has(self, target: Target) -> bool:
-        """Whether the very block of `target` is here: then `find` finds the same however the context grows."""
+        """Whether exactly this target is here: then `find` gives the same position however the context grows."""
         return target.occurrence < len(self._places.get(target.digest, ()))
 
     def target(self, position: int) -> Target:
-        """What an edit of the block at `position` is about."""
-        found = self._targets.get(position)
-        if found is None:
+        """The target for edits of the block at `position`."""
+        target = self._targets.get(position)
+        if target is None:
             block = self.items[position].block
             side = CALL if is_call(block.kind) else ANSWER if is_result(block.kind) else ""
             id_ = f"{side} {self._id(block)}" if side else ""
-            found = self._targets[position] = Target(block.digest, self._occurrence[position], id_)
-        return found
+            target = self._targets[position] = Target(block.digest, self._occurrence[position], id_)
+        return target
 
-    def stands_twice(self, position: int) -> bool:
-        """Whether another block says the same as the one at `position`."""
-        for later in range(self.said.counted, len(self.nodes)):
-            self.said.texts[self.reading(later).text] += 1
-        self.said.counted = len(self.nodes)
-        return self.said.texts[self.reading(position).text] > 1
+    def is_duplicate(self, position: int) -> bool:
+        """Whether another block has the same text as the one at `position`."""
+        for later in range(self.derived.counted, len(self.nodes)):
+            self.derived.texts[self.reading(later).text] += 1
+        self.derived.counted = len(self.nodes)
+        return self.derived.texts[self.reading(position).text] > 1
 
     def targets(self, positions: Iterable[int]) -> list[Target]:
-        """As `target`, for many positions."""
+        """Like `target`, for many positions."""
         return [self.target(position) for position in positions]
 
     def position(self, node: int) -> int:
-        """The position of a node of the tree. Raises `ValueError` where it is not on the path."""
+        """The position of a node of the tree. Raises `ValueError` if it is not on the path."""
         at = self.tree[node].depth - 1
         if not 0 <= at < len(self.nodes) or self.nodes[at] != node:
             raise ValueError(f"node {node} is not on the path")
         return at
 
     def reading(self, position: int) -> BlockContent:
-        """What the block at `position` says."""
+        """The content of the block at `position`."""
         block = self.items[position].block
-        found = self.said.readings.get(block.digest)
-        if found is None:
-            found = self.said.readings[block.digest] = read(block)
-        return found
+        content = self.derived.readings.get(block.digest)
+        if content is None:
+            content = self.derived.readings[block.digest] = read(block)
+        return content
 
     def message_at(self, position: int) -> Message | None:
-        """The message that holds `position`."""
+        """The message that contains `position`; None outside messages."""
         index = self.message_of[position]
         return self.messages[index] if index >= 0 else None
 
     def is_alike(self, position: int, other: Item) -> bool:
-        """Whether `other` may be the block at `position` with another text: it has its kind, role and id."""
+        """Whether `other` may be the block at `position` with another text: it has the same kind, role and id."""
         own = self.items[position]
         same = own.block.kind == other.block.kind and own.place.role == other.place.role
         return same and self._id(own.block) == self._id(other.block)
 
     def _id(self, block: Block) -> str:
-        # Not remembered: the words of most blocks are never asked for.
-        found = self.said.readings.get(block.digest) or read(block)
-        return found.call_id or (found.name if block.kind == "function_call" else "")
+        # Not cached: the content of most blocks is never needed.
+        content = self.derived.readings.get(block.digest) or read(block)
+        return content.call_id or (content.name if block.kind == "function_call" else "")
 
     def _extend(self, path: Iterable[int]) -> None:
         for node in path:
@@ -291,7 +299,7 @@ class Context:
             return
         self._enter(at, kind, item)
         if item.place.role == "user" and not item.place.mark and kind != HEADER and not is_result(kind):
-            self.spoken.append(at)
+            self.user_texts.append(at)
         if at - 1 in self.successor and self.successor[at - 1] < 0:
             self.successor[at - 1] = at if kind not in THINKING else -1
         if kind in THINKING:

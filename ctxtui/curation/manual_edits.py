@@ -1,4 +1,4 @@
-"""Edits that a person asks for and that are only made where they change something; else it is said why not."""
+"""Edits that a user requests; made only if they change something, else with the reason."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ctxtui.core.edit_kinds import (
 )
 from ctxtui.curation import edits_from_selection
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.apply.block_text import changeable, has_words, words_of
+from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
 from ctxtui.curation.apply.compact_json import values
-from ctxtui.curation.apply.rewrite import rewritten
+from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.apply.shared_text import with_line_ends
 from ctxtui.curation.context import ASSISTANT, Context, is_result
-from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summary_of
+from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summarize_run
 from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimise_schemas
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext
@@ -40,20 +40,20 @@ from ctxtui.curation.record_summary import says_nothing
 COMPACTING: Final[Policy] = replace(
     compact_json.POLICY, defaults={key: value for key, value in compact_json.POLICY.defaults.items() if key != "least"}
 )
-"""The rules of `compacted`, as the policy spells them; a person decides alone whether it saves enough."""
+"""The rules of `compact`, as the policy spells them; the user alone decides whether it saves enough."""
 
 NO_JSON: Final = "there is no JSON in it that could be made smaller"
 
 
 class ManualEdits(NamedTuple):
-    """The edits to stage together; `why` says why there are none."""
+    """The edits to stage together; `why` is the reason if there are none."""
 
     edits: Sequence[Edit] = ()
     why: str = ""
 
 
-def deduplicated(applied: Applied, positions: Sequence[int]) -> ManualEdits:
-    """References in place of results that say what another one says, or that a later one makes outdated."""
+def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
+    """Replace results by references if another result says the same or a later one makes them outdated."""
     context = applied.context
     situation = PolicyContext(
         context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_size, known=applied
@@ -62,108 +62,114 @@ def deduplicated(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     chosen = [p for p in positions if p in all_results]
     if not chosen:
         return ManualEdits(why="only results of tools are deduplicated")
-    if not any(map(situation.stands, chosen)):
+    if not any(map(situation.is_unchanged, chosen)):
         return ManualEdits(why="another edit has changed it already")
-    found = list(dedupe_reads.repeats(situation, 0, frozenset(chosen)))
-    if not found:
+    repeats = list(dedupe_reads.repeats(situation, 0, frozenset(chosen)))
+    if not repeats:
         return ManualEdits(why="no other result says the same, and no later one makes it outdated")
-    shorter = [one for one in found if len(one.text) < len(context.reading(one.position).text)]
-    edits = [make(DEDUPLICATE, [context.target(one.position)], {"text": one.text}) for one in shorter]
+    shorter = [repeat for repeat in repeats if len(repeat.text) < len(context.reading(repeat.position).text)]
+    edits = [make(DEDUPLICATE, [context.target(repeat.position)], {"text": repeat.text}) for repeat in shorter]
     return ManualEdits(edits, "" if edits else "it is shorter than a reference would be")
 
 
-def compacted(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> ManualEdits:
-    """JSON made smaller by `rules` (`COMPACTING`)."""
-    found = _with_json(applied, positions)
-    if not found:
+def compact_blocks(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> ManualEdits:
+    """Compact JSON by `rules` (`COMPACTING`)."""
+    positions_with_json = _with_json(applied, positions)
+    if not positions_with_json:
         return ManualEdits(why=NO_JSON)
-    given = {**COMPACTING.defaults, **rules}
-    edits = [make(COMPACT_JSON, [applied.context.target(p)], given) for p in found]
+    params = {**COMPACTING.defaults, **rules}
+    edits = [make(COMPACT_JSON, [applied.context.target(p)], params) for p in positions_with_json]
     return _smaller(applied, edits, "these rules make nothing of it smaller")
 
 
-def no_json(applied: Applied, positions: Sequence[int]) -> str:
-    """Why there is nothing to compact at `positions`; "" where there is something."""
+def why_no_json(applied: Applied, positions: Sequence[int]) -> str:
+    """Why there is nothing to compact at `positions`; "" if there is something."""
     return "" if _with_json(applied, positions) else NO_JSON
 
 
 def _with_json(applied: Applied, positions: Sequence[int]) -> list[int]:
-    return [p for p in positions if (block := standing(applied, p)) is not None and _json_in(block)]
+    return [p for p in positions if (block := current_block(applied, p)) is not None and _json_in(block)]
 
 
 def _json_in(block: Block) -> bool:
-    return has_words(block) and next(values(words_of(block)), None) is not None
+    return has_editable_text(block) and next(values(block_text(block)), None) is not None
 
 
-def minimised(applied: Applied, positions: Sequence[int]) -> ManualEdits:
-    """Tool definitions with short descriptions, as the policy makes them."""
+def minimise_tools(applied: Applied, positions: Sequence[int]) -> ManualEdits:
+    """Shorten tool definitions with the policy's settings."""
     context = applied.context
     tools = [p for p in positions if context.items[p].block.kind == TOOL]
     if not tools:
         return ManualEdits(why="only definitions of tools are minimised")
-    given = minimise_schemas.POLICY.defaults
-    edits = [make(MINIMISE, [context.target(p)], given) for p in tools]
+    params = minimise_schemas.POLICY.defaults
+    edits = [make(MINIMISE, [context.target(p)], params) for p in tools]
     return _smaller(applied, edits, "it is as small as it gets")
 
 
 def _smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEdits:
-    """Those of `edits`, each of one block, that make it smaller."""
-    found = []
+    """Keep those of `edits`, each of one block, that make it smaller."""
+    smaller = []
     for edit in edits:
         at = applied.context.find(edit.targets[0])
-        before = standing(applied, at) if at is not None else None
-        after = rewritten(before, edit) if before is not None else None
+        before = current_block(applied, at) if at is not None else None
+        after = rewrite(before, edit) if before is not None else None
         if before is not None and after is not None and _size(after) < _size(before):
-            found.append(edit)
-    return ManualEdits(found, "" if found else why)
+            smaller.append(edit)
+    return ManualEdits(smaller, "" if smaller else why)
 
 
-def hoistable(applied: Applied, positions: Sequence[int]) -> list[str]:
-    """What the blocks at `positions` say now; empty where a part of one of them cannot stand in front."""
+def hoistable_texts(applied: Applied, positions: Sequence[int]) -> list[str]:
+    """The current texts of the blocks at `positions`; empty if one of them has no part that can be moved to the
+    front."""
     texts = []
     for position in positions:
-        block, place = standing(applied, position), applied.context.items[position].place
+        block, place = current_block(applied, position), applied.context.items[position].place
         own = place.section == "messages" and place.role not in ASSISTANT
-        if block is None or not own or not has_words(block) or not words_of(block).strip():
+        if block is None or not own or not has_editable_text(block) or not block_text(block).strip():
             return []
-        texts.append(words_of(block))
+        texts.append(block_text(block))
     return texts
 
 
-def hoisted(applied: Applied, positions: Sequence[int], part: str) -> ManualEdits:
-    """`part` taken out of every one of the blocks and put in front, once: at the end of the system prompt, or before
-    the first message where it is a result's, which must not speak there."""
-    texts = hoistable(applied, positions)
+def hoist(applied: Applied, positions: Sequence[int], part: str) -> ManualEdits:
+    """Move `part` out of all the blocks to the front, once.
+
+    To the end of the system prompt, or before the first message if it is from a result, which must not be in the system
+    prompt.
+    """
+    texts = hoistable_texts(applied, positions)
     part = with_line_ends(part, texts) if part and texts else part
     if not texts or not part.strip() or any(part not in text for text in texts):
         return ManualEdits(why="this text does not stand in the block: cut, do not rewrite")
     if not all(text.replace(part, "", 1).strip() for text in texts):
         return ManualEdits(why="that is the whole text: cut it down, or move the block")
     context = applied.context
-    told = any(is_result(context.items[p].block.kind) for p in positions)
-    told = told or any(context.items[p].place.role in ("tool", "function") for p in positions)
-    return ManualEdits([make(HOIST, context.targets(positions), {"text": part, "to": "first" if told else "system"})])
+    is_from_result = any(is_result(context.items[p].block.kind) for p in positions)
+    is_from_result = is_from_result or any(context.items[p].place.role in ("tool", "function") for p in positions)
+    return ManualEdits(
+        [make(HOIST, context.targets(positions), {"text": part, "to": "first" if is_from_result else "system"})]
+    )
 
 
-def moved(context: Context, positions: Sequence[int], to: str) -> list[Edit]:
-    """What is at `positions` moved to ``start``, ``end`` or ``system``."""
+def move(context: Context, positions: Sequence[int], to: str) -> list[Edit]:
+    """Move the blocks at `positions` to ``start``, ``end`` or ``system``."""
     return [make(MOVE, context.targets(positions), {"to": to})]
 
 
-def moves_there(context: Context, in_force: Sequence[Edit], positions: Sequence[int], to: str) -> list[Edit]:
-    """The user's moves to the place `to` that stand on all of `positions` already."""
-    found: dict[int, Edit] = {}
-    wanted = frozenset(positions)
+def existing_moves(context: Context, in_force: Sequence[Edit], positions: Sequence[int], to: str) -> list[Edit]:
+    """The user's moves to `to` that already cover all of `positions`."""
+    moves: dict[int, Edit] = {}
+    wanted_positions = frozenset(positions)
     for edit in in_force:
         if edit.kind == MOVE and edit.author == USER:
-            here = [at for target in edit.targets if (at := context.find(target)) in wanted]
-            found.update((at, edit) for at in here if at is not None)
-    there = all(at in found and found[at].given.get("to", "system") == to for at in positions)
-    return list({edit.id: edit for edit in found.values()}.values()) if there else []
+            here = [at for target in edit.targets if (at := context.find(target)) in wanted_positions]
+            moves.update((at, edit) for at in here if at is not None)
+    all_moved = all(at in moves and moves[at].params.get("to", "system") == to for at in positions)
+    return list({edit.id: edit for edit in moves.values()}.values()) if all_moved else []
 
 
-def standing(applied: Applied, position: int) -> Block | None:
-    """What stands at a raw position under the edits; None where nothing does."""
+def current_block(applied: Applied, position: int) -> Block | None:
+    """The block at a raw position under the edits; None if removed."""
     change = applied.changes.get(position)
     return applied.context.items[position].block if change is None else change.after
 
@@ -184,72 +190,76 @@ LONGER: Final = "what would stand for it is longer"
 _TERMS: Final = SummaryTerms()
 
 
-class AskedEdits(NamedTuple):
-    """The edits to stage together; `left` blocks stay as they are, because of `why`."""
+class SelectionEdits(NamedTuple):
+    """The edits to stage together; `left` blocks stay unchanged, because of `why`."""
 
     edits: Sequence[Edit] = ()
     why: str = ""
     left: int = 0
 
 
-def asked(
+def edits_for_key(
     applied: Applied, kind: str, positions: Sequence[int], keep: Keep, terms: SummaryTerms = _TERMS
-) -> AskedEdits:
-    """What the key of `kind` stages on the blocks at `positions` (in order). `keep` takes the content that goes
-    outside, `terms` say how a summary is made. Blocks that would not get smaller by it are `left` as they are. Raises
-    `ValueError` for a kind that needs to be told more than the blocks."""
+) -> SelectionEdits:
+    """Make the edits that the key of `kind` stages on the blocks at `positions` (in order).
+
+    `keep` stores externalized content, `terms` are those of a summary. Blocks that would not get smaller are `left`
+    unchanged. Raises `ValueError` for a kind that needs more than the blocks.
+    """
     if kind == SUMMARIZE:
         return _summaries(applied, positions, terms)
-    kept: dict[str, bytes] = {}
-    found, why, left = list[Edit](), "", 0
+    artifacts: dict[str, bytes] = {}
+    edits, why, left = list[Edit](), "", 0
     for at in positions:
-        reason = _against(applied, kind, at)
-        made = [] if reason else edits_from_selection.edits(applied.context, kind, [at], kept.__setitem__)
-        reason = reason or _gainless(applied, kind, at, made)
+        reason = _objection(applied, kind, at)
+        new_edits = (
+            [] if reason else edits_from_selection.make_edits(applied.context, kind, [at], artifacts.__setitem__)
+        )
+        reason = reason or _why_no_gain(applied, kind, at, new_edits)
         if reason:
             why, left = why or reason, left + 1
         else:
-            found += made
-    for edit in found:
-        name = str(edit.given.get("name") or "")
-        if name in kept:
-            keep(name, kept[name])
-    return AskedEdits(found, why, left)
+            edits += new_edits
+    for edit in edits:
+        name = str(edit.params.get("name") or "")
+        if name in artifacts:
+            keep(name, artifacts[name])
+    return SelectionEdits(edits, why, left)
 
 
-def _against(applied: Applied, kind: str, at: int) -> str:
-    """Why an edit of `kind` cannot be asked for at a position; "" where it can."""
-    block = standing(applied, at)
+def _objection(applied: Applied, kind: str, at: int) -> str:
+    """Why an edit of `kind` is impossible at a position; "" if it is possible."""
+    block = current_block(applied, at)
     if block is None:
         return OUT
-    if kind in (TRUNCATE, EXTERNALIZE) and not changeable(block):
+    if kind in (TRUNCATE, EXTERNALIZE) and not is_changeable(block):
         return "it holds no text of its own" if block.kind == HEADER else SIGNED
     return ""
 
 
-def _gainless(applied: Applied, kind: str, at: int, made: Sequence[Edit]) -> str:
-    """Why what was `made` for a position gains nothing there; "" where it does, or need not."""
+def _why_no_gain(applied: Applied, kind: str, at: int, edits: Sequence[Edit]) -> str:
+    """Why the edits `made` for a position gain nothing there; "" if they do, or need not."""
     if kind in (PIN, DROP):
         return ""
     reasons = {TRUNCATE: SHORT, EXTERNALIZE: NO_TEXT, STRIP: NOTHING_TO_STRIP}
-    before = standing(applied, at)
+    before = current_block(applied, at)
     after: Block | None = before
-    for edit in made:
-        after = rewritten(after, edit) if after is not None else None
+    for edit in edits:
+        after = rewrite(after, edit) if after is not None else None
     if after == before or before is None:
         return reasons.get(kind, "it stays as it is")
-    return LONGER if after is not None and len(words_of(after)) > len(words_of(before)) else ""
+    return LONGER if after is not None and len(block_text(after)) > len(block_text(before)) else ""
 
 
-def _summaries(applied: Applied, positions: Sequence[int], terms: SummaryTerms) -> AskedEdits:
-    context, found, why, left = applied.context, list[Edit](), "", 0
+def _summaries(applied: Applied, positions: Sequence[int], terms: SummaryTerms) -> SelectionEdits:
+    context, edits, why, left = applied.context, list[Edit](), "", 0
     for run in runs(context, positions):
         whole = range(run[0], run[-1] + 1)
-        reason = "" if any(standing(applied, at) is not None for at in whole) else OUT
-        edit = None if reason else summary_of(context, run, terms)
+        reason = "" if any(current_block(applied, at) is not None for at in whole) else OUT
+        edit = None if reason else summarize_run(context, run, terms)
         if edit is not None:
-            found.append(edit)
+            edits.append(edit)
         else:
             reason = reason or (NOTHING_TO_DRAW if says_nothing(context, whole) else LONGER)
             why, left = why or reason, left + len(run)
-    return AskedEdits(found, why, left)
+    return SelectionEdits(edits, why, left)

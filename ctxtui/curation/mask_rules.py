@@ -1,4 +1,4 @@
-"""What is masked, as rows of a table: patterns, members of objects, what of a record is structure."""
+"""Masking rules as rows of a table: patterns, secret members of objects, and structure of records."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from msgspec import Struct
 from ctxtui.core.canonical import Json
 
 PLAIN_PART: Final = re.compile(r"[A-Z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|v?\d+(?:[a-z]\d*)?")
-"""A part of a name, a number or a version: what somebody wrote."""
+"""A part of a name, a number or a version, as people write them."""
 _PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 NO_VALUE: Final = (
     "null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test"
 )
 PLACEHOLDER: Final = re.compile(rf"(?i)[$<{{*⟨/]|your|xxx|redacted|\S*\.\.\.|(?:{NO_VALUE})$|\S*[\s(]")
-"""Values that only say where a secret would stand: empty names, variables, sentences."""
+"""Values that only stand for a secret: empty names, variables, sentences."""
 _HEX: Final = re.compile(r"[0-9a-fA-F-]+=*|0[xX][0-9a-fA-F]+")
-_BITS: Final = 4.0
-_CHANGES: Final = 0.4
-"""Changes between small letters, capitals and digits, for each character, of a text that nobody wrote."""
+_MIN_BITS_PER_CHAR: Final = 4.0
+_MIN_CHANGES_PER_CHAR: Final = 0.4
+"""Minimum changes between small letters, capitals and digits per character of a random text."""
 
 
 class Level(StrEnum):
-    """How much is masked; each level masks what the one before it does."""
+    """Amount of masking; each level includes the one before."""
 
     SECRETS = "secrets"
     """Keys, tokens, passwords, logins."""
@@ -44,10 +44,10 @@ LEVELS: Final = tuple(Level)
 
 
 class MaskingRule(Struct, frozen=True, kw_only=True):
-    """A pattern and what it finds; the pattern's group number `keep` (0: none) stays in front of the mask.
+    """A pattern and the name of what it matches; the pattern's group number `keep` (0: none) is kept before the mask.
 
-    `holds` are texts of which one stands in every find ((): not known), in lower case where `fold` says that the
-    pattern is for both; `check` names what a find must pass ("": nothing), `source` who documents the format.
+    `holds` are texts of which every match contains one ((): unknown), in lower case if `fold` says that the pattern
+    ignores case; `check` names a test for matches ("": none), `source` documents the format.
     """
 
     name: str
@@ -58,17 +58,19 @@ class MaskingRule(Struct, frozen=True, kw_only=True):
     fold: bool = False
     check: str = ""
     is_key: bool = False
-    """Whether it begins with one of `holds`, after no letter or digit."""
+    """Whether it begins with one of `holds`, not after a letter or digit."""
     word: bool = False
-    """Whether a find is part of a word of at least `LONG_WORD` characters."""
+    """Whether a match is part of a word of at least `LONG_WORD` characters."""
     anywhere: re.Pattern[str]
     """`pattern`, also after a letter or digit."""
     source: str = ""
 
 
 class SecretMembers(Struct, frozen=True, kw_only=True):
-    """Members of JSON objects whose values are masked: `names` in lower case, with `_` between words. With `long`, only
-    a long text with a digit is."""
+    """Members of JSON objects whose values are masked: `names` in lower case, with `_` between words.
+
+    With `long`, only long texts with a digit.
+    """
 
     name: str
     level: Level
@@ -78,24 +80,26 @@ class SecretMembers(Struct, frozen=True, kw_only=True):
 
 
 Structure = Mapping[str, Mapping[str, str]]
-"""For each kind of object, what each of its members is (see ``structure.toml``)."""
+"""For each kind of object, the kind of each of its members (see ``structure.toml``)."""
 
 
 class MaskingRules(Struct, frozen=True):
-    """All rules, in the order in which they are tried; members that hold secrets; what of records is structure."""
+    """All rules, in order of application; members that hold secrets; structure of records."""
 
     rules: tuple[MaskingRule, ...]
     members: tuple[SecretMembers, ...] = ()
     structure: Structure = {}
     id_starts: tuple[str, ...] = ()
-    """What ids and digests begin with that are no secrets."""
+    """Prefixes of ids and digests that are no secrets."""
     version: str = ""
     license: str = ""
 
 
 def parse_masks(text: str, structure: str = "") -> MaskingRules:
-    """The rules in a TOML text (``keys``, ``[[members]]`` and ``[[mask]]``), with the TOML of what is structure. Raises
-    `KeyError` on an unknown check."""
+    """Parse a TOML text of rules (``keys``, ``[[members]]`` and ``[[mask]]``) and the TOML of the structure.
+
+    Raises `KeyError` on an unknown check.
+    """
     data = tomllib.loads(text)
     rules = (*map(_key_rule, data.get("keys", ())), *map(_rule, data["mask"]))
     members = (
@@ -154,39 +158,43 @@ def _rule(row: dict[str, Json]) -> MaskingRule:
     )
 
 
-def _luhn(found: str) -> bool:
-    digits = [int(c) for c in found if c.isdigit()][::-1]
+def _luhn(text: str) -> bool:
+    digits = [int(c) for c in text if c.isdigit()][::-1]
     return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * d, 10)) for d in digits[1::2]) % 10
 
 
-def _iban(found: str) -> bool:
-    code = found.replace(" ", "")
+def _iban(text: str) -> bool:
+    code = text.replace(" ", "")
     return int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
 
 
-def is_random(found: str) -> bool:
-    """Whether no word of `found` is one that somebody wrote; a call, a path or a placeholder is none either."""
-    parts = [part for part in _PARTS.split(found) if part]
-    words = all(PLAIN_PART.fullmatch(part) for part in parts) and not len(found) / 4 < len(parts) > 3
-    return not words and not PLACEHOLDER.match(found)
+def is_random(text: str) -> bool:
+    """Whether no word of `found` looks written by a person; false for calls, paths and placeholders too."""
+    parts = [part for part in _PARTS.split(text) if part]
+    words = all(PLAIN_PART.fullmatch(part) for part in parts) and not len(text) / 4 < len(parts) > 3
+    return not words and not PLACEHOLDER.match(text)
 
 
-def _bits(found: str) -> float:
-    """Shannon's entropy of the characters of `found`, in bits a character."""
-    return -sum(n / len(found) * math.log2(n / len(found)) for n in Counter(found).values())
+def _bits(text: str) -> float:
+    """Shannon entropy of the characters of `found`, in bits per character."""
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
 
 
 def _class(letter: str) -> int:
     return 0 if letter.isdigit() else 1 if letter.islower() else 2 if letter.isupper() else 3
 
 
-def is_dense(found: str) -> bool:
-    """Whether `found` looks drawn at random: all three kinds of characters, which change often, and many bits."""
-    classes = [_class(c) for c in found.rstrip("=")]
+def is_dense(text: str) -> bool:
+    """Whether `found` looks random: all three kinds of characters, frequent changes, and high entropy."""
+    classes = [_class(c) for c in text.rstrip("=")]
     if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
         return False
     changes = sum(a != b for a, b in pairwise(classes))
-    return changes >= _CHANGES * len(classes) and _bits(found) >= _BITS and not _HEX.fullmatch(found)
+    return (
+        changes >= _MIN_CHANGES_PER_CHAR * len(classes)
+        and _bits(text) >= _MIN_BITS_PER_CHAR
+        and not _HEX.fullmatch(text)
+    )
 
 
 CHECKS: Final[dict[str, Callable[[str], bool]]] = {"luhn": _luhn, "iban": _iban, "random": is_random}

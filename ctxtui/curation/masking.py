@@ -1,7 +1,8 @@
-"""Masks secrets and personal data in a copy: each mask names what it replaces, equal secrets get equal masks, and what
-was masked is counted. Structure stays: JSON stays JSON, and ids still pair calls with their results.
+"""Masks secrets and personal data in a copy of a recording.
 
-Which member of a record is structure is told by its path (`MaskingRules.structure`); everything else is content.
+Each mask names what it replaces, equal secrets get equal masks, and masks are counted. Structure stays: JSON stays
+JSON, and ids still pair calls with their results. Whether a member of a record is structure depends on its path
+(`MaskingRules.structure`); everything else is content.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ from ctxtui.curation.mask_rules import (
 )
 
 PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-"""A PNG of one transparent pixel, in base64: what stands for an image."""
+"""A PNG of one transparent pixel, in base64, which replaces images."""
 
 _CONTENT: Final = "content"
 _FORMS: Final = ("string", "list", "object")
-"""What the head of a message says of members that became blocks."""
+"""Values in a message's header that describe members which became blocks."""
 _HIDDEN: Final = re.compile(
     r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]{0,40}[A-Za-z]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))"
     "|(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])"
 )
-"""What a reader does not see between two characters of a key: colours, links, invisible characters."""
+"""Invisible text between two characters of a key: colours, links, invisible characters."""
 _HALF_HIDDEN: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]*|\][^\x07\x1b]*)?$")
-"""The beginning of such, at the end of a text that was cut."""
+"""The beginning of such text at the end of a truncated one."""
 _BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}(?:→|\t|[ \t]?\|)[ \t]*)?")
-"""The end of a line, with the number of the next one where lines are numbered."""
+"""A line end, with the next line's number if lines are numbered."""
 _BLANK: Final = re.compile(" ")
 _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
 _SEPARATOR: Final = re.compile(r"[\W_]+")
@@ -57,7 +58,7 @@ _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;ba
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_\s-]")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LONGEST_ENCODED: Final = 65_536
-"""Characters of base64 inside a text that are looked into."""
+"""Maximum characters of base64 inside a text that are decoded."""
 _MEDIA: Final = (
     "iVBORw0KGgo",
     "/9j/",
@@ -71,43 +72,45 @@ _MEDIA: Final = (
     "SUQz",
     "AAAA",
 )
-"""Base64 of the first bytes of images, documents, sounds and films."""
+"""Base64 of the first bytes of images, documents, audio and video."""
 _SHORTEST_MEDIA: Final = 64
 _LARGEST_CHUNK: Final = 1 << 20
-"""Bytes to which a compressed text of an image is unpacked at most."""
+"""Maximum bytes to which a compressed text of an image is unpacked."""
 _BARE_RANDOM: Final = re.compile(
     r"(?<![\w+/.=@%&?#:~$-])(?=[^\s]{0,200}\d)[A-Za-z0-9_+/-]{24,160}={0,2}(?![\w+/.@%&?#(\[:~-])"
 )
-LONG_WORD: Final = 16
-"""Characters between blanks from which on a word may be a key."""
-_SHORTEST: Final = 6
-"""Characters that the value of a member needs to be taken for a secret."""
-_LONG: Final = 16
+MIN_KEY_CHARS: Final = 16
+"""Minimum characters of a word that may be a key."""
+_MIN_SECRET_CHARS: Final = 6
+"""Minimum characters of a member's value to be taken for a secret."""
+_MIN_LONG_SECRET_CHARS: Final = 16
 """The same for members whose short values are words."""
 _NO_SECRET: Final = re.compile(rf"(?i)(?:{NO_VALUE})$|[~.]?/[\w.-]+/|https?:")
-"""A word or a path: no piece of a secret, though a name before it says so."""
+"""A word or a path: no piece of a secret, even if a name before it suggests so."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
 _IDENTIFIER: Final = re.compile(r"(?=.{1,80}$)[\w.:/@+-]+(?: [\w.:/@+-]+)?")
-"""A word of the protocol or a client's name, which may have two: ``claude code``."""
+"""A word of the protocol or a client's name, which may be two words: ``claude code``."""
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
-"""Characters on each side of the border between two texts in which a secret is looked for; more where lines of a key or
-a long word may go over it."""
-_TITLED: Final = 64
-"""Texts at the beginning of a session of which a title may be cut."""
-_SHORT_PIECE: Final = 6
-"""Characters of a piece of a secret below which it is masked only at the end of the same text."""
+"""Characters searched on each side of the border between two texts; the larger one if lines of a key or a long word may
+cross it."""
+_MAX_TITLE_TEXTS: Final = 64
+"""Texts at the beginning of a session from which a title may be taken."""
+_MIN_PIECE_CHARS: Final = 6
+"""Minimum characters of a piece of a secret that is masked anywhere; shorter ones only at the end of the same text."""
 _PIECE_RANK, _ENCODED_RANK, _RANDOM_RANK = -1, 1 << 15, 1 << 16
-"""Before and after those of the rules."""
-_CUT: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
-"""What a text that was cut is tried with in place of its rest."""
+"""Ranks before and after those of the rules."""
+_CONTINUATIONS: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
+"""Texts with which a truncated one is continued to test for a secret."""
 
 
 class _Find(NamedTuple):
-    """Characters `start` to `end` of a text are a `name`; `secret` is what tells equal ones. The least `rank` of finds
-    that overlap gives the name."""
+    """Characters `start` to `end` of a text match the rule `name`; equal `secret` gets an equal mask.
+
+    Of overlapping finds, the least `rank` gives the name.
+    """
 
     start: int
     end: int
@@ -115,13 +118,13 @@ class _Find(NamedTuple):
     name: str
     secret: str
 
-    def moved(self, back: Callable[[int], int]) -> _Find:
-        """The same in the text to whose positions `back` leads."""
+    def mapped_back(self, back: Callable[[int], int]) -> _Find:
+        """The same in the original text, to whose positions `back` maps."""
         return self._replace(start=back(self.start), end=back(self.end - 1) + 1)
 
 
 class _Piece(NamedTuple):
-    """A piece of a secret that two or three texts share."""
+    """A piece of a secret that spans two or three texts."""
 
     text: str
     name: str
@@ -130,27 +133,29 @@ class _Piece(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Pieces of secrets that neighbouring texts share: `long` ones, masked wherever they are, and those with which one
-    text begins (`heads`) and ends (`tails`), by that text."""
+    """Pieces of secrets that span adjacent texts.
+
+    `long` ones are masked anywhere; those at the beginning (`heads`) and end (`tails`) of a text only in that text.
+    """
 
     long: dict[str, _Piece]
     heads: dict[str, _Piece]
     tails: dict[str, _Piece]
     begins: dict[str, None]
-    """Beginnings of the first texts, as one line: titles are cut from them."""
+    """Beginnings of the first texts, as one line: titles are taken from them."""
 
 
 class Masker:
-    """Masks texts, JSON values and blocks at one level, and counts what it masked.
+    """Masks texts, JSON values and blocks at one level, and counts the masks.
 
-    One masker for all of a copy: the same secret has the same mask throughout. Texts are shown to `follow` first, in
-    their order, so that secrets which two or three neighbours share are known.
+    Use one masker for a whole copy, so that the same secret has the same mask throughout. Pass texts to `follow` first,
+    in order, so that secrets that span two or three adjacent texts are known.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
         self.level = level
         self.report: dict[str, int] = {}
-        """How often something of each kind was masked, in order of first meeting."""
+        """Number of masks of each kind, in order of first appearance."""
         depth = LEVELS.index(level)
         ranked = [(n, r) for n, r in enumerate(rules.rules) if LEVELS.index(r.level) <= depth]
         self._ranks = {n for n, _ in ranked}
@@ -166,23 +171,25 @@ class Masker:
         self._aliases: dict[str, str] = {}
         self._ids: set[str] = set()
         self.pieces = Pieces({}, {}, {}, {})
-        """What `follow` learned."""
+        """Pieces that `follow` found."""
 
-    # What stands beside each other.
+    # Secrets across adjacent texts.
 
-    def follow(self, tail: tuple[str, ...], one: Block) -> tuple[str, ...]:
-        """Learn the secrets that begin in the texts of `tail` and end in `one`, the block that comes next, and the ids
-        in it. Returns the tail for the block after it."""
-        return self._follow(tail, one.value(), _kind(one))
+    def follow(self, tail: tuple[str, ...], block_: Block) -> tuple[str, ...]:
+        """Learn the ids in `one`, the next block, and the secrets that begin in `tail` and end in it.
+
+        Returns the tail for the block after it.
+        """
+        return self._follow(tail, block_.value(), _kind(block_))
 
     def follow_all(self, tree: Tree) -> None:
-        """`follow` every path of `tree`."""
+        """Call `follow` along every path of `tree`."""
         tails: dict[int, tuple[str, ...]] = {ROOT: ()}
         for node in tree.nodes(1):
             tails[node.id] = self.follow(tails[node.parent], node.block)
 
     def learn(self, pieces: Pieces) -> None:
-        """Take over what another masker learned."""
+        """Add the pieces that another masker found."""
         for mine, other in zip(self.pieces[:3], pieces[:3], strict=True):
             mine.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
         self.pieces.begins.update(pieces.begins)
@@ -193,13 +200,13 @@ class Masker:
                 if self.level != Level.TEXT:
                     for count in range(1, len(tail) + 1):
                         self._join((*tail[-count:], words[:_KEY_WINDOW]))
-                    if len(self.pieces.begins) < _TITLED:
+                    if len(self.pieces.begins) < _MAX_TITLE_TEXTS:
                         self.pieces.begins[_one_line(words[:_KEY_WINDOW])] = None
                 tail = (*tail, words[-_KEY_WINDOW:])[-2:]
         return tail
 
     def _texts(self, value: Json, kind: str) -> Iterator[str]:
-        """The texts of content in `value`, in order; notes ids."""
+        """The texts of content in `value`, in order; collects ids."""
         if isinstance(value, str):
             if kind == "id":
                 self._ids.add(value)
@@ -215,14 +222,14 @@ class Masker:
                     yield from self._texts(item, self._kind_of(key, kind))
 
     def _kind_of(self, key: str, kind: str) -> str:
-        """What the member `key` of an object of `kind` is."""
+        """The kind of member `key` in an object of `kind`."""
         if kind.startswith("map:"):
             return kind[4:]
         members = self._structure.get(kind)
         return kind if kind == "figures" else _CONTENT if members is None else members.get(key, _CONTENT)
 
     def _join(self, texts: tuple[str, ...]) -> None:
-        """Learn the secrets that go over a border of these neighbouring texts."""
+        """Learn the secrets that cross a border of these adjacent texts."""
         if texts[-1][0].isspace() and texts[-2][-1].isspace():
             return
         wide = any("PRIVATE" in text or "Private-Lines" in text or _has_long_end(text) for text in texts)
@@ -234,19 +241,19 @@ class Masker:
         edges = [0]
         for text in shown:
             edges.append(edges[-1] + len(text))
-        found = list(self._finds(joined, lines=False))
-        if not found:
+        finds = list(self._finds(joined, lines=False))
+        if not finds:
             return
         alone = {
             (find.start + edge, find.end + edge)
             for text, edge in zip(shown, edges, strict=False)
             for find in self._finds(text, lines=False)
         }
-        for find in found:
+        for find in finds:
             if (find.start, find.end) in alone:
                 continue
             cuts = [find.start, *(edge for edge in edges if find.start < edge < find.end), find.end]
-            # "The password:" at the end of one text says little of what the next one begins with; `password="` does.
+            # "The password:" at the end of one text says little about the beginning of the next; `password="` does.
             if find.rank in self._named and (
                 (find.start in edges and joined[find.start - 1] not in "\"'=" and not is_random(find.secret))
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
@@ -260,10 +267,10 @@ class Masker:
     def _share(self, find: _Find, text: str, whole: str, *, begins: bool) -> None:
         """Learn `text`, a piece of `find` with which `whole` begins or ends."""
         piece = _Piece(text, find.name, find.secret, find.rank)
-        if len(text.strip()) >= _SHORT_PIECE:
+        if len(text.strip()) >= _MIN_PIECE_CHARS:
             for shown in (text.strip(), _one_line(text)):
-                known = self.pieces.long.get(shown, piece)
-                self.pieces.long[shown] = min(known, piece, key=lambda one: one.rank)
+                previous = self.pieces.long.get(shown, piece)
+                self.pieces.long[shown] = min(previous, piece, key=lambda one: one.rank)
             return
         for shown in (whole, _one_line(whole)):
             if begins and shown.startswith(text):
@@ -273,25 +280,26 @@ class Masker:
 
     # Values.
 
-    def value(self, value: Json, kind: str = "part") -> Json:
-        """The JSON `value` with every text in it masked; `kind` is the object that it is (``part``, ``body`` ...)."""
+    def mask_value(self, value: Json, kind: str = "part") -> Json:
+        """Mask every text in the JSON `value`; `kind` is the kind of the object (``part``, ``body`` ...)."""
         self._follow((), value, kind)
         return self._masked(value, kind)
 
-    def block(self, one: Block) -> Block:
-        """The masked `one`: the same block where nothing was found in it."""
-        value = one.value()
-        masked = self._masked(value, _kind(one))
-        kind = self.word(one.kind)
-        return one if masked == value and kind == one.kind else block.make(kind, masked)
+    def mask_block(self, block_: Block) -> Block:
+        """Mask a block; returns the same block if nothing was found."""
+        value = block_.value()
+        masked = self._masked(value, _kind(block_))
+        kind = self.mask_word(block_.kind)
+        return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
 
-    def word(self, words: str) -> str:
-        """A word of the protocol, such as a model's name: the same unless it holds something, or is none."""
+    def mask_word(self, words: str) -> str:
+        """Mask a word of the protocol, such as a model's name: unchanged unless it contains a secret or is no word."""
         words = self._without_finds(words, bare=False)
         return words if self.level != Level.TEXT or _IDENTIFIER.fullmatch(words) else self._blurred(words)
 
-    def id(self, words: str) -> str:
-        """An id or a name: the same unless it holds something; at `text` another one, the same throughout."""
+    def mask_id(self, words: str) -> str:
+        """Mask an id or a name: unchanged unless it contains a secret; at level `text` a replacement, the same
+        throughout."""
         if self.level != Level.TEXT or not words:
             return self._without_finds(words, bare=False)
         if words not in self._aliases:
@@ -300,7 +308,7 @@ class Masker:
         return self._aliases[words]
 
     def _masked(self, value: Json, kind: str, key: str = "") -> Json:
-        """`value`, which is a `kind` and stands under the member `key` of content ("": none)."""
+        """Mask `value`, which is a `kind` under the member `key` of content ("": none)."""
         if isinstance(value, str):
             return self._string(value, kind, key)
         if kind in ("word", "id", "name", "opaque", "media", "json", "keys") and not isinstance(value, list):
@@ -316,27 +324,32 @@ class Masker:
         return value
 
     def _object(self, value: dict[str, Json], kind: str, key: str) -> Json:
-        made: dict[str, Json] = {}
+        members: dict[str, Json] = {}
         content = kind == _CONTENT
-        told = value.get("name", value.get("key")) if content and "value" in value else None
+        name_of_value = value.get("name", value.get("key")) if content and "value" in value else None
         for name, item in value.items():
-            # A header or a variable as an object: what it is called says what its value is.
+            # A header or a variable as an object: its name describes its value.
             named = not content and (kind == "figures" or name in self._structure.get(kind, {}))
-            above = told if name == "value" and isinstance(told, str) else "" if named else name
+            above = name_of_value if name == "value" and isinstance(name_of_value, str) else "" if named else name
             form = kind == HEADER and item in _FORMS
             new = item if form else self._masked(item, self._kind_of(name, kind), above)
-            made[self.word(name) if named else self._key(name)] = new
+            members[self.mask_word(name) if named else self._key(name)] = new
         data = value.get("data")
-        if kind == "source" and isinstance(data, str) and made.get("data") == PIXEL != data and "media_type" in made:
-            made["media_type"] = "image/png"
-        return made
+        if (
+            kind == "source"
+            and isinstance(data, str)
+            and members.get("data") == PIXEL != data
+            and "media_type" in members
+        ):
+            members["media_type"] = "image/png"
+        return members
 
     def _string(self, words: str, kind: str, key: str) -> str:
         match kind:
             case "word" | "figures":
-                return self.word(words)
+                return self.mask_word(words)
             case "id" | "name":
-                return self.id(words)
+                return self.mask_id(words)
             case "keys":
                 return self._key(words)
             case "opaque":
@@ -347,7 +360,7 @@ class Masker:
             case "media" if words.startswith(_MEDIA) or _is_media(words):
                 return self._media(words)
             case "json":
-                return self._json(words, self.text)
+                return self._json(words, self.mask_text)
         if (name := self._member(key, words)) and not PLACEHOLDER.match(words):
             return self._mask(name, words) if self.level != Level.TEXT else self._blurred(words)
         if words.startswith(_MEDIA) and len(words) >= _SHORTEST_MEDIA and _is_media(words):
@@ -356,15 +369,15 @@ class Masker:
             return _DATA_URL.sub(self._data_url, words)
         if self.level != Level.TEXT:
             words = self._json(words, lambda same: same)
-        return self.text(words)
+        return self.mask_text(words)
 
     def _json(self, words: str, other: Callable[[str], str]) -> str:
-        """The masked JSON that `words` spells; `other` of it where it spells none."""
+        """Mask the JSON in `words`, or return `other(words)` if it is no JSON."""
         inner = _json_of(words)
         if inner is None:
             return other(words)
         masked = self._masked(inner, _CONTENT)
-        return words if masked == inner else canonical.text_of(masked)
+        return words if masked == inner else canonical.dump_text(masked)
 
     def _number(self, value: float | Number, key: str) -> Json:
         words = value.text if isinstance(value, Number) else str(value)
@@ -376,7 +389,7 @@ class Masker:
         return value if masked == words else masked
 
     def _member(self, key: str, words: str) -> str:
-        """What a value under the member `key` is taken for; "" where the name says nothing."""
+        """Name of the secret in a value under the member `key`; "" if the key suggests none."""
         if not key or not words:
             return ""
         name = _WORDS.sub(r"_\1", key).lower().replace("-", "_").replace(" ", "_").strip("_")
@@ -384,15 +397,17 @@ class Masker:
             if name in row.names or (row.level == Level.SECRETS and any(name.endswith(f"_{n}") for n in row.names)):
                 if row.level != Level.SECRETS:
                     return row.name
-                if len(words) >= (_LONG if row.long else _SHORTEST) and (not row.long or _DIGIT.search(words)):
+                if len(words) >= (_MIN_LONG_SECRET_CHARS if row.long else _MIN_SECRET_CHARS) and (
+                    not row.long or _DIGIT.search(words)
+                ):
                     return row.name
         return ""
 
     def _key(self, name: str) -> str:
-        return self.id(name) if self.level == Level.TEXT else self._without_finds(name)
+        return self.mask_id(name) if self.level == Level.TEXT else self._without_finds(name)
 
     def _media(self, words: str) -> str:
-        """An image or a file in base64: another one, unless only secrets go and none is told in it."""
+        """Mask an image or a file in base64; unchanged at level `secrets` if it contains none."""
         if self.level == Level.SECRETS and not any(self._holds(text) for text in (words, *_texts_in(words))):
             return words
         self._count("image or file")
@@ -400,35 +415,41 @@ class Masker:
 
     # Texts.
 
-    def text(self, words: str) -> str:
-        """`words` with a mask where something was found, such as ``⟨api key 1⟩``."""
+    def mask_text(self, words: str) -> str:
+        """Replace what is found in `words` by masks such as ``⟨api key 1⟩``."""
         return self._blurred(words) if self.level == Level.TEXT else self._without_finds(words)
 
-    def line(self, words: str) -> str:
-        """As `text`, for one line that was cut from a text: the beginning of a secret goes too, and one that went over
-        the ends of lines."""
+    def mask_line(self, words: str) -> str:
+        """Like `text`, for one line taken from a text.
+
+        Masks the beginning of a truncated secret too, and one that spanned line ends.
+        """
         if self.level == Level.TEXT or not words:
-            return self.text(words)
+            return self.mask_text(words)
         words = _HIDDEN.sub("", words)
         bare = _HALF_HIDDEN.sub("", words.rstrip("…")).rstrip()
         whole = next((text for text in self.pieces.begins if bare and text.startswith(bare)), bare)
         joined, back, blanks = _without(_BLANK, whole)
-        finds = [*self._all_finds(whole), *(find.moved(back) for find in self._broken(joined, blanks))]
+        finds = [*self._all_finds(whole), *(find.mapped_back(back) for find in self._broken(joined, blanks))]
         if whole == bare:
             finds += [find for find in self._cut_off(bare) if find.start < len(bare) < find.end]
             last = _LAST_ENCODED.search(bare)
-            if last and (said := _readable(last.group())) and any(f.end > len(said) for f in self._cut_off(said)):
+            if (
+                last
+                and (decoded := _readable(last.group()))
+                and any(f.end > len(decoded) for f in self._cut_off(decoded))
+            ):
                 finds.append(_Find(last.start(), len(bare), _ENCODED_RANK, "encoded secret", last.group()))
         cut = [f._replace(end=min(f.end, len(bare))) for f in finds if f.start < len(bare)]
         return self._with_masks(bare, cut) + words[len(bare) :]
 
     def _cut_off(self, words: str) -> Iterator[_Find]:
-        """Secrets in `words` as they may have gone on."""
-        for rest in _CUT:
+        """Secrets in `words` if it was continued in possible ways."""
+        for rest in _CONTINUATIONS:
             yield from self._matches(words + rest, secret=True)
 
     def _without_finds(self, words: str, *, bare: bool = True) -> str:
-        """`words` with masks; `bare`: also where a text stands for itself and looks random."""
+        """Mask `words`; `bare`: also separate texts that look random."""
         if not words:
             return words
         if "base64," in words:
@@ -436,38 +457,40 @@ class Masker:
         return self._with_masks(words, self._all_finds(words, bare=bare))
 
     def _all_finds(self, words: str, *, bare: bool = True) -> list[_Find]:
-        if len(words) < _SHORTEST:
+        if len(words) < _MIN_SECRET_CHARS:
             return [*self._pieces(words)]
         return [*self._finds(words), *self._pieces(words), *(self._random(words) if bare else ())]
 
     def _with_masks(self, words: str, finds: list[_Find]) -> str:
         if not finds:
             return words
-        made, at = [], 0
+        pieces, at = [], 0
         for find in _merged(sorted(finds), words):
-            made += [words[at : find.start], self._mask(find.name, find.secret)]
+            pieces += [words[at : find.start], self._mask(find.name, find.secret)]
             at = find.end
-        return "".join([*made, words[at:]])
+        return "".join([*pieces, words[at:]])
 
     def _finds(self, words: str, *, lines: bool = True) -> Iterator[_Find]:
-        """What the rules find in `words` as they are, in base64, under what is hidden, and, with `lines`, over their
+        """Matches of the rules in `words`: plain, in base64, without hidden text, and, with `lines`, across line
         ends."""
         yield from self._matches(words)
         yield from self._encoded(words)
         shown, back = words, lambda at: at
         if _HIDDEN.search(words):
             shown, back, _ = _without(_HIDDEN, words)
-            yield from (find.moved(back) for find in self._matches(shown))
+            yield from (find.mapped_back(back) for find in self._matches(shown))
         if lines and "\n" in shown:
             joined, before, breaks = _without(_BREAK, shown)
-            found = [*self._broken(joined, breaks), *(f for f in self._encoded(joined) if _goes_over(breaks, f))]
-            yield from (find.moved(before).moved(back) for find in found)
+            finds = [*self._broken(joined, breaks), *(f for f in self._encoded(joined) if _goes_over(breaks, f))]
+            yield from (find.mapped_back(before).mapped_back(back) for find in finds)
 
     def _matches(self, words: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Find]:
-        """What the rules (`secret`: those of secrets) find in `words`. At one of `breaks`, where an end of a line was
-        taken out, a key may begin after a letter."""
+        """Matches of the rules (`secret`: those for secrets) in `words`.
+
+        At one of `breaks`, where a line end was removed, a key may begin after a letter.
+        """
         lower = words.lower()
-        long = " ".join(word for word in words.split() if len(word) >= LONG_WORD)
+        long = " ".join(word for word in words.split() if len(word) >= MIN_KEY_CHARS)
         rules = self._secret if secret else self._rules
         if self._starts[breaks is not None].search(long):
             rules = [*self._keys, *rules]
@@ -487,12 +510,12 @@ class Masker:
                 if pattern is not rule.pattern and at and words[at - 1].isalnum() and at not in (breaks or ()):
                     continue
                 start = match.end(rule.keep) if rule.keep else match.start()
-                found = words[start : match.end()]
-                if found and (passes is None or passes(found)):
-                    yield _Find(start, match.end(), rank, rule.name, found)
+                secret_text = words[start : match.end()]
+                if secret_text and (passes is None or passes(secret_text)):
+                    yield _Find(start, match.end(), rank, rule.name, secret_text)
 
     def _broken(self, joined: str, breaks: list[int]) -> Iterator[_Find]:
-        """Secrets that go over the ends of lines; `joined` is the text without those, which were at `breaks`."""
+        """Secrets that span line ends; `joined` is the text without those, which were at `breaks`."""
         for find in self._matches(joined, secret=True, breaks=breaks):
             first = bisect_right(breaks, find.start)
             inside = [at for at in breaks[first : bisect_right(breaks, find.end - 1)] if at > find.start]
@@ -509,33 +532,33 @@ class Masker:
                 yield find._replace(end=end, secret=joined[find.start : end])
 
     def _needs_rest(self, find: _Find, first: str) -> bool:
-        """Whether `first`, the beginning of `find`, begins a key and is none by itself."""
+        """Whether `first`, the beginning of `find`, begins a key but is none by itself."""
         key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
         return key and all(one.rank != find.rank for one in self._matches(first, secret=True))
 
     def _encoded(self, words: str) -> Iterator[_Find]:
-        """Texts in base64 that say a secret."""
+        """Texts in base64 that contain a secret."""
         for match in _ENCODED.finditer(words):
-            found = match.group()
-            if len(found) <= _LONGEST_ENCODED and _readable(found[:64]) and self._holds(_readable(found)):
-                yield _Find(match.start(), match.end(), _ENCODED_RANK, "encoded secret", found)
+            text = match.group()
+            if len(text) <= _LONGEST_ENCODED and _readable(text[:64]) and self._holds(_readable(text)):
+                yield _Find(match.start(), match.end(), _ENCODED_RANK, "encoded secret", text)
 
     def _holds(self, words: str) -> bool:
         return any(True for _ in self._matches(words))
 
     def _random(self, words: str) -> Iterator[_Find]:
-        """Long texts that stand for themselves and look drawn at random, and are no ids."""
+        """Long separate texts that look random and are no ids."""
         if len(words) < 24:
             return
         for match in _BARE_RANDOM.finditer(words):
-            found = match.group()
-            if found in self._ids or found.startswith(self._id_starts):
+            text = match.group()
+            if text in self._ids or text.startswith(self._id_starts):
                 continue
-            if is_dense(found) and not _readable(found):
-                yield _Find(match.start(), match.end(), _RANDOM_RANK, "random text", found)
+            if is_dense(text) and not _readable(text):
+                yield _Find(match.start(), match.end(), _RANDOM_RANK, "random text", text)
 
     def _pieces(self, words: str) -> Iterator[_Find]:
-        """Pieces of secrets that other texts begin or end."""
+        """Pieces of secrets that span other texts."""
         for text, piece in self.pieces.long.items():
             at = words.find(text)
             while at >= 0:
@@ -552,8 +575,8 @@ class Masker:
         return match.group() if new == data else f"data:image/png;base64,{new}"
 
     def _mask(self, name: str, secret: str) -> str:
-        known = self._known.setdefault(name, {})
-        number = known.setdefault(secret, len(known) + 1)
+        numbers = self._known.setdefault(name, {})
+        number = numbers.setdefault(secret, len(numbers) + 1)
         self._count(name)
         return f"⟨{name} {number}⟩"
 
@@ -566,12 +589,14 @@ class Masker:
         self.report[what] = self.report.get(what, 0) + 1
 
 
-def _kind(one: Block) -> str:
-    return HEADER if one.kind == HEADER else "media" if one.kind == "image" and one.body[:1] == b'"' else "part"
+def _kind(block_: Block) -> str:
+    return (
+        HEADER if block_.kind == HEADER else "media" if block_.kind == "image" and block_.body[:1] == b'"' else "part"
+    )
 
 
 def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
-    """`finds`, in order, with those that overlap made one."""
+    """Merge overlapping `finds`, which are in order."""
     open_ = finds[0]
     for find in finds[1:]:
         if find.start >= open_.end:
@@ -599,7 +624,7 @@ def _one_line(words: str) -> str:
 
 
 def _json_of(words: str) -> Json:
-    """The object or list that `words` spell as JSON; None where they spell none."""
+    """Decode `words` as a JSON object or list; None if it is none."""
     if words[:1] not in ("{", "[") and words.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -609,17 +634,18 @@ def _json_of(words: str) -> Json:
 
 
 def _without(pattern: re.Pattern[str], words: str) -> tuple[str, Callable[[int], int], list[int]]:
-    """`words` without what `pattern` finds, the way back from a position in it, and where something was left out."""
-    kept: list[str] = []
+    """Remove the matches of `pattern` from `words`; also returns a map back to positions in it, and the cut
+    positions."""
+    pieces: list[str] = []
     starts, shifts, at, length = [0], [0], 0, 0
     for match in pattern.finditer(words):
-        kept.append(words[at : match.start()])
+        pieces.append(words[at : match.start()])
         length += match.start() - at
         at = match.end()
         starts.append(length)
         shifts.append(at - length)
-    kept.append(words[at:])
-    return "".join(kept), lambda n: n + shifts[bisect_right(starts, n) - 1], starts[1:]
+    pieces.append(words[at:])
+    return "".join(pieces), lambda n: n + shifts[bisect_right(starts, n) - 1], starts[1:]
 
 
 def _goes_over(breaks: list[int], find: _Find) -> bool:
@@ -627,7 +653,7 @@ def _goes_over(breaks: list[int], find: _Find) -> bool:
 
 
 def _flags(items: list[Json], key: str) -> Iterator[str]:
-    """What each of `items`, which stand under `key`, is called: an option before it says so, as ``--token``."""
+    """The key of each of `items`, which are under `key`: an option before it, such as ``--token``, replaces the key."""
     before = ""
     for item in items:
         yield before or key
@@ -635,14 +661,14 @@ def _flags(items: list[Json], key: str) -> Iterator[str]:
 
 
 def _is_media(words: str) -> bool:
-    """Whether `words` are base64 of what is no text."""
+    """Whether `words` are base64 of binary data."""
     if len(words) < _SHORTEST_MEDIA or _NO_BASE64.search(words):
         return False
     return words.startswith(_MEDIA) or not _readable(words[:_SHORTEST_MEDIA])
 
 
 def _bytes_of(encoded: str) -> bytes:
-    """What `encoded`, in base64, is, as far as it is that."""
+    """Decode base64; empty if invalid."""
     bare = "".join(encoded.split()).rstrip("=").translate(_URL_SAFE)
     bare = bare[: len(bare) - len(bare) % 4] if len(bare) % 4 == 1 else bare
     try:
@@ -652,12 +678,12 @@ def _bytes_of(encoded: str) -> bytes:
 
 
 def _readable(encoded: str) -> str:
-    """The text that `encoded`, in base64, says; "" where that is no plain text."""
+    """Decode base64 to plain text; "" if it is none."""
     data = _bytes_of(encoded)
     try:
         words = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        # A text that was cut may end inside a character.
+        # A truncated text may end inside a character.
         if error.start < len(data) - 3:
             return ""
         words = data[: error.start].decode("utf-8")
@@ -665,8 +691,8 @@ def _readable(encoded: str) -> str:
 
 
 def _texts_in(encoded: str) -> Iterator[str]:
-    """What the bytes of an image or a file in base64 may say: as they are, without zeros (UTF-16), and the compressed
-    texts of a PNG."""
+    """Texts in the bytes of an image or file in base64: as they are, without zeros (UTF-16), and a PNG's compressed
+    texts."""
     data = _bytes_of(encoded)
     yield data.decode("latin-1")
     yield data.replace(b"\0", b"").decode("latin-1")
@@ -682,7 +708,7 @@ def _texts_in(encoded: str) -> Iterator[str]:
 
 
 def describe_report(report: dict[str, int]) -> list[str]:
-    """A line per kind of what was masked: ``3 x api key``."""
+    """One line for each kind of mask: ``3 x api key``."""
     return [f"{n:,} x {what}" for what, n in report.items()]
 
 

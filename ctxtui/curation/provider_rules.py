@@ -1,4 +1,4 @@
-"""What a provider asks of a request beyond its JSON's shape, by dialect and model."""
+"""Rules of a provider beyond the shape of a request's JSON, by dialect and model."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from msgspec import Struct
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC
 
-MOST_MARKERS: Final = 4
-"""Cache markers that one Anthropic request may carry (facts §2)."""
+MAX_MARKERS: Final = 4
+"""Maximum cache breakpoints in one Anthropic request (facts §2)."""
 BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
-"""The beta header under which a request may say that thinking which does not fit is to be dropped (facts §1)."""
+"""Beta header with which a request may ask to drop thinking that does not fit (facts §1)."""
 
 
 class ProviderRules(Struct, frozen=True):
-    """`starts_with_user`: the first message must be the user's. `ends_with_user`: the last must not be the
-    assistant's. `binds_thinking`: each thinking block is bound to everything before it, so that an earlier change
-    costs all later thinking: it is stripped, or with `drops_blocks` left in for the provider to drop (the request says
-    so, and needs the beta `BINDING_BETA`). `keeps_last_thinking`: thinking in the latest assistant message must stay as
-    it is."""
+    """Rules for the messages of a request.
+
+    `starts_with_user`: the first message must be the user's. `ends_with_user`: the last must not be the assistant's.
+    `binds_thinking`: each thinking block is bound to everything before it, so that an earlier change costs all later
+    thinking: it is stripped, or with `drops_blocks` left for the provider to drop (the request says so, and needs the
+    beta `BINDING_BETA`). `keeps_last_thinking`: thinking in the latest assistant message must not change.
+    """
 
     dialect: str = ANTHROPIC
     starts_with_user: bool = True
@@ -31,7 +33,7 @@ class ProviderRules(Struct, frozen=True):
 
 
 def rules_for(dialect: str, card: ModelCard | None = None, *, drops_blocks: bool = False) -> ProviderRules:
-    """The rules of `dialect` for the model of `card`; without one those of a model that binds nothing."""
+    """The rules of `dialect` for the model of `card`; without a card, those of a model that binds nothing."""
     ours = dialect == ANTHROPIC
     binds = ours and card is not None and card.binds_thinking
     return ProviderRules(dialect, ours, ours, binds, ours, drops_blocks and binds)

@@ -17,8 +17,8 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import CHANGE, READ, command_of, touches
-from ctxtui.core.tool_calls import is_envelope, output_of, telling
+from ctxtui.core.file_accesses import CHANGE, READ, find_touches, shell_command
+from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
 from ctxtui.curation.context import ASSISTANT, THINKING, CallFacts, Context, is_call, is_result
 
 SHARE: Final = 5
@@ -192,9 +192,9 @@ def _head_of(context: Context, at: int) -> int:
 def _take_call(context: Context, at: int, held: frozenset[int], found: Facts) -> bool:
     """Add what a call did; whether it failed."""
     item = context.items[at].block
-    asked = context.said.calls.get(item.digest)
+    asked = context.derived.calls.get(item.digest)
     if asked is None:
-        asked = context.said.calls[item.digest] = _asked(context.reading(at))
+        asked = context.derived.calls[item.digest] = _asked(context.reading(at))
     answer = next(iter(context.partners.get(at, ())), -1)
     if answer >= 0 and context.items[answer].block.kind == HEADER:
         answer += 1
@@ -215,16 +215,16 @@ def _take_call(context: Context, at: int, held: frozenset[int], found: Facts) ->
 
 
 def _asked(got: BlockContent) -> CallFacts:
-    files, value = list(touches(got)), arguments_value(got) if got.arguments else {}
+    files, value = list(find_touches(got)), arguments_value(got) if got.arguments else {}
     changed = tuple(one.path for one in files if one.kind == CHANGE)
     read = tuple(one.path for one in files if one.kind == READ)
-    command, words = command_of(got), "\n".join(_strings(value))
+    command, words = shell_command(got), "\n".join(_strings(value))
     commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(words)]
     if "commit" in got.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
         commits.append(str(value["message"]).strip().partition("\n")[0][:200])
     program = _LEAD.sub("", command).split()[:2]
     key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (got.name, *program)
-    label = short(telling(got) if command else f"{got.name} {telling(got)}", _LINE)
+    label = short(main_argument(got) if command else f"{got.name} {main_argument(got)}", _LINE)
     return CallFacts(key, label, changed, read, tuple(commits), _todos(got.name, value))
 
 
@@ -283,10 +283,10 @@ def _list(todos: dict[str, str], told: tuple[tuple[str, str, bool], ...], result
 def outcomes(context: Context, at: int) -> tuple[list[str], list[str]]:
     """Lines about tests and errors in the result at a position; looked for once."""
     digest = context.items[at].block.digest
-    known = context.said.outcomes.get(digest)
+    known = context.derived.outcomes.get(digest)
     if known is None:
         text = context.reading(at).text
-        known = context.said.outcomes[digest] = told_of_tests(text[-20_000:]), told_of_errors(text[:200_000])
+        known = context.derived.outcomes[digest] = told_of_tests(text[-20_000:]), told_of_errors(text[:200_000])
     return known
 
 
@@ -308,7 +308,7 @@ def told_of_errors(text: str) -> list[str]:
 def _take_result(context: Context, at: int, found: Facts, key: tuple[str, ...], label: str) -> bool:
     """Add what a result says of tests, and its failure; whether it is one."""
     got, (tests, errors) = context.reading(at), outcomes(context, at)
-    text, failed = output_of(got.text)
+    text, failed = split_output(got.text)
     looks = key[:1] in ((READ,), (CHANGE,))
     if tests and not looks:
         found.tests = tests[-1]

@@ -14,7 +14,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.sequence_diff import aligned
+from ctxtui.core.sequence_diff import align
 from ctxtui.curation.apply.applied import Applied
 
 
@@ -27,7 +27,7 @@ class _Place(NamedTuple):
 
 def _goes_along(applied: Applied, place: _Place) -> bool:
     change = applied.changes.get(place.position)
-    return place.own and change is not None and change.repaired
+    return place.own and change is not None and change.is_repair
 
 
 class SentBlocks:
@@ -41,7 +41,7 @@ class SentBlocks:
         self._start = tree[tree.common(call.sent_head, context.head)].depth
         raw = tree[call.raw_head].depth if tree.holds(context.head, call.raw_head) else len(context)
         self._end = max(self._start, raw)
-        self._nodes = tree.path(call.sent_head)[self._start :] if call.edited else []
+        self._nodes = tree.path(call.sent_head)[self._start :] if call.is_edited else []
         """The nodes that are none of the context's own."""
         self.put_in: dict[int, Edit | None] = {}
         """Those that edits put in, each with the edit; None where that is no longer in force."""
@@ -73,7 +73,7 @@ class SentBlocks:
         for state in states:
             there = [*self._expected(state)]
             known, places = [digest for _, digest in there], list[_Place]()
-            for (first, last), (begin, end) in aligned(known, digests):
+            for (first, last), (begin, end) in align(known, digests):
                 here = [place for place, _ in there[first:last]]
                 if known[first:last] != digests[begin:end]:
                     here = [place for place in here if not _goes_along(state, place)]
@@ -90,10 +90,10 @@ class SentBlocks:
         tree = self._context.tree
         sent = [Item(tree[node].block, tree[node].place) for node in self._nodes]
         digests = [item.block.digest for item in sent]
-        texts = [str(edit.given.get("text") or "") for edit in log if edit.does.adds]
+        texts = [str(edit.params.get("text") or "") for edit in log if edit.spec.adds]
         there = [*self._expected(applied, dropped=True)]
         known = [digest for _, digest in there]
-        stretches, at = aligned(known, digests), self._start
+        stretches, at = align(known, digests), self._start
         for (first, last), (begin, end) in stretches:
             if known[first:last] == digests[begin:end]:
                 places = [place for place, _ in there[first:last]]
@@ -111,7 +111,7 @@ class SentBlocks:
             while inserts and inserts[0].position == at:
                 yield from ((_Place(at, False), item.block.digest) for item in inserts.pop(0).items)
             change = applied.changes.get(at)
-            if at == self._end or (change is not None and change.after is None and not (change.repaired or dropped)):
+            if at == self._end or (change is not None and change.after is None and not (change.is_repair or dropped)):
                 continue
             after = change.after if change is not None else None
             yield _Place(at, True), (after or self._context.items[at].block).digest

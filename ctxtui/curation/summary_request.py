@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core.block import HEADER
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
-from ctxtui.curation.price.dependence import Literals, lost
+from ctxtui.curation.price.dependence import Literals, find_lost
 
 SECTIONS: Final = (
     "Goal", "Decisions and why", "Files read and changed", "Errors and how they were solved", "Where things stand",
@@ -28,7 +28,7 @@ _QUOTED: Final = 80
 
 def needed(known: Literals, positions: Iterable[int]) -> list[str]:
     """The literals of the blocks at `positions` that later blocks quote, the most quoted first."""
-    return [one.literal for one in lost(known, positions, "") if one.quoted][:KEPT]
+    return [one.literal for one in find_lost(known, positions, "") if one.quoted][:KEPT]
 
 
 def template(sections: Sequence[str], keep: Sequence[str], length: int = 0) -> str:

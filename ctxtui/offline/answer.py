@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 
 
 class Thought(Struct, frozen=True):
@@ -32,7 +32,7 @@ class AnsweredCall(Struct, frozen=True):
     @property
     def spelled(self) -> str:
         """The arguments as text: free text as it is."""
-        return self.arguments if isinstance(self.arguments, str) else text_of(self.arguments)
+        return self.arguments if isinstance(self.arguments, str) else dump_text(self.arguments)
 
 
 Part = Thought | Words | AnsweredCall

@@ -16,9 +16,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import AnsweredCall
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.openai.cipher import opened
-from ctxtui.wire.definitions import Definition, read
+from ctxtui.wire.definitions import Definition, parse_definition
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, Turn, TurnPart, turns
+from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, Turn, TurnPart, to_turns
 
 _OWN_SCHEMAS: Final[dict[str, dict[str, Json]]] = {
     "bash": {"command": {"type": "string"}},
@@ -83,7 +83,7 @@ def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition
             yield from tools_in(rows(here.get("tools")), str(name or ""))
         elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
             yield from _custom(name, str(here.get("description") or ""), namespace)
-        elif (found := read(value)) is not None:
+        elif (found := parse_definition(value)) is not None:
             yield ToolOffer(found.name, found.description, found.schema, found.strict, namespace)
         elif isinstance(name, str):
             own = next((o for begin, o in _OWN_SCHEMAS.items() if kind.startswith(begin)), None)
@@ -196,21 +196,21 @@ def listen(request: Request) -> ScriptTask:
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
     talk = _turns([item for item in items if item.place.section == "messages"])
     at = max((n for n, turn in enumerate(talk) if _said(turn)), default=-1)
-    names = {part.id: part.reading for turn in talk for part in turn.parts if part.what == CALL}
+    names = {part.id: part.reading for turn in talk for part in turn.parts if part.category == CALL}
     heard: list[ToolOutcome] = []
     earlier: list[tuple[str, str]] = []
     for n, turn in enumerate(talk):
         for part in turn.parts:
-            if part.what == RESULT:
+            if part.category == RESULT:
                 asked = names.get(part.id)
                 name, arguments = called_within(asked.name, asked.arguments) if asked else (part.reading.name, "")
                 told = _REPORTED.sub("", part.reading.text)
                 got = ToolOutcome(name or "a tool", arguments, told, part.reading.is_error)
                 # Results that stand in the message of the task were asked for before it.
                 (heard.append(got) if n > at else earlier.append((got.name, got.text)))
-            elif part.what == TEXT and n < at:
+            elif part.category == TEXT and n < at:
                 earlier.append((turn.role, clean(part.reading.text)))
-    made = sum(part.what == CALL for turn in talk[at + 1 :] for part in turn.parts)
+    made = sum(part.category == CALL for turn in talk[at + 1 :] for part in turn.parts)
     return ScriptTask(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier))
 
 
@@ -231,14 +231,14 @@ def _turns(items: Sequence[Item]) -> list[Turn]:
             continue
         made, said = made if said is None else [*made, _between(*said)], None
         if head.get("type") == "agent_message" or item.block.kind == "compaction":
-            made, plain = [*made, *turns(plain)], []
+            made, plain = [*made, *to_turns(plain)], []
         if head.get("type") == "agent_message":
             said = (head, [])
         elif item.block.kind == "compaction":
             made.append(_compacted(members(item.block.value())))
         else:
             plain.append(item)
-    return [*made, *([_between(*said)] if said else turns(plain))]
+    return [*made, *([_between(*said)] if said else to_turns(plain))]
 
 
 def _between(head: dict[str, Json], items: Sequence[Item]) -> Turn:
@@ -264,7 +264,7 @@ def _said(turn: Turn) -> str:
 
 
 def _words(turn: Turn) -> str:
-    return "\n".join(part.reading.text for part in turn.parts if part.what == TEXT)
+    return "\n".join(part.reading.text for part in turn.parts if part.category == TEXT)
 
 
 def named(tools: Sequence[Definition]) -> str:

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core import canonical
-from ctxtui.core.block import of
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.block import from_part
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limited
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
@@ -106,7 +106,7 @@ def error(local: Local, refusal: Refusal) -> Json:
 
 def rendered(body: Mapping[str, Json]) -> str:
     """Every message of `body` between marks, tools in front, the answer's mark at the end: a template of our own."""
-    tools = f"<|tools|>\n{text_of(body['tools'])}<|end|>\n" if rows(body.get("tools")) else ""
+    tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if rows(body.get("tools")) else ""
     told = "".join(f"<|{one.get('role')}|>\n{_said(one)}<|end|>\n" for one in map(members, rows(body.get("messages"))))
     return f"{tools}{told}<|assistant|>\n"
 
@@ -114,7 +114,7 @@ def rendered(body: Mapping[str, Json]) -> str:
 def _said(message: Mapping[str, Json]) -> str:
     content = message.get("content")
     texts = [str(members(part).get("text", "")) for part in content] if isinstance(content, list) else [content or ""]
-    calls = [f"\n<|call|>{text_of(members(call).get('function'))}" for call in rows(message.get("tool_calls"))]
+    calls = [f"\n<|call|>{dump_text(members(call).get('function'))}" for call in rows(message.get("tool_calls"))]
     return "".join([*texts, *calls])
 
 
@@ -397,8 +397,8 @@ def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
 def _output(asked: ApiRequest, said: ModelAnswer, message: dict[str, Json]) -> int:
     count = text_counter(asked.model)
     thought = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
-    blocks = [of({"type": "text", "text": said.text})] if said.text else []
-    blocks += [of({**call, "type": "tool_call"}) for call in message.get("tool_calls", ())]
+    blocks = [from_part({"type": "text", "text": said.text})] if said.text else []
+    blocks += [from_part({**call, "type": "tool_call"}) for call in message.get("tool_calls", ())]
     return thought + output_tokens(asked.model, blocks)
 
 

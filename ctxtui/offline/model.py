@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
 from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, call, called_within, named
 from ctxtui.offline.json_shape import members, rows
@@ -391,7 +391,7 @@ class _Maker:
         return _PLAIN[kind] if kind in _PLAIN else self._spent(_string(here, self._text))
 
     def _spent(self, value: Json) -> Json:
-        self._left -= len(text_of(value)) if isinstance(value, str | list | dict) else 0
+        self._left -= len(dump_text(value)) if isinstance(value, str | list | dict) else 0
         return value
 
 
@@ -474,7 +474,7 @@ def answer(talk: ScriptTask, manner: Manner) -> ModelAnswer:
         words = f"{SELF}. So far:\n{summary(talk, task=False)}"
         words = f"<summary>\n{words}\n</summary>" if "<summary>" in talk.task else words
     elif manner.form is not None:
-        words = text_of(instance(manner.form, cut(talk.task) or "offline"))
+        words = dump_text(instance(manner.form, cut(talk.task) or "offline"))
     else:
         words = _said(talk, manner, asked)
     return ModelAnswer((*_thought(f"Nothing left to call for {cut(talk.task)!r}; I quote.", manner), Words(words)))

@@ -9,7 +9,7 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import arguments_value, read
 from ctxtui.offline.answer import CALLS, END, LENGTH, AnsweredCall, ModelAnswer, Part, Thought, Words
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, part_of
+from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, to_part
 
 _LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
 
@@ -42,9 +42,9 @@ def said(items: Sequence[Item]) -> Said:
     told: list[tuple[str, str, str]] = []
     for block, place in items:
         if place.section == "messages" and block.kind != HEADER:
-            part = part_of(block)
-            if part.what != THINKING:
-                told.append((place.role, part.what, part.reading.text + part.reading.arguments))
+            part = to_part(block)
+            if part.category != THINKING:
+                told.append((place.role, part.category, part.reading.text + part.reading.arguments))
     return tuple(told)
 
 
@@ -57,14 +57,14 @@ def _answers_in(items: Sequence[Item]) -> int:
 def _answer(items: Sequence[Item], stopped: str) -> ModelAnswer:
     parts: list[Part] = []
     for block, _ in items:
-        part = part_of(block)
+        part = to_part(block)
         if block.kind == HEADER:
             continue
-        if part.what == CALL:
+        if part.category == CALL:
             parts.append(AnsweredCall(part.reading.name, arguments_value(part.reading)))
-        elif part.what == THINKING and part.reading.text:
+        elif part.category == THINKING and part.reading.text:
             parts.append(Thought(part.reading.text))
-        elif part.what == TEXT and part.reading.text:
+        elif part.category == TEXT and part.reading.text:
             parts.append(Words(read(block).text))
     called = any(isinstance(part, AnsweredCall) for part in parts)
     return ModelAnswer(tuple(parts), CALLS if called else LENGTH if stopped in _LENGTHS else END)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.prefix_key import PrefixChains
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.tree import Tree
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.encode import TokenizerFailure, count_text
 from ctxtui.tokens.models import ModelCard, ModelTable, parse_models
 from ctxtui.tokens.vocab import ENCODINGS, build_encoding
-from ctxtui.tokens.weights import prior, tokens
+from ctxtui.tokens.weights import prior_weights, weigh
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
@@ -53,13 +53,15 @@ def encoding(name: str) -> Encoding:
 def block_counter(model: str) -> Callable[[Block], int]:
     """The function that gives the whole tokens of a block as `model` reads it; each block is counted once."""
     facts = card(model)
-    weights = prior(facts)
+    weights = prior_weights(facts)
     known: dict[str, int] = {}
 
     def count(block: Block) -> int:
         found = known.get(block.digest)
         if found is None:
-            found = known[block.digest] = max(0, round(tokens(features_of(block, text_counter(model), facts), weights)))
+            found = known[block.digest] = max(
+                0, round(weigh(count_features(block, text_counter(model), facts), weights))
+            )
         return found
 
     return count
@@ -103,10 +105,10 @@ class UsageLedger:
     """Everything that the provider remembers about prompts."""
 
     def __init__(self) -> None:
-        self._prefixes = Prefixes(Tree())
+        self._prefixes = PrefixChains(Tree())
         self._simulator = Simulator()
         self._memos = {name: Memo() for name in DIALECTS}
-        self._sums: dict[str, Summed] = {}
+        self._sums: dict[str, SummedTokens] = {}
 
     def weigh(self, dialect: str, body: bytes, model: str) -> WeighedRequest:
         """The request that `body` spells, with its input in tokens as `model` counts. Raises `Malformed`."""
@@ -119,10 +121,10 @@ class UsageLedger:
     ) -> CacheOutcome:
         """What the cache makes of a request that starts `at` (Unix seconds); nothing is written yet. `provider` says
         whose rules hold ("": those of the model's maker)."""
-        sums = self._sums.setdefault(model, Summed(self._prefixes.tree, block_counter(model)))
+        sums = self._sums.setdefault(model, SummedTokens(self._prefixes.tree, block_counter(model)))
         extra = hidden(weighed.request, model)
-        rules = cache_rules().rules(card(model), provider)
-        made, _ = prompt_of(
+        rules = cache_rules().for_model(card(model), provider)
+        made, _ = prompt_from_request(
             self._prefixes,
             weighed.request,
             rules,
@@ -131,11 +133,11 @@ class UsageLedger:
             betas=betas,
             total=weighed.tokens,
         )
-        return self._simulator.ask(made, at)
+        return self._simulator.predict(made, at)
 
     def begin(self, outcome: CacheOutcome, at: float) -> None:
         """The answer began: what was written can be read from now on."""
-        self._simulator.take(outcome, at)
+        self._simulator.record(outcome, at)
 
 
 def hidden(request: Request, model: str) -> int:

@@ -1,6 +1,6 @@
-"""The list price of a call, at the call's own time. An override table is asked first, then genai-prices (facts §7).
+"""List price of a call at the call's own time: the override table first, then genai-prices (facts §7).
 
-Prices are list prices in USD; what a subscription pays is another matter. An unknown price is None, never zero.
+Prices are list prices in USD; what a subscription pays is not known. An unknown price is None, never zero.
 """
 
 from __future__ import annotations
@@ -14,42 +14,43 @@ from msgspec.structs import replace
 from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.rates import Rates, rates
+from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
-from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of, told_of
+from ctxtui.pricing.terms import STANDARD, Terms, count_searches, merge_report, read_terms
 from ctxtui.tokens.models import ModelCard, plain_id
 from ctxtui.wire.request import Request
-from ctxtui.wire.usage import further_passes
+from ctxtui.wire.usage import other_passes
 
 __all__ = [
     "Cost",
     "Override",
     "PriceTable",
-    "call_rates",
-    "essence",
+    "count_charged_tokens",
     "further_usage",
+    "keep_priced_fields",
     "lacks_price",
-    "most_usd",
+    "max_usd",
     "parse_prices",
     "price",
     "price_call",
-    "tokens_of",
-    "uncached",
+    "price_uncached",
+    "rates_for_call",
 ]
 
-_NOTHING: Final = Usage.nothing()
-_PRICED_BY: Final = (
+_NO_USAGE: Final = Usage.nothing()
+_PRICED_FIELDS: Final = (
     "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations", ANSWER_LEAST,
     IN_ALL, "tool_usage", "serviceTier", "performanceConfig", "fallback_credit",
 )  # fmt: skip
-"""What of `Call.extra` decides a price."""
+"""Keys of `Call.extra` that affect the price."""
 
 
 class Cost(Struct, frozen=True, gc=False):
-    """What a call costs: USD in total and by part; the parts add up to the total. `version` names the price table.
+    """Price of a call in USD, in total and by part; the parts add up to the total. `version` names the price table.
 
-    `other` is what no token of the context stands for: web searches, further passes of the provider (compaction). It
-    leaves out what the fields of the report in `lacks` cost: nobody knows how much.
+    `other` is charged apart from the tokens of the context: web searches, further passes of the provider
+    (compaction).
+    `lacks` names fields of the report whose price is unknown; their cost is not included.
     """
 
     usd: float
@@ -70,25 +71,28 @@ def price(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Cost | None:
-    """What `usage` of `model` costs in USD by the prices at `at` (Unix seconds; None: today's table).
+    """Price `usage` of `model` in USD at time `at` (Unix seconds; None: today's table).
 
-    Returns None where no price is known (local models, new ids). `provider` is the provider's id as in genai-prices
-    (``anthropic``, ``openai``), "" to have it found by the model's name.
+    None where no price is known (local models, new ids). `provider` is the provider's id as in genai-prices
+    (``anthropic``, ``openai``); "" finds it by the model's name.
     """
-    found = rates(model, provider, at, usage.input, table, terms)
-    return None if found is None else _cost(usage, found)
+    by = find_rates(model, provider, at, usage.input, table, terms)
+    return None if by is None else _cost(usage, by)
 
 
-def _cost(usage: Usage, by: Rates, other: float = 0.0) -> Cost:
+def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
     fresh, read = usage.fresh * by.fresh, usage.cache_read * by.read
-    write, output = by.written(usage), usage.output * by.output
-    usd = sum((fresh, read, write, output)) + other
-    return Cost(usd, fresh=fresh, read=read, write=write, output=output, version=by.version, other=other)
+    write, output = by.write_cost(usage), usage.output * by.output
+    usd = sum((fresh, read, write, output)) + other_usd
+    return Cost(usd, fresh=fresh, read=read, write=write, output=output, version=by.version, other=other_usd)
 
 
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
-    """What `call` costs by list price at its own time and on the terms that its record names; None where it has no
-    report or its model no price. An answer that is reported in part costs at least what is known of it."""
+    """Price `call` at its own time and on its recorded terms; None without a report or without a price for the
+    model.
+
+    For an answer that is only partly reported the price is a lower bound.
+    """
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
     usage = call.usage
@@ -96,43 +100,44 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
         return None
     output = call.output
     billed = _billed_units(usage if usage.output == output else replace(usage, output=output), call.extra)
-    found = call_rates(call, table)
-    if found is None:
+    by = rates_for_call(call, table)
+    if by is None:
         return None
-    searches = searches_of(call.extra)
-    cost = _cost(billed, found, _cost(further_usage(call), found).usd + searches * found.search)
-    lacks = found.lacks + table.unpriced(told_of(call.extra))
-    lacks += ("web_search",) if searches and not found.search else ()
+    searches = count_searches(call.extra)
+    cost = _cost(billed, by, _cost(further_usage(call), by).usd + searches * by.search)
+    lacks = by.lacks + table.unpriced(merge_report(call.extra))
+    lacks += ("web_search",) if searches and not by.search else ()
     return replace(cost, lacks=lacks) if lacks else cost
 
 
 def lacks_price(call: Call, cost: Cost | None) -> bool:
-    """Whether the price of what the report of `call` tells is not known, or not all of it."""
-    if call.usage is None or not tokens_of(call):
+    """Whether the price of the reported usage of `call` is unknown, in whole or in part."""
+    if call.usage is None or not count_charged_tokens(call):
         return False
     return known_usd(call, cost) is None or (cost is not None and bool(cost.lacks))
 
 
-def most_usd(
-    call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, held: int | None = None
+def max_usd(
+    call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
-    """The most that `call` of the model of `card` can have cost; `cost` is its price. None where nothing bounds it.
+    """Upper bound of the cost of `call` in USD; None where nothing bounds it. `cost` is its price, `card` its
+    model's.
 
-    An answer whose end is not reported counts as what the request allows, else as the model's limit, and an input that
-    is not reported as the most tokens that its request can be (`held`, None: not recorded), within the model's window,
-    at its dearest rate.
+    An answer whose end is not reported counts as the request's limit, else as the model's. An input that is not
+    reported counts as `input_limit`, the most tokens that the request can have (None: not recorded), within the
+    model's window and at its dearest rate.
     """
     if cost is not None and cost.lacks:
         return None
-    if not call.answered_in_part:
+    if not call.is_partial:
         return known_usd(call, cost)
-    told = call.extra.get(WINDOW)
-    window = told if isinstance(told, int) else card.long_window or card.window
-    asked = Request((), call.skeleton).answer_limit if call.skeleton is not None else 0
-    answer = asked or card.max_output
+    recorded_window = call.extra.get(WINDOW)
+    window = recorded_window if isinstance(recorded_window, int) else card.long_window or card.window
+    requested = Request((), call.skeleton).answer_limit if call.skeleton is not None else 0
+    answer = requested or card.max_output
     reported = call.usage.input if call.usage is not None else 0
-    length = reported or min((n for n in (window, held) if n is not None), default=None)
-    by = rates(call.model, call.provider, call.at, length or 1, table, terms_of(call.extra))
+    length = reported or min((n for n in (window, input_limit) if n is not None), default=None)
+    by = find_rates(call.model, call.provider, call.at, length or 1, table, read_terms(call.extra))
     if by is None or length is None or answer is None:
         return None
     if cost is not None and reported:
@@ -140,28 +145,27 @@ def most_usd(
     return length * max(by.fresh, by.read, by.write_1h, by.write_12h) + answer * by.output
 
 
-def tokens_of(call: Call) -> int:
-    """Tokens in and out that `call` is charged for, all passes of its model."""
+def count_charged_tokens(call: Call) -> int:
+    """Count the tokens in and out that `call` is charged for, in all passes of its model."""
     further = further_usage(call)
     return (call.usage.input if call.usage else 0) + call.output + further.input + further.output
 
 
 def recorded_usd(call: Call) -> float | None:
-    """The recording's own figure; a zero says that the client knew no price."""
+    """Cost that the recording itself states; None for zero, which means that the client knew no price."""
     return (call.usage.cost or None) if call.usage else None
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """What `call` counts as in USD: its list price, else what its record says, nothing where it was refused; None where
-    that is not known."""
+    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused; None if unknown."""
     if not call.is_reported:
-        return None if call.answered_in_part else 0.0
+        return None if call.is_partial else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
 
 
-def essence(call: Call) -> Call:
-    """`call` less everything that its price does not depend on: small enough to be sent to another process."""
-    extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_BY if key in call.extra}
+def keep_priced_fields(call: Call) -> Call:
+    """Reduce `call` to the fields that its price depends on, small enough to be sent to another process."""
+    extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_FIELDS if key in call.extra}
     return Call(
         call.id,
         call.thread,
@@ -180,8 +184,8 @@ def essence(call: Call) -> Call:
     )
 
 
-def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
-    """What `call` would have cost had nothing been read from the cache or written to it; None as for `price_call`."""
+def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
+    """Price `call` as if nothing had been read from the cache or written to it; None as for `price_call`."""
     if call.usage is None:
         return None
     used = call.usage
@@ -189,24 +193,26 @@ def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     return price_call(replace(call, usage=plain), table)
 
 
-def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
-    """The rates that `call` is charged by; None where its model has no price."""
+def rates_for_call(call: Call, table: PriceTable = EMPTY) -> Rates | None:
+    """Rates that `call` is charged by; None if its model has no price."""
     length = call.usage.input if call.usage else 1
-    return rates(call.model, call.provider, call.at, length, table, terms_of(call.extra))
+    return find_rates(call.model, call.provider, call.at, length, table, read_terms(call.extra))
 
 
 def further_usage(call: Call) -> Usage:
-    """What the model of `call` used in passes other than the one that answered (facts §1: top-level totals leave
-    compaction out). Passes of other models are calls of their own."""
-    passes = further_passes(call.extra)
+    """Usage of the call's model in passes other than the one that answered.
+
+    Top-level totals leave compaction out (facts §1). Passes of other models are calls of their own.
+    """
+    passes = other_passes(call.extra)
     if not passes:
-        return _NOTHING
+        return _NO_USAGE
     own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))
-    return sum(own, _NOTHING)
+    return sum(own, _NO_USAGE)
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """Cohere bills other counts than it reports for the context: what it adds itself is free."""
+    """Use the units that Cohere bills: they differ from the reported context, because text that Cohere adds is free."""
     report = extra.get("usage")
     units = report.get("billed_units") if isinstance(report, dict) else None
     if not isinstance(units, dict):

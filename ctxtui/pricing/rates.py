@@ -1,6 +1,7 @@
-"""Rates: what one token of each kind costs, from the override table or the price library (facts §2, §4, §7).
+"""Rates: the price of one token of each kind, from the override table or the price library (facts §2, §4, §7).
 
-The library is asked under every name that it may have for a model which a client spells in its own way.
+The library is queried under every name that it may use for a model, because clients spell models in their own
+way.
 """
 
 from __future__ import annotations
@@ -21,25 +22,27 @@ from ctxtui.pricing.terms import FLEX, STANDARD, Terms
 from ctxtui.tokens.models import plain_id
 
 _MILLION: Final = 1_000_000
-READ: Final = 0.1
-"""Cache reads as a share of the input rate, where a row of ours names none (facts §2)."""
-WRITE_SHORT: Final = 1.25
+READ_FACTOR: Final = 0.1
+"""Price of cache reads as a share of the input rate, for override rows that give none (facts §2)."""
+WRITE_SHORT_FACTOR: Final = 1.25
 """Writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
-WRITE_LONG: Final = 2.0
+WRITE_LONG_FACTOR: Final = 2.0
 """Writes that live an hour, times the input rate (facts §2)."""
-WRITE_12H: Final = 2.0
+WRITE_12H_FACTOR: Final = 2.0
 """Writes that live 12 hours, times the 30-minute ones; the price library lacks them (facts §4: 2.50 against 1.25)."""
-BATCH: Final = 0.5
+BATCH_FACTOR: Final = 0.5
 """Batches and OpenAI's flex tier, times the standard rate, where the price library has no rate for them (facts §2)."""
-US_ONLY: Final = 1.1
+US_FACTOR: Final = 1.1
 """Inference in the US alone, times all rates; the price library lacks it (facts §2)."""
 
-_TOKENS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
+_TOKEN_KINDS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
 
 
 class Rates(Struct, frozen=True, kw_only=True):
-    """USD per token of each kind, and per web search; `version` names the price table. `lacks` are the terms of the
-    call that raise the price by nobody knows how much: these rates leave them out."""
+    """USD per token of each kind, and per web search. `version` names the price table.
+
+    `lacks` names terms of the call that raise the price by an unknown amount, which these rates leave out.
+    """
 
     fresh: float
     read: float
@@ -52,8 +55,8 @@ class Rates(Struct, frozen=True, kw_only=True):
     version: str = ""
     lacks: tuple[str, ...] = ()
 
-    def written(self, usage: Usage) -> float:
-        """What the tokens that `usage` wrote to the cache cost, all lifetimes."""
+    def write_cost(self, usage: Usage) -> float:
+        """Cost of the cache writes in `usage`, all lifetimes."""
         return (
             usage.write_5m * self.write_5m
             + usage.write_1h * self.write_1h
@@ -61,12 +64,12 @@ class Rates(Struct, frozen=True, kw_only=True):
             + usage.write_12h * self.write_12h
         )
 
-    def times(self, factor: float) -> Rates:
-        """All token rates multiplied; a search costs the same on all terms."""
-        return replace(self, **{kind: getattr(self, kind) * factor for kind in _TOKENS})
+    def multiply(self, factor: float) -> Rates:
+        """Multiply all token rates by `factor`; a search costs the same on all terms."""
+        return replace(self, **{kind: getattr(self, kind) * factor for kind in _TOKEN_KINDS})
 
 
-def rates(
+def find_rates(
     model: str,
     provider: str = "",
     at: float | None = None,
@@ -74,24 +77,24 @@ def rates(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Rates | None:
-    """The rates of `model` for a prompt of `length` input tokens, by the prices at `at` (Unix seconds; None: today's).
+    """Find the rates of `model` for a prompt of `length` input tokens at time `at` (Unix seconds; None: today's).
 
-    `provider` is the provider's id as in genai-prices (``anthropic``, ``openai``), "" to have it found by the model's
+    `provider` is the provider's id as in genai-prices (``anthropic``, ``openai``); "" finds it by the model's
     name. None where no price is known: local models, new ids.
     """
     row = table.find(model)
     if "claude" not in model.lower():
         terms = terms._replace(us=False)
     if row and row.input is not None:
-        return _on_terms(_of_row(row, table.version), terms, known=False, table=table, model=model)
-    return _of_library(row.like if row else model, provider, _day(at), length, terms, table)
+        return _apply_terms(_rates_from_row(row, table.version), terms, is_library_rate=False, table=table, model=model)
+    return _rates_from_library(row.like if row else model, provider, _day(at), length, terms, table)
 
 
-def _of_row(row: Override, version: str) -> Rates:
+def _rates_from_row(row: Override, version: str) -> Rates:
     rate = (row.input or 0.0) / _MILLION
-    read = rate * READ if row.cache_read is None else row.cache_read / _MILLION
-    short = rate * WRITE_SHORT if row.cache_write_5m is None else row.cache_write_5m / _MILLION
-    long = rate * WRITE_LONG if row.cache_write_1h is None else row.cache_write_1h / _MILLION
+    read = rate * READ_FACTOR if row.cache_read is None else row.cache_read / _MILLION
+    short = rate * WRITE_SHORT_FACTOR if row.cache_write_5m is None else row.cache_write_5m / _MILLION
+    long = rate * WRITE_LONG_FACTOR if row.cache_write_1h is None else row.cache_write_1h / _MILLION
     output = (row.output or 0.0) / _MILLION
     return Rates(
         fresh=rate,
@@ -105,34 +108,35 @@ def _of_row(row: Override, version: str) -> Rates:
     )
 
 
-def _on_terms(standard: Rates, terms: Terms, *, known: bool, table: PriceTable, model: str) -> Rates:
-    """`standard` on other terms by the providers' published multiples; `known`: the library has told batch and
-    speed."""
+def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table: PriceTable, model: str) -> Rates:
+    """Apply the providers' published multiples to `standard`. `is_library_rate`: batch and speed are already in it."""
     if terms == STANDARD:
         return standard
-    fast = table.fast_times(model) if terms.fast else None
-    factor = US_ONLY if terms.us else 1.0
+    fast = table.fast_factor(model) if terms.fast else None
+    factor = US_FACTOR if terms.us else 1.0
     lacks: tuple[str, ...] = ("inference_geo",) if terms.elsewhere else ()
-    if not known:
-        factor *= BATCH if terms.batch or terms.tier == FLEX else 1.0
+    if not is_library_rate:
+        factor *= BATCH_FACTOR if terms.batch or terms.tier == FLEX else 1.0
         factor *= fast if terms.fast and fast is not None else 1.0
         lacks += ("speed",) if terms.fast and fast is None else ()
         lacks += ("service_tier",) if terms.tier not in ("", FLEX) else ()
-    made = standard if factor == 1.0 else standard.times(factor)
-    return replace(made, lacks=lacks) if lacks else made
+    priced = standard if factor == 1.0 else standard.multiply(factor)
+    return replace(priced, lacks=lacks) if lacks else priced
 
 
 def _day(at: float | None) -> str:
     try:
         return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
     except (ValueError, OverflowError, OSError):
-        # A recording may name a time that no calendar has; then today's price is as good as any.
+        # A recording may hold a time outside the calendar; today's price is used then.
         return ""
 
 
-def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable) -> Rates | None:
+def _rates_from_library(
+    model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable
+) -> Rates | None:
     for name, maker in candidates(model, provider):
-        # Rates are the same between two of a model's length steps, so one question per stretch is enough.
+        # Rates are constant between two length steps of a model, so one query per step is enough.
         steps = _steps(name, maker, day)
         if steps is None:
             continue
@@ -141,8 +145,14 @@ def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, 
         if standard is None:
             continue
         own = _rates_at(name, maker, day, step, terms) if terms.context else standard
-        known = own is not None and own != standard
-        return _on_terms(own if known and own else standard, terms, known=known, table=table, model=name)
+        is_library_rate = own is not None and own != standard
+        return _apply_terms(
+            own if is_library_rate and own else standard,
+            terms,
+            is_library_rate=is_library_rate,
+            table=table,
+            model=name,
+        )
     return None
 
 
@@ -153,23 +163,25 @@ def _steps(model: str, provider: str, day: str) -> tuple[int, ...] | None:
     from genai_prices import calc_price
 
     try:
-        found = calc_price(
-            Tokens(input_tokens=1), model, provider_id=provider or None, genai_request_timestamp=_moment(day)
+        price = calc_price(
+            Tokens(input_tokens=1), model, provider_id=provider or None, genai_request_timestamp=_parse_day(day)
         )
     except LookupError:
         return None
-    kinds = vars(found.model_price).values()
+    kinds = vars(price.model_price).values()
     return tuple(sorted({tier.start for kind in kinds for tier in getattr(kind, "tiers", ())}))
 
 
-def _moment(day: str) -> datetime | None:
+def _parse_day(day: str) -> datetime | None:
     return datetime.fromisoformat(day).replace(tzinfo=UTC) if day else None
 
 
 @cache
 def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) -> Rates | None:
-    """As `rates`, asked of the library with prompts of `length` tokens: some models cost more per token above a
-    length, and then all of the prompt does (facts §3, §4)."""
+    """Query the library for prompts of `length` tokens; otherwise like `find_rates`.
+
+    Some models cost more per token above a length, and then the whole prompt does (facts §3, §4).
+    """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 
@@ -180,7 +192,7 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
                 Tokens(**tokens),
                 model,
                 provider_id=provider or None,
-                genai_request_timestamp=_moment(day),
+                genai_request_timestamp=_parse_day(day),
                 price_context=terms.context or None,
             )
         return float(found.total_price)
@@ -204,7 +216,7 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
         write_5m=short,
         write_1h=long,
         write_30m=short,
-        write_12h=short * WRITE_12H,
+        write_12h=short * WRITE_12H_FACTOR,
         output=output,
         search=search,
         version=library_version(),
@@ -213,37 +225,38 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
 
 @cache
 def library_version() -> str:
-    """The name of the price library's table."""
+    """Name of the price library's table."""
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"
 
 
-LOCAL: Final = frozenset(
+LOCAL_PROVIDERS: Final = frozenset(
     "ollama lmstudio lm_studio lm-studio llamacpp llama.cpp llama-cpp llama_cpp vllm sglang mlx local".split()
 )
-"""Providers that run on one's own machine: what that costs nobody knows."""
+"""Providers that run on the user's own machine; the cost is unknown."""
 _PROXIES: Final = frozenset({"litellm_proxy", "litellm"})
-"""Prefixes that name a way to a provider and no provider."""
-_BEDROCK: Final = re.compile(
+"""Prefixes of proxies, which are not providers."""
+_BEDROCK_ID: Final = re.compile(
     r"(?:^|/)(?:[a-z-]{2,6}\.)?(?:anthropic|meta|mistral|deepseek|cohere|openai|amazon|qwen|minimax|moonshot|zai)\."
 )
-"""Amazon's ids of a model, alone or at the end of a name that leads to it."""
-_SPOKEN: Final = frozenset({"anthropic", "openai"})
-"""Providers whose API others speak: a model that they do not have is priced by its maker's own rows."""
+"""Amazon's ids of a model, alone or at the end of a longer name."""
+_COPIED_APIS: Final = frozenset({"anthropic", "openai"})
+"""Providers whose API others implement: a model that they do not have is priced by its maker's own rows."""
 
 
 def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
-    """(model, provider) pairs to ask for in turn; `provider` "" is found by the model's name. None for local ones.
+    """Yield (model, provider) pairs to look up in turn; provider "" is found by the model's name. Empty for local
+    models.
 
-    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; one of Amazon's ids
-    is Amazon's, whoever the recording says was asked.
+    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id
+    is Amazon's, whatever provider the recording names.
     """
     bare = model.partition("[")[0].strip()
     head, slash, rest = bare.partition("/")
-    if provider.lower() in LOCAL or (slash and head.lower() in LOCAL):
+    if provider.lower() in LOCAL_PROVIDERS or (slash and head.lower() in LOCAL_PROVIDERS):
         return
-    if _BEDROCK.search(bare):
+    if _BEDROCK_ID.search(bare):
         yield bare, "aws"
         provider = ""
     yield bare, provider
@@ -254,5 +267,5 @@ def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
     dated = plain_id(bare)
     if not slash and dated != bare.lower():
         yield dated, provider
-    if provider in _SPOKEN:
+    if provider in _COPIED_APIS:
         yield from candidates(model, "")

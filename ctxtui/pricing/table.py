@@ -1,6 +1,6 @@
-"""The override table: prices that the price library lacks or has wrong, and the user's own, asked first.
+"""The override table: prices that the price library lacks or has wrong, and the user's own, which take precedence.
 
-Also which models of a provider the library knows.
+Also lists the models of a provider that the library has.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ctxtui.core.canonical import Json
 class Override(Struct, frozen=True):
     """One row of the override table: rates in USD per million tokens, or another model to be priced `like`.
 
-    What a row with an `input` rate leaves out follows from that: reads a tenth, 5-minute (30-minute) writes 1.25 times,
-    1-hour (12-hour) writes twice (facts §2, §4).
+    Defaults of a row with an `input` rate: reads a tenth of it, 5-minute (30-minute) writes 1.25 times, 1-hour
+    (12-hour) writes twice (facts §2, §4).
     """
 
     match: str
@@ -35,7 +35,7 @@ class Override(Struct, frozen=True):
 
 
 class FastMode(Struct, frozen=True):
-    """What fast mode of the models that `match` costs, `times` the standard rates of all tokens."""
+    """Price of fast mode for the models that `match`: `times` the standard rates of all tokens."""
 
     match: str
     times: float
@@ -44,11 +44,11 @@ class FastMode(Struct, frozen=True):
 
 
 TREATMENTS: Final = ("priced", "term", "part", "free", "pass", "unpriced")
-"""What a field of a report does to the price; ``usage.toml`` says what each means."""
+"""Effects of a report's field on the price; ``usage.toml`` explains each."""
 
 
 class UsageField(NamedTuple):
-    """A field of the reports that `of` makes: its `path`, what it does to the price (one of `TREATMENTS`)."""
+    """A field at `path` in the reports that `of` makes, with its effect on the price (one of `TREATMENTS`)."""
 
     of: str
     path: str
@@ -57,8 +57,11 @@ class UsageField(NamedTuple):
 
 
 class PriceTable(Struct, frozen=True):
-    """The override table and its version; `fields` of reports that have a price which nobody knows, by the first step
-    of their path, and the values (`usual`) of such fields that cost nothing."""
+    """The override table and its version.
+
+    `fields` are report fields whose price is unknown, by the first step of their path; `usual` are values of such
+    fields that cost nothing.
+    """
 
     version: str = ""
     rows: tuple[Override, ...] = ()
@@ -67,46 +70,45 @@ class PriceTable(Struct, frozen=True):
     usual: frozenset[str] = frozenset()
 
     def find(self, model: str) -> Override | None:
-        """The first row whose pattern matches the whole of `model`."""
+        """First row whose pattern matches the whole of `model`."""
         return next((row for row in self.rows if re.fullmatch(row.match, model)), None)
 
-    def fast_times(self, model: str) -> float | None:
-        """What fast mode of `model` costs, times the standard rates; None where the table does not say."""
+    def fast_factor(self, model: str) -> float | None:
+        """Factor of fast mode for `model` on the standard rates; None if the table has none."""
         return next((row.times for row in self.fast if re.fullmatch(row.match, model)), None)
 
     def unpriced(self, report: Mapping[str, Json]) -> tuple[str, ...]:
-        """The fields of `report` that raise the price by nobody knows how much."""
+        """Fields of `report` that raise the price by an unknown amount."""
         paths = [path for name in report if name in self.fields for path in self.fields[name]]
-        return tuple(path for path in paths if any(self._costs(held) for held in _at(report, path.split("."))))
+        return tuple(path for path in paths if any(self._costs(held) for held in _values_at(report, path.split("."))))
 
-    def _costs(self, held: Json) -> bool:
-        return bool(held) and not (isinstance(held, str) and held in self.usual)
+    def _costs(self, value: Json) -> bool:
+        return bool(value) and not (isinstance(value, str) and value in self.usual)
 
 
-def _at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
-    """What `value` holds at `path`: names, and in brackets which entries of a list."""
+def _values_at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
+    """Yield the values at `path`: names, and in brackets a filter on a list's entries."""
     if not path:
         yield value
         return
-    name, bracket, chosen = path[0].partition("[")
-    held = value.get(name) if isinstance(value, Mapping) else None
+    name, bracket, filter_ = path[0].partition("[")
+    member = value.get(name) if isinstance(value, Mapping) else None
     if not bracket:
-        yield from _at(held, path[1:])
+        yield from _values_at(member, path[1:])
         return
-    key, _, wanted = chosen.rstrip("]").partition("=")
-    for one in held if isinstance(held, list) else ():
-        if not key or (isinstance(one, Mapping) and one.get(key) == wanted):
-            yield from _at(one, path[1:])
+    key, _, expected = filter_.rstrip("]").partition("=")
+    for entry in member if isinstance(member, list) else ():
+        if not key or (isinstance(entry, Mapping) and entry.get(key) == expected):
+            yield from _values_at(entry, path[1:])
 
 
 EMPTY: Final = PriceTable()
-"""No row: the price library alone."""
+"""No rows: the price library alone."""
 
 
 def parse_prices(toml: str, usage: str = "") -> PriceTable:
-    """The override table from its TOML text, and from that of the `usage` fields. Raises `TypeError` on an unknown key,
-    which names it."""
-    data, rows = tomllib.loads(toml), usage_fields(usage)
+    """Parse the override table and the `usage` fields from TOML. Raises `TypeError` naming an unknown key."""
+    data, rows = tomllib.loads(toml), parse_usage_fields(usage)
     fields: dict[str, tuple[str, ...]] = {}
     for row in rows:
         if row.treatment == "unpriced":
@@ -121,8 +123,8 @@ def parse_prices(toml: str, usage: str = "") -> PriceTable:
     )
 
 
-def usage_fields(toml: str) -> list[UsageField]:
-    """The fields of reports from their TOML text."""
+def parse_usage_fields(toml: str) -> list[UsageField]:
+    """Parse the fields of reports from TOML."""
     groups = tomllib.loads(toml).get("group", ())
     return [
         UsageField(group["of"], path, treatment, group["source"])
@@ -133,20 +135,22 @@ def usage_fields(toml: str) -> list[UsageField]:
 
 
 class LibraryModel(NamedTuple):
-    """A model of the price library: its id, and its window in tokens."""
+    """A model of the price library, with its window in tokens."""
 
     id: str
     window: int
 
 
 @cache
-def models_of(provider: str) -> tuple[LibraryModel, ...]:
-    """The models with a known window that the price library has of `provider` (its id there: ``anthropic``,
-    ``openai``), by name; none for a provider that it does not know."""
+def list_models(provider: str) -> tuple[LibraryModel, ...]:
+    """Models of `provider` with a known window in the price library, by name; empty for an unknown provider.
+
+    `provider` is the library's id (``anthropic``, ``openai``).
+    """
     from genai_prices.data_snapshot import get_snapshot
 
-    for one in get_snapshot().providers:
-        if one.id == provider:
-            known = [LibraryModel(model.id, model.context_window) for model in one.models if model.context_window]
-            return tuple(sorted(known))
+    for library in get_snapshot().providers:
+        if library.id == provider:
+            models = [LibraryModel(model.id, model.context_window) for model in library.models if model.context_window]
+            return tuple(sorted(models))
     return ()

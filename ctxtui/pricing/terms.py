@@ -1,4 +1,4 @@
-"""Terms: what besides model, time and tokens decides the price of a call, as the record of the call tells it."""
+"""Terms: what decides the price of a call besides model, time and tokens, read from the call's record."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from ctxtui.core.canonical import Json
 
 
 class Terms(NamedTuple):
-    """How a call was bought. `batch`: as part of a batch; `tier`: a service tier other than the usual one (OpenAI's
-    ``flex``, ``priority``, ``fast``, ``scale``, Anthropic's ``priority`` ...); `fast`: Anthropic's fast mode; `us`:
-    inference in the US only; `elsewhere`: in another place, whose price nobody publishes."""
+    """Terms on which a call was bought.
+
+    `batch`: part of a batch; `tier`: a service tier other than the usual one (OpenAI's ``flex``, ``priority``,
+    ``fast``,
+    ``scale``, Anthropic's ``priority`` ...); `fast`: Anthropic's fast mode; `us`: inference in the US only;
+    `elsewhere`:
+    inference in another region, whose price is not published.
+    """
 
     batch: bool = False
     tier: str = ""
@@ -21,29 +26,29 @@ class Terms(NamedTuple):
 
     @property
     def context(self) -> dict[str, str]:
-        """As the price library asks for it (facts §7)."""
+        """The terms in the price library's form (facts §7)."""
         named = {"processing": "batch" if self.batch else "", "service_tier": self.tier}
         return {key: value for key, value in {**named, "speed": "fast" if self.fast else ""}.items() if value}
 
 
 STANDARD: Final = Terms()
 FLEX: Final = "flex"
-_USUAL: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
-"""Service tiers at the usual price; a batch is told apart."""
-_ANYWHERE: Final = frozenset({"", "us", "global", "not_available"})
-"""Places of inference whose price is known."""
+_USUAL_TIERS: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
+"""Service tiers at the usual price; batches are detected separately."""
+_PRICED_REGIONS: Final = frozenset({"", "us", "global", "not_available"})
+"""Regions of inference whose price is known."""
 
 
-def terms_of(extra: Mapping[str, Json]) -> Terms:
-    """The terms in what a call's record says beyond its usage (`Call.extra`); standard ones where it says nothing."""
-    said = told_of(extra)
-    tier, place = _word(said.get("service_tier")), _word(said.get("inference_geo"))
+def read_terms(extra: Mapping[str, Json]) -> Terms:
+    """Read the terms from a call's `extra` (`Call.extra`); standard ones where it has none."""
+    report = merge_report(extra)
+    tier, place = _word(report.get("service_tier")), _word(report.get("inference_geo"))
     return Terms(
-        batch=tier == "batch" or said.get("processing") == "batch",
-        tier="" if tier in _USUAL else tier,
-        fast=said.get("speed") == "fast",
+        batch=tier == "batch" or report.get("processing") == "batch",
+        tier="" if tier in _USUAL_TIERS else tier,
+        fast=report.get("speed") == "fast",
         us=place == "us",
-        elsewhere=place not in _ANYWHERE,
+        elsewhere=place not in _PRICED_REGIONS,
     )
 
 
@@ -51,23 +56,23 @@ def _word(value: Json) -> str:
     return value.lower() if isinstance(value, str) else ""
 
 
-_MOST: Final = 1 << 53
-"""No figure is as large."""
+_MAX_COUNT: Final = 1 << 53
+"""Upper limit of a plausible count."""
 
 
-def searches_of(extra: Mapping[str, Json]) -> int:
-    """Web searches that the provider made for the call and bills one by one."""
-    said = told_of(extra)
+def count_searches(extra: Mapping[str, Json]) -> int:
+    """Count the web searches that the provider made for the call and bills one by one."""
+    report = merge_report(extra)
     for place, name in (("server_tool_use", "web_search_requests"), ("tool_usage", "web_search")):
-        used = said.get(place)
-        count = used.get(name) if isinstance(used, dict) else None
+        usage = report.get(place)
+        count = usage.get(name) if isinstance(usage, dict) else None
         count = count.get("num_requests") if isinstance(count, dict) else count
-        if isinstance(count, int) and 0 < count < _MOST:
+        if isinstance(count, int) and 0 < count < _MAX_COUNT:
             return count
     return 0
 
 
-def told_of(extra: Mapping[str, Json]) -> Mapping[str, Json]:
-    """What the record of a call says beyond `Call.usage`: the members of the report, and of the answer around it."""
+def merge_report(extra: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Merge the members of the report in `extra` with those of the answer around it."""
     usage = extra.get("usage")
     return {**usage, **extra} if isinstance(usage, dict) else extra

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed, ProviderError
 from ctxtui.wire.bounds import MAX_BODY
-from ctxtui.wire.unpacking import BodyUnpacker, unpacker
+from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -34,7 +34,7 @@ async def bind(response: Any) -> None:
     unpacks whatever comes."""
     library = import_module(type(response).__module__.partition(".")[0])
     try:
-        unpack = unpacker(response.headers.get("content-encoding", ""))
+        unpack = make_unpacker(response.headers.get("content-encoding", ""))
     except Malformed as error:
         raise ProviderError(error.message) from None
     response.headers.pop("content-encoding", None)

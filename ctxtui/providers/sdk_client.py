@@ -20,7 +20,7 @@ from ctxtui.providers.bounded_answers import bind
 from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, headers_for, is_loopback
 from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
 from ctxtui.wire.key_mask import KeyMask
-from ctxtui.wire.stream import error_words
+from ctxtui.wire.stream import error_text
 
 _RAW: Final = {"X-Stainless-Raw-Response": "stream"}
 """How both SDKs are asked for the raw response; they take it for themselves."""
@@ -102,7 +102,7 @@ class SdkLine:
             self.headroom = headrooms(raw.headers, self._clock()) or self.headroom
             came = False
             try:
-                async for data in self._mask.stream(raw.iter_bytes()):
+                async for data in self._mask.mask_stream(raw.iter_bytes()):
                     came = True
                     yield data
             finally:
@@ -116,7 +116,7 @@ class SdkLine:
             if type(error).__module__.partition(".")[0] not in ("httpx2", "httpx", "httpcore2", "httpcore"):
                 raise
             raise ProviderError(
-                f"the connection broke: {self._mask.text(str(error)) or type(error).__name__}",
+                f"the connection broke: {self._mask.mask_text(str(error)) or type(error).__name__}",
                 retry=True,
                 place=str(self.endpoint),
             ) from error
@@ -145,7 +145,7 @@ class SdkLine:
         if response is None:
             reason = str(error.__cause__ or error)
             return ProviderError(
-                f"{self.endpoint.name} cannot be reached: {self._mask.text(reason)}",
+                f"{self.endpoint.name} cannot be reached: {self._mask.mask_text(reason)}",
                 retry=True,
                 place=self.endpoint.base_url,
                 way_out="is the server running?" if self.endpoint.local else "",
@@ -153,7 +153,7 @@ class SdkLine:
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
         if 300 <= status < 400:
-            address = self._mask.text(headers.get("location", "another address"))
+            address = self._mask.mask_text(headers.get("location", "another address"))
             return ProviderError(
                 f"{status} the server sends requests on to {address}",
                 status=status,
@@ -161,7 +161,7 @@ class SdkLine:
                 way_out="not followed: if that is the right address, give it with --base-url",
             )
         self.headroom = headrooms(headers, self._clock()) or self.headroom
-        message = self._mask.text(_said(error, response))
+        message = self._mask.mask_text(_said(error, response))
         spent = status == 429 and any(word in message for word in _SPENT)
         again = headers.get("x-should-retry", "") != "false" and (status in _AGAIN or status >= 500) and not spent
         return ProviderError(
@@ -177,8 +177,8 @@ def _said(error: Any, response: Any) -> str:
     """What the provider said is wrong, as one line."""
     body = error.body
     if isinstance(body, dict):
-        return error_words(body)
-    text = response.text if not body else body if isinstance(body, str) else canonical.text_of(body)
+        return error_text(body)
+    text = response.text if not body else body if isinstance(body, str) else canonical.dump_text(body)
     return " ".join(text.split())[:500] or response.reason_phrase or "no reason given"
 
 

@@ -1,7 +1,6 @@
-"""Work done in a process of its own: the screen's process never waits for it, and a crash in it stays in it.
-
-Parent and child speak pickles over pipes, one answer to each request. What the child prints to standard error (a
-tokenizer's panic) goes nowhere.
+"""Run work in a child process, so that the screen never waits for it and a crash stays there. Parent and child exchange
+pickles over pipes, one answer to each request. The child's standard error (a tokenizer's panic, for example) is
+discarded.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ import ctxtui
 
 
 class ChildGone(RuntimeError):
-    """The child could not be started, or died at its work."""
+    """The child process could not be started, or died while working."""
 
 
 class ChildProcess:
-    """A child process that answers requests with the function that `maker` (``module:function``) makes in it.
-
-    Started at the first request, ended by `close` or with us. Requests from several threads wait for one another.
+    """A child process that answers requests with the function that `maker` (``module:function``) returns there. Started
+    by the first request; ended by `close` or when this process ends. Requests of several threads are answered one after
+    the other.
     """
 
     def __init__(self, maker: str) -> None:
@@ -37,16 +36,17 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self.closed = 0
-        """How often it was closed."""
+        """Number of times that it was closed."""
 
     def ask(self, request: object, *, closed: int | None = None) -> Any:
-        """The answer to `request`. Raises `ChildGone`; the next request starts another child. With `closed`, the number
-        at the time of asking, a request that `close` came before is not done any more, wherever it was on its way."""
+        """Send `request` and return the answer. Raises `ChildGone`; the next request starts a new child. `closed` is
+        the value of `self.closed` when the request was made: if `close` was called since, the request is dropped.
+        """
         with self._lock:
             try:
                 process = self._process = self._process or _start(self._maker)
                 assert process.stdin is not None and process.stdout is not None
-                # Behind the line above: whoever closes from now on finds the process, and kills it.
+                # Must follow the assignment above: a `close` from now on finds the process and kills it.
                 if closed is not None and closed != self.closed:
                     raise EOFError("it was closed")
                 pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
@@ -58,12 +58,12 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The child's process id; 0 while there is none."""
+        """The child's process id; 0 if there is none."""
         process = self._process
         return process.pid if process is not None else 0
 
     def close(self) -> None:
-        """End the child; a request under way fails."""
+        """End the child; a request in progress fails."""
         self.closed += 1
         self._end()
 
@@ -73,24 +73,27 @@ class ChildProcess:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                # What was still to be flushed has no reader any more.
+                # Flushing fails now that the reader is gone.
                 with suppress(OSError):
                     if pipe is not None:
                         pipe.close()
 
 
 def _start(maker: str) -> subprocess.Popen[bytes]:
-    # -P: a folder called ctxtui where the user stands must not be taken for the program.
-    home = str(Path(ctxtui.__file__).resolve().parent.parent)
-    known = os.environ.get("PYTHONPATH")
-    environment = {**os.environ, "PYTHONPATH": f"{home}{os.pathsep}{known}" if known else home}
+    # -P: a folder called ctxtui in the working directory must not be imported instead of the program.
+    package_root = str(Path(ctxtui.__file__).resolve().parent.parent)
+    python_path = os.environ.get("PYTHONPATH")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{package_root}{os.pathsep}{python_path}" if python_path else package_root,
+    }
     command = [sys.executable, "-P", "-m", "ctxtui.services.child_process", maker]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment)
 
 
 def serve(answer: Callable[[Any], Any], requests: BinaryIO, answers: BinaryIO) -> None:
-    """The child's life: answer until the parent closes the pipe."""
+    """Answer requests in the child until the parent closes the pipe."""
     while True:
         try:
             request = pickle.load(requests)
@@ -101,29 +104,29 @@ def serve(answer: Callable[[Any], Any], requests: BinaryIO, answers: BinaryIO) -
 
 
 def main() -> NoReturn:
-    """Run as the child: the maker is the first argument. It is this process's end."""
-    # A session is many objects that live as long as they are worked on: looking through all of them costs a tenth.
+    """Run as the child process: the maker is the first argument. Does not return."""
+    # A session is many long-lived objects: collecting garbage among them would take a tenth of the time.
     gc.set_threshold(20_000, 20, 100)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl+c is for the parent, whose end closes the pipe
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl+c is for the parent; when it ends, the pipe closes
     module, _, function = sys.argv[1].partition(":")
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints must not end up between two answers
+    os.dup2(2, 1)  # printed text must not get between two answers
     try:
         serve(getattr(import_module(module), function)(), sys.stdin.buffer, answers)
     finally:
-        _end()
+        _exit_now()
 
 
-def _end() -> NoReturn:
-    """End this process, and tell of the error that ends it, if any. What it answered is written by now."""
+def _exit_now() -> NoReturn:
+    """End this process, printing the current exception if there is one. All answers are flushed before."""
     kind, error, trace = sys.exc_info()
     if kind is not None and error is not None:
         sys.excepthook(kind, error, trace)
     for stream in sys.stdout, sys.stderr:
         with suppress(OSError, ValueError):
             stream.flush()
-    # The interpreter's own end stops threads wherever they are, such as one that loads a tokenizer, and would wait for
-    # good for a lock that one of them holds.
+    # A normal exit stops threads at any point (one that loads a tokenizer, say) and could then wait forever for a
+    # lock that one of them holds.
     os._exit(0 if kind is None else 1)
 
 

@@ -1,4 +1,4 @@
-"""An executor whose work is done by the workers of a dask cluster, here or on other machines."""
+"""An executor that runs work on the workers of a dask cluster, local or remote."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ctxtui import __version__
 from ctxtui.core.errors import CtxtuiError, NotFound
 
 LOCAL: Final = "local"
-"""In place of an address: processes of this machine, ended with the work."""
+"""Used as an address: start worker processes on this machine, and end them after the work."""
 WORKER_TIMEOUT: Final = "30s"
-"""How long a cluster may take until its first worker is there."""
+"""Time allowed until the cluster's first worker is connected."""
 _REQUESTS_PER_WORKER: Final = 4
-_LOGS: Final = (
+DASK_LOGGERS: Final = (
     "distributed.client",
     "distributed.nanny",
     "distributed.core",
@@ -29,7 +29,7 @@ _LOGS: Final = (
 
 
 class ClusterExecutor(NamedTuple):
-    """An executor, and how many requests keep its workers busy."""
+    """An executor, and the number of requests that keeps its workers busy."""
 
     executor: Executor
     requests: int
@@ -37,12 +37,10 @@ class ClusterExecutor(NamedTuple):
 
 @contextmanager
 def cluster_executor(address: str) -> Iterator[ClusterExecutor]:
-    """Connect to the cluster at `address`: a scheduler's (``tcp://host:8786``), or `LOCAL`.
-
-    Raises `NotFound` where dask is not installed, `CtxtuiError` where the cluster cannot be reached, has no workers or
-    fails.
+    """Connect to the cluster at `address`: a scheduler's (``tcp://host:8786``), or `LOCAL`. Raises `NotFound` if dask
+    is not installed, `CtxtuiError` if the cluster cannot be reached, has no workers, or fails.
     """
-    distributed = _distributed()
+    distributed = _import_distributed()
     place = f"--cluster {address}"
     try:
         with _client(distributed, address) as client:
@@ -51,7 +49,7 @@ def cluster_executor(address: str) -> Iterator[ClusterExecutor]:
             yield ClusterExecutor(client.get_executor(pure=False), _REQUESTS_PER_WORKER * max(1, threads))
     except CtxtuiError as error:
         raise CtxtuiError(error.message, place=place, way_out=error.way_out) from error
-    except Exception as error:  # the boundary: dask hands on whatever its workers raise
+    except Exception as error:  # the boundary: dask raises any exception of its workers
         raise CtxtuiError(
             f"the cluster cannot do the work: {error or type(error).__name__}",
             place=place,
@@ -62,19 +60,19 @@ def cluster_executor(address: str) -> Iterator[ClusterExecutor]:
 def _client(distributed: ModuleType, address: str) -> Any:
     if address != LOCAL:
         return distributed.Client(address, timeout="10s", set_as_default=False)
-    # One thread in each: a child answers one request at a time.
+    # One thread per worker: a child process answers one request at a time.
     return distributed.Client(
         processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1", set_as_default=False
     )
 
 
-def _distributed() -> ModuleType:
+def _import_distributed() -> ModuleType:
     try:
-        # By name: it is an extra, and has no types of its own.
+        # By name: it is an optional dependency without type hints.
         module = import_module("distributed")
     except ImportError as error:
         raise NotFound("dask.distributed is not installed", way_out="pip install 'ctxtui[cluster]'") from error
-    # Its own log is tracebacks of errors that are reported anyway.
-    for name in _LOGS:
+    # Its logs are tracebacks of errors that are reported anyway.
+    for name in DASK_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return module

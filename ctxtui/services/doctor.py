@@ -1,4 +1,4 @@
-"""Checks of this machine, one by one, for ``ctxtui doctor``."""
+"""Checks of this machine for ``ctxtui doctor``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, t
 from ctxtui.services.config.policy_registry import policy_of
 from ctxtui.services.counting.labels import rules_in_force
 from ctxtui.services.library.glances import glance
-from ctxtui.services.recordings.body_folder import BESIDE, SETTING
-from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find, known_projects
+from ctxtui.services.recordings.body_folder import DEFAULT_FOLDER, SETTING
+from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find_recordings, known_projects
 from ctxtui.store.store import Store
 from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import format_age
 
-_MINUTE: Final = 60
+_MINUTE_SECONDS: Final = 60
 
 OK: Final = "ok"
 WARNING: Final = "warning"
@@ -44,7 +44,7 @@ PACKAGES: Final = (
 
 
 class DoctorFinding(Struct, frozen=True):
-    """One finding: `state` is ``ok``, ``warning`` or ``failed``; `way_out` says what to do about it."""
+    """The result of a check: `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice."""
 
     name: str
     state: str
@@ -53,8 +53,9 @@ class DoctorFinding(Struct, frozen=True):
 
 
 class ClientFound(Struct, frozen=True, kw_only=True):
-    """What was found of a client: `places` are where it was looked, those that are `missing` or `closed` (may not be
-    read) among them; `newest` in Unix seconds, `here` how many ran in this directory."""
+    """The sessions found of a client: `places` are the folders searched, including `missing` and unreadable (`closed`)
+    ones. `newest` is in Unix seconds; `here` counts the sessions of this directory.
+    """
 
     client: KnownClient
     on: bool
@@ -68,7 +69,7 @@ class ClientFound(Struct, frozen=True, kw_only=True):
 
 
 def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
-    """Every check that needs no terminal; each is done when it is asked for. `clients` is the setting."""
+    """Run every check that needs no terminal, each when its result is requested. `clients` is the setting."""
     yield DoctorFinding("ctxtui", OK, __version__)
     yield _python()
     yield _packages()
@@ -79,85 +80,85 @@ def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[st
 
 
 def _python() -> DoctorFinding:
-    words = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
-    return DoctorFinding("python", OK, words)
+    text = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
+    return DoctorFinding("python", OK, text)
 
 
 def _packages() -> DoctorFinding:
-    found, missing = [], []
+    installed, missing = [], []
     for name in PACKAGES:
         try:
-            found.append(f"{name} {version(name)}")
+            installed.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
     if missing:
         return DoctorFinding("packages", FAILED, f"missing: {', '.join(missing)}", "install ctxtui again")
-    return DoctorFinding("packages", OK, ", ".join(found))
+    return DoctorFinding("packages", OK, ", ".join(installed))
 
 
 def _vocabularies() -> Iterator[DoctorFinding]:
-    for name, wanted in SHA256.items():
+    for name, expected in SHA256.items():
         try:
-            got = hashlib.sha256(lzma.decompress(vocabulary(name))).hexdigest()
+            digest = hashlib.sha256(lzma.decompress(vocabulary(name))).hexdigest()
         except (OSError, lzma.LZMAError, EOFError) as error:
             yield DoctorFinding(f"vocabulary {name}", FAILED, f"cannot be read: {error}", "install ctxtui again")
             continue
-        right = got == wanted
-        words = f"sha256 {got[:16]}…"
+        is_intact = digest == expected
+        text = f"sha256 {digest[:16]}…"
         yield DoctorFinding(
-            f"vocabulary {name}", OK if right else FAILED, words, "" if right else "install ctxtui again"
+            f"vocabulary {name}", OK if is_intact else FAILED, text, "" if is_intact else "install ctxtui again"
         )
 
 
-def _unusable(path: Path) -> CtxtuiError | None:
-    """Why the database cannot be opened; None where it can, or is not made yet."""
+def _open_error(path: Path) -> CtxtuiError | None:
+    """The error of opening the database; None if it opens or does not exist yet."""
     try:
         if path.exists():
             Store.open(path, readonly=True).close()
     except Unreadable as error:
         return error
     except CtxtuiError:
-        # Empty or an older one: whoever writes to it next brings it up to date.
+        # Empty, or of an older schema: the next write migrates it.
         pass
     return None
 
 
 def _database(path: Path) -> DoctorFinding:
     if path.exists():
-        words = f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
+        text = f"{path}, {path.stat().st_size / 1e6:,.1f} MB"
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     else:
-        words = f"{path}, not made yet"
+        text = f"{path}, not made yet"
         above = next(folder for folder in path.parents if folder.exists())
         writable = os.access(above, os.W_OK | os.X_OK)
-    unusable = _unusable(path)
+    unusable = _open_error(path)
     if unusable is not None:
         return DoctorFinding("database", FAILED, f"{unusable.message} @ {path}", unusable.way_out)
     if writable:
-        return DoctorFinding("database", OK, words)
+        return DoctorFinding("database", OK, text)
     return DoctorFinding(
         "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a place of yours"
     )
 
 
 def clients_found(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> list[ClientFound]:
-    """Each client: where it was looked, what was found."""
-    return _told(find(cwd, env, clients=clients), cwd, env, clients)
+    """Find the sessions of each client, and the folders that were searched."""
+    return _group_by_client(find_recordings(cwd, env, clients=clients), cwd, env, clients)
 
 
-def _told(
-    found: list[FoundRecording], cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]
+def _group_by_client(
+    recordings: list[FoundRecording], cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]
 ) -> list[ClientFound]:
     by_source: dict[str, list[FoundRecording]] = {}
-    for one in found:
-        by_source.setdefault(one.source, []).append(one)
-    projects = len({*cwd.parents, cwd, *known_projects(env, (one.cwd for one in found))})
-    told = []
+    for recording in recordings:
+        by_source.setdefault(recording.source, []).append(recording)
+    projects = len({*cwd.parents, cwd, *known_projects(env, (recording.cwd for recording in recordings))})
+    clients_found_ = []
     for client in CLIENTS:
         on = clients.get(client.name, True)
-        mine = by_source.get(client.source, []) if on else []
+        recordings_ = by_source.get(client.source, []) if on else []
         places = tuple(dict.fromkeys(place.folder for place in client.places(env)))
-        told.append(
+        clients_found_.append(
             ClientFound(
                 client=client,
                 on=on,
@@ -165,37 +166,37 @@ def _told(
                 missing=tuple(place for place in places if not place.is_dir()),
                 closed=tuple(place for place in places if place.is_dir() and not os.access(place, os.R_OK | os.X_OK)),
                 projects=projects if client.beside is not None else 0,
-                sessions=len(mine),
-                here=sum(one.group == HERE for one in mine),
-                newest=max((one.mtime for one in mine), default=None),
+                sessions=len(recordings_),
+                here=sum(recording.group == HERE for recording in recordings_),
+                newest=max((recording.mtime for recording in recordings_), default=None),
             )
         )
-    return told
+    return clients_found_
 
 
 def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
     start = time.perf_counter()
-    found = find(cwd, env, sample_paths(), clients)
-    took = (time.perf_counter() - start) * 1000
-    for one in _told(found, cwd, env, clients):
-        yield _client(one, time.time())
-        if one.on and one.sessions:
-            newest = next(each for each in found if each.source == one.client.source)
-            yield from _whole(newest, env)
-    samples = sum(f.group == SAMPLES for f in found)
+    recordings = find_recordings(cwd, env, sample_paths(), clients)
+    milliseconds = (time.perf_counter() - start) * 1000
+    for client in _group_by_client(recordings, cwd, env, clients):
+        yield _check_client(client, time.time())
+        if client.on and client.sessions:
+            newest = next(recording for recording in recordings if recording.source == client.client.source)
+            yield from _advise_recording(newest, env)
+    samples = sum(f.group == SAMPLES for f in recordings)
     yield DoctorFinding(
         "samples", OK if samples else WARNING, f"{samples} shipped", "" if samples else "install ctxtui again"
     )
-    yield DoctorFinding("finding them", OK, f"took {took:.0f} ms for {len(found):,} sessions")
+    yield DoctorFinding("finding them", OK, f"took {milliseconds:.0f} ms for {len(recordings):,} sessions")
 
 
-def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    """What to tell a client whose newest session is of a version that does not record its requests."""
+def _advise_recording(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
+    """Advise to record requests if the client's newest session is of a version that does not do so by itself."""
     version = newest.version or glance(newest.path, newest.source).version
     variable = whole_requests_by(newest.source, version)
     if not variable or env.get(variable):
         return
-    folder = user_home(env) / BESIDE
+    folder = user_home(env) / DEFAULT_FOLDER
     yield DoctorFinding(
         f"{newest.source} requests",
         WARNING,
@@ -204,38 +205,40 @@ def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFin
     )
 
 
-def _client(one: ClientFound, now: float) -> DoctorFinding:
-    name = one.client.source
-    if not one.on:
-        return DoctorFinding(name, OK, f"switched off: clients.{one.client.name} = false")
-    if one.closed:
-        place = one.closed[0]
+def _check_client(client: ClientFound, now: float) -> DoctorFinding:
+    name = client.client.source
+    if not client.on:
+        return DoctorFinding(name, OK, f"switched off: clients.{client.client.name} = false")
+    if client.closed:
+        place = client.closed[0]
         return DoctorFinding(name, WARNING, f"{place} may not be read", f"see `ls -ld {place}`")
-    there = [str(place) for place in one.places if place not in one.missing]
-    if one.projects:
-        there.append(f"{one.projects:,} folders with code: this one, those above it, projects of other clients")
-    if not there:
-        return DoctorFinding(name, OK, f"no folder {' or '.join(map(str, one.places))}")
-    words = f"{one.sessions:,} {'session' if one.sessions == 1 else 'sessions'} in {' and '.join(there)}"
-    if one.newest is not None:
-        words += f", newest {format_age(now - one.newest)}" + (" ago" if now - one.newest >= _MINUTE else "")
-    return DoctorFinding(name, OK, words + (f", {one.here:,} of this directory" if one.here else ""))
+    places = [str(place) for place in client.places if place not in client.missing]
+    if client.projects:
+        places.append(f"{client.projects:,} folders with code: this one, those above it, projects of other clients")
+    if not places:
+        return DoctorFinding(name, OK, f"no folder {' or '.join(map(str, client.places))}")
+    text = f"{client.sessions:,} {'session' if client.sessions == 1 else 'sessions'} in {' and '.join(places)}"
+    if client.newest is not None:
+        text += f", newest {format_age(now - client.newest)}" + (
+            " ago" if now - client.newest >= _MINUTE_SECONDS else ""
+        )
+    return DoctorFinding(name, OK, text + (f", {client.here:,} of this directory" if client.here else ""))
 
 
 def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     rules_in_force({})
     for group in GROUPS:
-        found = plugins(group, env)
-        for part in found:
+        parts = plugins(group, env)
+        for part in parts:
             if group == READERS and not part.trouble:
                 format_of(part)
             elif group == POLICIES:
                 policy_of(part)
-        bad = dict(troubles())
-        good = ", ".join(f"{part.name} from {part.place}" for part in found if part.place not in bad)
-        yield DoctorFinding(f"plug-ins: {group}", OK, good or "none")
-        for part in found:
-            if part.place in bad:
+        faulty = dict(troubles())
+        working = ", ".join(f"{part.name} from {part.place}" for part in parts if part.place not in faulty)
+        yield DoctorFinding(f"plug-ins: {group}", OK, working or "none")
+        for part in parts:
+            if part.place in faulty:
                 yield DoctorFinding(
-                    f"plug-ins: {group}", WARNING, f"{part.place}: {bad[part.place]}", "mend it or remove it"
+                    f"plug-ins: {group}", WARNING, f"{part.place}: {faulty[part.place]}", "mend it or remove it"
                 )

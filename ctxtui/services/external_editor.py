@@ -1,4 +1,4 @@
-"""A text in the user's editor or pager, as a file that only its owner can read."""
+"""Show a text in the user's editor or pager, through a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ EDITOR = "vi"
 
 
 class NoEditor(CtxtuiError):
-    """The editor could not be started, or ended in an error."""
+    """The editor could not be started, or failed."""
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The editor as words: ``VISUAL``, ``EDITOR``, else vi. Raises `NoEditor` where it cannot be read."""
-    told = env.get("VISUAL") or env.get("EDITOR") or EDITOR
+    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi. Raises `NoEditor` if malformed."""
+    command = env.get("VISUAL") or env.get("EDITOR") or EDITOR
     try:
-        return shlex.split(told) or [EDITOR]
+        return shlex.split(command) or [EDITOR]
     except ValueError as error:
-        raise NoEditor(f"cannot read the editor's command {told!r}: {error}", way_out="set $EDITOR") from None
+        raise NoEditor(f"cannot read the editor's command {command!r}: {error}", way_out="set $EDITOR") from None
 
 
-def edited_text(text: str, env: Mapping[str, str] | None = None) -> str | None:
-    """`text` as the user leaves it; None where the file was not changed. The file is removed after it.
+def edit_text(text: str, env: Mapping[str, str] | None = None) -> str | None:
+    """Open `text` in the editor and return the new text; None if it was not changed.
 
-    Raises `NoEditor`.
+    The file is removed afterwards. Raises `NoEditor`.
     """
     env = os.environ if env is None else env
-    words = editor_command(env)
+    command = editor_command(env)
     with tempfile.TemporaryDirectory(prefix="ctxtui-") as folder:
         path = Path(folder) / "block.md"
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
         path.chmod(0o600)
         before = path.read_bytes()
         try:
-            done = subprocess.run([*words, str(path)], env=dict(env), check=False)
+            result = subprocess.run([*command, str(path)], env=dict(env), check=False)
         except OSError as error:
-            raise NoEditor(f"cannot start {words[0]}: {error.strerror}", way_out="set $EDITOR") from error
-        if done.returncode:
-            raise NoEditor(f"{words[0]} ended with exit code {done.returncode}; nothing was changed")
+            raise NoEditor(f"cannot start {command[0]}: {error.strerror}", way_out="set $EDITOR") from error
+        if result.returncode:
+            raise NoEditor(f"{command[0]} ended with exit code {result.returncode}; nothing was changed")
         after = path.read_bytes()
     if after == before:
         return None
     new = after.decode("utf-8", "replace")
-    # Most editors end a file with a line end that was not there.
+    # Most editors add a final newline.
     return new.removesuffix("\n") if not text.endswith("\n") else new
 
 
@@ -61,28 +61,31 @@ class NoPager(CtxtuiError):
 
 
 def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
-    """The pager as words: the setting, else ``PAGER``, else less. Raises `NoPager` where it cannot be read."""
-    told = setting or env.get("PAGER") or PAGER
+    """The pager's command as arguments: the setting, ``PAGER``, else less. Raises `NoPager` if malformed."""
+    command = setting or env.get("PAGER") or PAGER
     try:
-        words = shlex.split(told)
+        arguments = shlex.split(command)
     except ValueError as error:
-        raise NoPager(f"cannot read the pager's command {told!r}: {error}", way_out="set `pager` or $PAGER") from None
-    return words or [PAGER]
+        raise NoPager(
+            f"cannot read the pager's command {command!r}: {error}", way_out="set `pager` or $PAGER"
+        ) from None
+    return arguments or [PAGER]
 
 
-def page(lines: Iterable[str], setting: str = "", env: Mapping[str, str] | None = None) -> None:
-    """Show `lines` (safe to draw: see `safe_text`) in the pager and wait for it. The file is removed after it.
+def show_in_pager(lines: Iterable[str], setting: str = "", env: Mapping[str, str] | None = None) -> None:
+    """Show `lines` (safe to draw: see `safe_text`) in the pager and wait for it to end.
 
-    Raises `NoPager`. less gets no ``-R`` from the environment: what is in the text is shown and never obeyed.
+    The file is removed afterwards. Raises `NoPager`. less gets no ``-R`` from the environment: control sequences in the
+    text are shown, not obeyed.
     """
     env = os.environ if env is None else env
-    words = pager_command(setting, env)
+    command = pager_command(setting, env)
     with tempfile.TemporaryDirectory(prefix="ctxtui-") as folder:
         path = Path(folder) / "block.txt"
         with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(line + "\n" for line in lines)
         path.chmod(0o600)
         try:
-            subprocess.run([*words, str(path)], env={**env, "LESS": "", "LESSSECURE": "1"}, check=False)
+            subprocess.run([*command, str(path)], env={**env, "LESS": "", "LESSSECURE": "1"}, check=False)
         except OSError as error:
-            raise NoPager(f"cannot start {words[0]}: {error.strerror}", way_out="set `pager` or $PAGER") from error
+            raise NoPager(f"cannot start {command[0]}: {error.strerror}", way_out="set `pager` or $PAGER") from error

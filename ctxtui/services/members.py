@@ -1,4 +1,4 @@
-"""JSON objects and rows of tables made of the attributes of records."""
+"""Build JSON objects and table rows from the attributes of records."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 
 
 def members(record: object, names: str) -> dict[str, Any]:
-    """The members of a JSON object that are attributes of `record`, in order: ``"tokens"``; ``"call=number"`` where the
-    attribute has another name; ``"path?"`` is null where it is empty."""
+    """Build a JSON object from attributes of `record`, in order.
+
+    Each word of `names` is an attribute (``"tokens"``), a key with another attribute (``"call=number"``), or ends in
+    "?" for null when empty (``"path?"``).
+    """
     fields: dict[str, Any] = {}
     for word in names.split():
         name, _, attribute = word.rstrip("?").partition("=")

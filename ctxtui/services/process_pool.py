@@ -1,7 +1,7 @@
-"""The work of child processes on many requests: by this machine's processors, or by the workers of a dask cluster.
+"""Process many requests in child processes: on this machine, or on a dask cluster.
 
-Both are executors that run `ask_child`: each of their threads has a child process of its own, because what stops a
-search in time takes a main thread, and a crash ends the process that it is in.
+Both are executors that run `ask_child`. Each of their threads has a child process of its own, because search timeouts
+need a main thread, and a crash ends the process it happens in.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.cluster import cluster_executor
 
 Gone = Callable[[Any, ChildGone], Any]
-"""The answer to a request whose process ended."""
-_MOST: Final = 8
-"""Processes at most: each holds a whole session in memory."""
-_OFTEN: Final = 0.2
-"""Seconds between looks whether to stop."""
+"""Makes the answer to a request whose process ended."""
+_MAX_PROCESSES: Final = 8
+"""Each process holds a whole session in memory."""
+_STOP_POLL_SECONDS: Final = 0.2
+"""Seconds between checks of the stop event."""
 
 
-def processors() -> int:
-    """How many processes can work at once here, as far as memory is not short."""
-    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(_MOST, there))
+def processor_count() -> int:
+    """The number of processes that can work at once here, capped to limit memory."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(_MAX_PROCESSES, count))
 
 
-def answers(
+def iter_answers(
     maker: str,
     requests: Iterable[Any],
     gone: Gone,
@@ -45,22 +45,22 @@ def answers(
     stop: Event | None = None,
     children: list[ChildProcess] | None = None,
 ) -> Iterator[Any]:
-    """The answer of what `maker` (``module:function``) makes to each of `requests`, as they come: from so many
-    processes of this machine, or from the workers of the `cluster` at that address. The next request is taken when a
-    worker is free. `gone` answers where a process died at its work. Raises what `cluster_executor` raises.
+    """Yield the answers to `requests` as they come, from the function that `maker` (``module:function``) makes.
 
-    The processes of this machine are put into `children`: closing them ends the work at once. Ends early when `stop`
-    is set.
+    Work is done by `workers` processes of this machine, or by the workers of the dask `cluster` at that address. A
+    request is taken from the iterable when a worker is free. `gone` makes the answer if a process died. Processes of
+    this machine are added to `children`: closing them ends the work at once. Ends early when `stop` is set. Raises what
+    `cluster_executor` raises.
     """
     if not cluster:
         with _child_executor(maker, workers, children) as executor:
-            yield from _answered(executor, workers, maker, iter(requests), gone, stop)
+            yield from _iter_answers(executor, workers, maker, iter(requests), gone, stop)
         return
     with cluster_executor(cluster) as (executor, count):
-        yield from _answered(executor, count, maker, iter(requests), gone, stop)
+        yield from _iter_answers(executor, count, maker, iter(requests), gone, stop)
 
 
-def _answered(
+def _iter_answers(
     executor: Executor, at_once: int, maker: str, requests: Iterator[Any], gone: Gone, stop: Event | None
 ) -> Iterator[Any]:
     running: dict[Future[Any], Any] = {}
@@ -69,7 +69,7 @@ def _answered(
             running[executor.submit(ask_child, maker, request, __version__)] = request
         if not running:
             return
-        done, _ = wait(running, timeout=_OFTEN, return_when=FIRST_COMPLETED)
+        done, _ = wait(running, timeout=_STOP_POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             request = running.pop(future)
             try:
@@ -84,7 +84,9 @@ def _child_executor(maker: str, workers: int, children: list[ChildProcess] | Non
     if children is not None:
         children += every
     spare = list(every)
-    with ThreadPoolExecutor(workers, "figures", initializer=lambda: _own.by_maker.update({maker: spare.pop()})) as pool:
+    with ThreadPoolExecutor(
+        workers, "figures", initializer=lambda: _children.by_maker.update({maker: spare.pop()})
+    ) as pool:
         try:
             yield pool
         finally:
@@ -92,24 +94,26 @@ def _child_executor(maker: str, workers: int, children: list[ChildProcess] | Non
                 child.close()
 
 
-class _Own(threading.local):
+class _ThreadChildren(threading.local):
     """The child processes of a thread, by maker."""
 
     def __init__(self) -> None:
         self.by_maker: dict[str, ChildProcess] = {}
 
 
-_own = _Own()
+_children = _ThreadChildren()
 
 
 def ask_child(maker: str, request: Any, version: str) -> Any:
-    """The answer to `request` from this thread's child process. Raises `ChildGone`, and `CtxtuiError` where the asking
-    process has another `version` of this program: figures of two versions are not added up."""
+    """Ask this thread's child process. Raises `ChildGone`.
+
+    Raises `CtxtuiError` if the caller has another `version` of ctxtui: figures of two versions must not be added up.
+    """
     if version != __version__:
         raise CtxtuiError(
             f"a worker ({socket.gethostname()}) has ctxtui {__version__}, and here it is {version}",
             way_out="install the same version on both",
         )
-    if maker not in _own.by_maker:
-        _own.by_maker[maker] = ChildProcess(maker)
-    return _own.by_maker[maker].ask(request)
+    if maker not in _children.by_maker:
+        _children.by_maker[maker] = ChildProcess(maker)
+    return _children.by_maker[maker].ask(request)

@@ -1,4 +1,4 @@
-"""What an inspection counts and prices with: two processes, and the memory of what was counted before."""
+"""The counting and pricing services of an open session: two child processes and the count cache."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from ctxtui.services.study.study import Study
 from ctxtui.services.workers.counting_worker import CountingWorker, PricingWorker
 
 
-class Helpers:
-    """The processes start when they are first asked; `close` ends them."""
+class SessionServices:
+    """Counting and pricing for one session. Child processes start when first used; `close` ends them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._memory = Memory(database(settings.data_dir), create=False)
-        self.bench = CountingWorker()
-        """Where blocks are counted."""
-        labels = Labels(settings.labels, self.bench, self._memory.numbers)
-        self.counter = Counter(self.bench, self._memory.counts, labels)
-        """Counts, and remembers."""
+        self.counting = CountingWorker()
+        """Counts blocks in a child process."""
+        labels = Labels(settings.labels, self.counting, self._memory.numbers)
+        self.counter = Counter(self.counting, self._memory.counts, labels)
+        """Counts with a cache."""
         self.prices = PricingWorker(prices_for(settings))
-        """Prices calls."""
+        """Prices calls in a child process."""
 
-    def ready(self) -> None:
-        """Read the tables now, so that nothing waits for them later."""
+    def preload(self) -> None:
+        """Read the model tables now, so that later calls need not wait."""
         table_for(self._settings).card("")
 
     def study(self, session: Session) -> Study:
-        """The figures of `session`; nothing is worked out yet."""
+        """A study of `session` in which nothing is computed yet."""
         book = book_for(session, self.counter, self._settings)
         return Study(session, book, self.counter, self.prices, self._settings.usable_share)
 
     def price(self, call: Call) -> Cost | None:
-        """What `call` costs; None where no price is known."""
+        """The cost of `call`; None if its price is not known."""
         return self.prices([call])[0][0]
 
-    def keep(self) -> None:
-        """Remember what was counted."""
+    def save_counts(self) -> None:
+        """Save new counts to the database."""
         self._memory.keep_counts(self.counter.unsaved())
 
     def close(self) -> None:
-        """End the processes."""
-        self.bench.close()
+        """End the child processes."""
+        self.counting.close()
         self.prices.close()
         self._memory.close()

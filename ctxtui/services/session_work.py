@@ -1,7 +1,7 @@
-"""The same work over many sessions: by processes on all processors of this machine, or by those of a cluster.
+"""Run one function over many sessions: on all processors of this machine, or on a cluster.
 
-The work is a function of this package, named ``module:function``: it is given what a name stands for, what is asked of
-it, and where to say how far it is; what it gives back must be picklable.
+The function is one of this package, named ``module:function``. It gets the located session, a request and a progress
+callback; its result must be picklable.
 """
 
 from __future__ import annotations
@@ -12,67 +12,69 @@ from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone
-from ctxtui.services.process_pool import answers, processors
+from ctxtui.services.process_pool import iter_answers, processor_count
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open_by_name import Named
 
 Say = Callable[[str], None]
-"""Told in words how far the work is."""
+"""Gets the progress as text."""
 Work = Callable[[Named, Any, Say], Any]
 _MAKER: Final = "ctxtui.services.session_work:make"
-_WORTH: Final = 1_000_000
-"""Bytes beside the largest recording from which on other processes are worth their start, half a second."""
-_STORED: Final = 300_000
-"""Bytes that a session is taken for which the database holds."""
+_MIN_PARALLEL_BYTES: Final = 1_000_000
+"""Bytes besides the largest recording that make child processes worth their start of half a second."""
+_STORED_BYTES: Final = 300_000
+"""Assumed bytes of a session in the database."""
 
 
 class SessionResult(NamedTuple):
-    """What came of the session called `name`: `found`, or the `error` that it ended in."""
+    """The result for the session `name`, or the `error` that it ended in."""
 
     name: str
-    found: Any
+    result: Any
     error: CtxtuiError | None = None
 
 
-def over_sessions(
-    work: str, sessions: Sequence[tuple[str, Named]], asked: Any, cluster: str = "", say: Say = lambda words: None
+def run_over_sessions(
+    work: str, sessions: Sequence[tuple[str, Named]], request: Any, cluster: str = "", say: Say = lambda words: None
 ) -> Iterator[SessionResult]:
-    """What the function called `work` finds of each of `sessions`, asked the same, in their order: on all processors
-    where there is enough to do, or by the processes of the cluster at that address where one is given. Raises what
-    `process_pool.answers` raises."""
-    workers = min(processors(), len(sessions))
-    if cluster or (workers > 1 and _much(named for _, named in sessions)):
-        where = _anywhere if cluster else lambda named: named
-        requests = [(number, work, where(named), asked) for number, (_, named) in enumerate(sessions)]
-        yield from _in_order(sessions, answers(_MAKER, requests, _gone, workers, cluster=cluster), say)
+    """Run the function `work` on each of `sessions` with the same request; yield the results in order.
+
+    Uses all processors if there is enough work, or the `cluster` at that address. Raises what
+    `process_pool.iter_answers` raises.
+    """
+    workers = min(processor_count(), len(sessions))
+    if cluster or (workers > 1 and _is_worth_processes(named for _, named in sessions)):
+        locate = _absolute if cluster else lambda named: named
+        requests = [(number, work, locate(named), request) for number, (_, named) in enumerate(sessions)]
+        yield from _in_order(sessions, iter_answers(_MAKER, requests, _gone, workers, cluster=cluster), say)
         return
     for name, named in sessions:
-        yield SessionResult(name, *_attempted(work, named, asked, say))
+        yield SessionResult(name, *_run_work(work, named, request, say))
 
 
-def _much(sessions: Iterable[Named]) -> bool:
-    """Whether other processes are worth their start. What comes through standard input only this one can read."""
+def _is_worth_processes(sessions: Iterable[Named]) -> bool:
+    """True if child processes are worth their start. Standard input can be read only by this process."""
     sizes = []
     for one in sessions:
         if one.path is None and not one.stored:
             return False
         try:
-            sizes.append(file_of(one.path).stat().st_size if one.path is not None else _STORED)
+            sizes.append(file_of(one.path).stat().st_size if one.path is not None else _STORED_BYTES)
         except OSError:
             continue
-    return len(sizes) > 1 and sum(sizes) - max(sizes) >= _WORTH
+    return len(sizes) > 1 and sum(sizes) - max(sizes) >= _MIN_PARALLEL_BYTES
 
 
 def _in_order(
-    sessions: Sequence[tuple[str, Named]], answered: Iterable[tuple[int, Any, CtxtuiError | None]], say: Say
+    sessions: Sequence[tuple[str, Named]], answers: Iterable[tuple[int, Any, CtxtuiError | None]], say: Say
 ) -> Iterator[SessionResult]:
-    came: dict[int, SessionResult] = {}
+    results: dict[int, SessionResult] = {}
     following = 0
-    for done, (number, found, error) in enumerate(answered, 1):
+    for done, (number, found, error) in enumerate(answers, 1):
         say(f"{done:,} of {len(sessions):,} sessions")
-        came[number] = SessionResult(sessions[number][0], found, error)
-        while following in came:
-            yield came.pop(following)
+        results[number] = SessionResult(sessions[number][0], found, error)
+        while following in results:
+            yield results.pop(following)
             following += 1
 
 
@@ -80,28 +82,28 @@ def _gone(request: tuple[int, str, Named, Any], error: ChildGone) -> tuple[int, 
     return request[0], None, CtxtuiError("the process that did it ended", way_out="is there memory enough for it?")
 
 
-def _anywhere(named: Named) -> Named:
-    """The same, whatever folder is worked in."""
+def _absolute(named: Named) -> Named:
+    """The same session with absolute paths, for a process in another folder."""
     if named.path is None and not named.stored:
         raise CtxtuiError("a cluster cannot read standard input", place="-", way_out="save it to a file first")
     path = named.path.absolute() if named.path is not None else None
     return Named(path, named.stored, tuple(one.absolute() for one in named.others))
 
 
-def _attempted(work: str, named: Named, asked: Any, say: Say) -> tuple[Any, CtxtuiError | None]:
+def _run_work(work: str, named: Named, request: Any, say: Say) -> tuple[Any, CtxtuiError | None]:
     module, _, function = work.partition(":")
     does: Work = getattr(import_module(module), function)
     try:
-        return does(named, asked, say), None
+        return does(named, request, say), None
     except CtxtuiError as error:
         return None, error
 
 
 def make() -> Callable[[tuple[int, str, Named, Any]], tuple[int, Any, CtxtuiError | None]]:
-    """What a process answers with, here or in a cluster."""
+    """Make the function that runs in a child process, here or on a cluster."""
 
     def answer(request: tuple[int, str, Named, Any]) -> tuple[int, Any, CtxtuiError | None]:
         number, work, named, asked = request
-        return number, *_attempted(work, named, asked, lambda words: None)
+        return number, *_run_work(work, named, asked, lambda words: None)
 
     return answer

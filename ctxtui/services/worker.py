@@ -1,7 +1,7 @@
-"""An object in a process of its own: its methods are called from here, one after the other.
+"""Call the methods of an object that lives in a child process, one after the other.
 
-The one way to have work done beside a screen that takes longer than a frame may: a class with plain methods, or
-functions whose first argument is such an object.
+Use it for all work that would block a screen for longer than a frame: a class with plain methods, or functions whose
+first argument is such an object.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ _HOST: Final = "ctxtui.services.worker:host"
 
 
 class _Request(NamedTuple):
-    """Calls `method` of what `make` makes of `given`, at the first call. With `steps`, the number of a run of steps,
-    the method gives an iterator; None: its next step."""
+    """A call of `method` on the object, which the first request creates as `make(*given)`.
+
+    With `steps` (a run's number) the method returns an iterator; a `method` of None asks for its next item.
+    """
 
     make: Callable[..., Any]
     given: tuple[Any, ...]
@@ -33,74 +35,78 @@ class _Request(NamedTuple):
 
 
 class Worker(Generic[T]):
-    """What `make` makes of `given` in a child process, which starts at the first call. Both, methods, their arguments
-    and what they give are pickled. A `CtxtuiError` is raised here; any other error ends the process."""
+    """The object `make(*given)` in a child process, which starts at the first call.
+
+    Both, methods, arguments and results are pickled. A `CtxtuiError` is raised here; any other error ends the process.
+    """
 
     def __init__(self, make: Callable[..., T], *given: Any) -> None:
         self._make, self._given = make, given
         self.child = ChildProcess(_HOST)
         self._closed = False
         self._steps = 0
-        self._here: T | None = None
+        self._local: T | None = None
 
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """What `method` gives. Raises `ChildGone` where the process ends before, or this was closed."""
-        return self.prepared(method, *args, **named)()
+        """Call `method` and return its result. Raises `ChildGone` if the process ends or the worker is closed."""
+        return self.prepare(method, *args, **named)()
 
-    def prepared(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
-        """`call`, to be done later: not at all where `stop` or `close` comes before."""
-        request, ends = _Request(self._make, self._given, method, args, named), self.child.closed
-        return lambda: self._ask(request, ends)
+    def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
+        """A function that does the call later, and raises `ChildGone` after a `stop` or `close` in between."""
+        request, closed_count = _Request(self._make, self._given, method, args, named), self.child.closed
+        return lambda: self._ask(request, closed_count)
 
     def attempt(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R | None:
-        """As `call`; None where the process ended, or this was closed."""
+        """Like `call`, but return None if the process ends or the worker is closed."""
         try:
             return self.call(method, *args, **named)
         except ChildGone:
             return None
 
-    def anyhow(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """As `call`; where the process has ended it is done in this one, from then on."""
-        if self._here is None:
+    def call_or_run_here(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
+        """Like `call`; if the process ends, do this call and all later ones in this process."""
+        if self._local is None:
             try:
                 return self.call(method, *args, **named)
             except ChildGone:
-                self._here = self._make(*self._given)
-        return method(self._here, *args, **named)
+                self._local = self._make(*self._given)
+        return method(self._local, *args, **named)
 
     def steps(self, method: Callable[Concatenate[T, P], Iterator[R]], *args: P.args, **named: P.kwargs) -> Iterator[R]:
-        """What `method` yields, as it comes; ends early where other steps begin or this is closed. Raises `ChildGone`
-        where the process ends."""
+        """Yield the items of `method` as they come; ends when other steps begin or the worker is closed.
+
+        Raises `ChildGone` if the process ends.
+        """
         self._steps = number = self._steps + 1
         request = _Request(self._make, self._given, method, args, named, number)
         try:
-            while found := self._ask(request, self.child.closed):
-                yield found[0]
+            while item := self._ask(request, self.child.closed):
+                yield item[0]
                 request = request._replace(method=None, arguments=(), named={})
         except ChildGone:
             if not self._closed:
                 raise
 
     def stop(self) -> None:
-        """End what is being done; the next call starts another process."""
+        """Abort the running call; the next call starts another process."""
         self.child.close()
 
     def close(self) -> None:
-        """End it for good."""
+        """End the process for good."""
         self._closed = True
         self.child.close()
 
-    def _ask(self, request: _Request, ends: int) -> Any:
+    def _ask(self, request: _Request, closed_count: int) -> Any:
         if self._closed:
             raise ChildGone("it was closed")
-        error, found = self.child.ask(request, closed=ends)
+        error, result = self.child.ask(request, closed=closed_count)
         if error is not None:
             raise error
-        return found
+        return result
 
 
 def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
-    """What the child answers with: an error, or what a method gave; of steps a list of one, an empty one at the end."""
+    """Make the child's function. It returns an error or a result; for steps a list of one item, empty at the end."""
     objects: list[Any] = []
     running: dict[int, Iterator[Any]] = {}
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import zstandard
 
 from ctxtui.core import canonical
-from ctxtui.core.block import Block, digest_of
+from ctxtui.core.block import Block, digest_with_kind
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import Unreadable
 from ctxtui.store.rows import py_text
@@ -123,7 +123,7 @@ class Unpacker:
         """The block of a row. Raises `Unreadable` where it is not the one that its digest names."""
         name = digest_text(digest)
         found = Block(name, py_text(kind), self.unpack(codec, stored, f"block {name}"))
-        if name != canonical.digest(found.body) and name != digest_of(found.kind, found.body):
+        if name != canonical.digest(found.body) and name != digest_with_kind(found.kind, found.body):
             raise Unreadable(f"block {name} is damaged", place=self._place, way_out="restore a backup")
         return found
 

@@ -33,7 +33,7 @@ class Notes:
         with writing(self._conn):
             where = "session = ? AND call = ? AND digest = ? AND occurrence = ?"
             self._conn.execute(f"DELETE FROM notes WHERE {where}", key)
-            if note.says:
+            if note.has_content:
                 rest = (note.bookmark, sql_text(note.text), note.at, sql_text(note.about), sql_text(note.path))
                 self._conn.execute(f"INSERT INTO notes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*key, *rest))
 

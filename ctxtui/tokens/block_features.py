@@ -1,4 +1,4 @@
-"""The raw features of one block: where its texts, media and tool definitions are counted (design §2)."""
+"""Raw features of one block: counts of its texts, media and tool definitions (design §2)."""
 
 from __future__ import annotations
 
@@ -16,63 +16,69 @@ from ctxtui.tokens.openai_overhead import tool_tokens
 
 Count = Callable[[str], int]
 
-# U+2000 to U+2BFF as UTF-8: four times as quick to find as in a text.
+# U+2000 to U+2BFF in UTF-8: searching bytes is four times as fast as searching text.
 _SYMBOLS: Final = re.compile(rb"\xe2[\x80-\xaf][\x80-\xbf](?:\xe2[\x80-\xaf][\x80-\xbf])*")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
-def features_of(block: Block, count: Count, card: ModelCard) -> Features:
-    """The raw features of `block` as the model of `card` is counted.
+def count_features(block: Block, count: Count, card: ModelCard) -> Features:
+    """Count the raw features of `block` for the model of `card`.
 
-    `count` gives the tokens of a text in the card's encoding; blocks of one digest give the same features for every
-    card with the same `ModelCard.counting`. What is not recorded or unreadable has none: its tokens are inferred, or
-    in the residual.
+    `count` gives the tokens of a text in the card's encoding. Blocks with the same digest have the same features
+    for all cards with the same `ModelCard.counting`. Blocks that are not recorded or unreadable have none: their
+    tokens are inferred, or in the residual.
     """
     if block.kind in (NOT_RECORDED, UNREADABLE):
         return NOTHING
     if block.kind == TOOL:
-        return _definition(block, count, card)
-    got = read(block)
-    words = count(got.text) if got.text else 0
+        return _count_definition(block, count, card)
+    content = read(block)
+    text_tokens = count(content.text) if content.text else 0
     if block.kind == HEADER:
-        return Features(text=words, messages=1, letters=_letters(got))
+        return Features(text=text_tokens, messages=1, letters=_letters(content))
     if block.kind in _THINKING:
-        return _thinking(block.value(), got, words, card)
-    image = sum([media_tokens(one, card.image, card.page_tokens) for one in got.media], 0.0) if got.media else 0.0
-    if got.arguments:
-        json = count(got.name) + count(got.arguments)
-        return Features(text=words, json=json, image=image, calls=1, letters=_letters(got))
+        return _count_thinking(block.value(), content, text_tokens, card)
+    image = (
+        sum([media_tokens(media, card.image, card.page_tokens) for media in content.media], 0.0)
+        if content.media
+        else 0.0
+    )
+    if content.arguments:
+        json = count(content.name) + count(content.arguments)
+        return Features(text=text_tokens, json=json, image=image, calls=1, letters=_letters(content))
     if block.kind.endswith(("_result", "_output")):
-        symbols = _symbols(got.text)
-        return Features(result=words, image=image, returns=1, symbols=symbols, letters=_letters(got))
-    return Features(text=words, hidden=_beyond(got.hidden, card), image=image, letters=_letters(got))
+        symbols = _count_symbols(content.text)
+        return Features(result=text_tokens, image=image, returns=1, symbols=symbols, letters=_letters(content))
+    return Features(
+        text=text_tokens, hidden=_beyond_envelope(content.hidden, card), image=image, letters=_letters(content)
+    )
 
 
-def _letters(got: BlockContent) -> float:
-    return len(got.text) / 4
+def _letters(content: BlockContent) -> float:
+    return len(content.text) / 4
 
 
-def _symbols(text: str) -> int:
+def _count_symbols(text: str) -> int:
     if text.isascii():
         return 0
     data = text.encode("utf-8", "surrogatepass")
     return len(_SYMBOLS.findall(data)) if b"\xe2" in data else 0
 
 
-def _beyond(characters: int, card: ModelCard) -> int:
+def _beyond_envelope(characters: int, card: ModelCard) -> int:
     return max(0, characters - card.hidden_envelope)
 
 
-def _thinking(value: Json, got: BlockContent, words: int, card: ModelCard) -> Features:
+def _count_thinking(value: Json, content: BlockContent, text_tokens: int, card: ModelCard) -> Features:
     signature = value.get("signature") if isinstance(value, Mapping) else None
-    cipher = max(got.hidden, len(signature) if isinstance(signature, str) else 0)
-    hidden = _beyond(cipher, card)
-    # A signature wraps the whole thinking, the visible text may be a summary of it or gone; so it is preferred, except
-    # where it was cut or masked.
-    return Features(hidden=hidden) if hidden else Features(thinking=words)
+    cipher = max(content.hidden, len(signature) if isinstance(signature, str) else 0)
+    hidden = _beyond_envelope(cipher, card)
+    # A signature wraps the whole thinking, while the visible text may be a summary or missing; so the signature is
+    # preferred, unless it was cut or masked.
+    return Features(hidden=hidden) if hidden else Features(thinking=text_tokens)
 
 
-def _definition(block: Block, count: Count, card: ModelCard) -> Features:
+def _count_definition(block: Block, count: Count, card: ModelCard) -> Features:
     value = block.value()
     if card.tool_rule == "functions" and isinstance(value, Mapping):
         counted = tool_tokens(value, count, card.encoding)

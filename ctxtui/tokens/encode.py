@@ -1,4 +1,4 @@
-"""Counting the tokens of a text, whatever the text: in pieces that no tokenizer chokes on."""
+"""Count the tokens of any text, in pieces that every tokenizer can handle."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-PIECE: Final = 256 * 1024
-"""Characters given to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
+PIECE_CHARACTERS: Final = 256 * 1024
+"""Characters passed to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
 regex stack, and the list of tokens of a very long text is built under the GIL (design §10)."""
 
-_NEAR: Final = (4096, 32 * 1024)
+_SEARCH_WINDOWS: Final = (4096, 32 * 1024)
 """Characters before the limit that are searched for a safe cut, nearest first; the search holds the GIL."""
 
-# Places where no pattern of o200k or cl100k reaches across, so that the two sides count as they would together:
+# Positions that no pattern of o200k or cl100k matches across, so that both sides count as they would together:
 # a blank after a visible character; what follows a line break, unless it could belong to it; a digit or mark after a
 # letter (no apostrophe: it may open 's, 're ...); a mark after a digit.
 _SAFE_CUT: Final = re.compile(
@@ -27,38 +27,40 @@ _SAFE_CUT: Final = re.compile(
 
 
 class TokenizerFailure(RuntimeError):
-    """The tokenizer gave up on a text (a panic of its compiled part)."""
+    """The tokenizer failed on a text (a panic of its compiled part)."""
 
 
 def count_text(encoding: Encoding, text: str) -> int:
-    """Tokens of `text` as ordinary text: a special token's spelling counts as the characters it is made of.
+    """Count the tokens of `text` as ordinary text; the spelling of a special token counts as its characters.
 
-    Equal to `len(encoding.encode_ordinary(text))` for every text of at most `PIECE` characters and, where it can be
-    cut at a safe place, for longer ones; otherwise within one token or two per cut. A lone surrogate counts as U+FFFD.
-    Raises `TokenizerFailure`.
+    Equal to `len(encoding.encode_ordinary(text))` for every text of at most `PIECE_CHARACTERS` characters and,
+    where it can
+    be cut
+    safely, for longer ones; otherwise within one or two tokens per cut. A lone surrogate counts as U+FFFD. Raises
+    `TokenizerFailure`.
     """
-    if len(text) <= PIECE:
+    if len(text) <= PIECE_CHARACTERS:
         return _count_piece(encoding, text)
-    return sum(_count_piece(encoding, piece) for piece in pieces(text))
+    return sum(_count_piece(encoding, piece) for piece in split_pieces(text))
 
 
-def pieces(text: str, size: int = PIECE) -> Iterator[str]:
-    """`text` in parts of at most `size` characters, cut where the count does not change if there is such a place."""
+def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
+    """Split `text` into parts of at most `size` characters, where possible at cuts that do not change the count."""
     start = 0
     while len(text) - start > size:
-        end = _cut(text, start, start + size)
+        end = _find_cut(text, start, start + size)
         yield text[start:end]
         start = end
     if start < len(text):
         yield text[start:] if start else text
 
 
-def _cut(text: str, start: int, limit: int) -> int:
-    """The last safe cut in (`start`, `limit`], looked for near the limit first; `limit` where there is none."""
-    for low in (max(start, limit - near) for near in _NEAR):
-        found = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
-        if found and found[0].start() <= limit:
-            return found[0].start()
+def _find_cut(text: str, start: int, limit: int) -> int:
+    """Last safe cut in (`start`, `limit`], searched near the limit first; `limit` if there is none."""
+    for low in (max(start, limit - near) for near in _SEARCH_WINDOWS):
+        cuts = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
+        if cuts and cuts[0].start() <= limit:
+            return cuts[0].start()
     return limit
 
 

@@ -1,4 +1,4 @@
-"""Plain estimators that others use, to reproduce their figures: never calibrated, nothing known beyond the text."""
+"""Plain estimators that other tools use, to reproduce their figures: never calibrated, based on the text alone."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def _words(text: str) -> int:
 
 
 ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {"chars/4": _characters, "words*1.3": _words}
-"""By name, which is also the name of the encoding they stand in for: tokens of one text."""
+"""Functions that count the tokens of a text, by name; the name replaces that of an encoding."""
 
 _TEXTS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
 _SPREAD: Final = Features(text=0.5, result=0.5, json=0.5, tools=0.5, thinking=0.5)
 
 
 def estimator_rule(name: str) -> ModelRule:
-    """The rule that lets every model be counted by estimator `name`: its texts, nothing for anything around them."""
+    """Rule that counts every model by estimator `name`: its texts, and nothing for their framing."""
     figures = {
         "encoding": name,
         "exact": False,

@@ -1,5 +1,6 @@
-"""The raw features of blocks: what is counted before any weight is applied (design §2). Linear, so sums of features are
-features of sums."""
+"""Raw features of blocks, counted before any weight is applied (design §2). They are linear: sums of features are
+features of sums.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +12,20 @@ from typing import Final, NamedTuple
 class Features(NamedTuple):
     """Raw counts of one block, or of many added up.
 
-    Tokens of the card's encoding: `text` in prose, `result` in tool results, `json` in call inputs with the tool's
-    name, `tools` in tool definitions, `thinking` in visible thinking. `hidden` is characters of signature or cipher
-    beyond the empty envelope, where they say more than the visible thinking. `image` is tokens by the card's image
-    rule. Numbers of parts: `calls` tool calls, `returns` tool results, `definitions` tools, `messages` message heads.
-    `symbols` is runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
-    at least a token on each, Claude less. `reported` is tokens that a report gives a block, in place of counts of its
-    own. `letters` is quarters of a character in prose and results: how much longer or shorter texts are than the
-    card's encoding has them tells one tokenizer from another.
+    Tokens of the card's encoding: `text` in prose, `result` in tool results, `json` in call inputs with the
+    tool's name,
+    `tools` in tool definitions, `thinking` in visible thinking. `hidden` is characters of signature or cipher
+    beyond the
+    empty envelope, where they hold more than the visible thinking. `image` is tokens by the card's image rule.
+    Numbers of
+    parts: `calls` tool calls, `returns` tool results, `definitions` tools, `messages` message heads. `symbols` is
+    runs of
+    characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends at least a
+    token on
+    each, Claude less. `reported` is tokens that a report gives for a block, in place of its own counts. `letters`
+    is
+    quarters of a character in prose and results: their ratio to the card's encoding tells one tokenizer from
+    another.
     """
 
     text: float = 0.0
@@ -38,24 +45,24 @@ class Features(NamedTuple):
 
 
 NOTHING: Final = Features()
-_made: Final = tuple.__new__
-"""Half as long as `Features._make`, which does the same and looks at the length."""
+_new: Final = tuple.__new__
+"""Takes half as long as `Features._make`, which also checks the length."""
 
 
 def plus(a: Features, b: Features) -> Features:
-    """The sum of two feature vectors."""
+    """Add two feature vectors."""
     if b is NOTHING:
         return a
-    return _made(Features, map(add, a, b))
+    return _new(Features, map(add, a, b))
 
 
 def minus(a: Features, b: Features) -> Features:
-    """The difference of two feature vectors."""
+    """Subtract feature vector `b` from `a`."""
     if b is NOTHING:
         return a
-    return _made(Features, map(sub, a, b))
+    return _new(Features, map(sub, a, b))
 
 
-def together(several: Iterable[Features]) -> Features:
-    """The sum of many feature vectors."""
-    return _made(Features, map(sum, zip(*several, strict=True)))
+def sum_features(several: Iterable[Features]) -> Features:
+    """Add many feature vectors."""
+    return _new(Features, map(sum, zip(*several, strict=True)))

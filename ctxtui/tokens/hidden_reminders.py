@@ -1,63 +1,65 @@
-"""Rhythm: text that a client adds every few answers and does not write down (Claude Code's reminder to keep a list).
+"""Predicts periodic client text that is billed but not recorded (Claude Code's todo reminder).
 
-Nothing of it is in the recording but the reports: now and then a call has about the same number of tokens more than
-its blocks explain. How many answers or parts lie between two such calls is learnt, and the next one foretold.
+Only the reports show it: now and then a call has about the same number of tokens more than its blocks explain.
+The interval between two such calls, in answers or parts, is learnt, and the next one predicted.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-_SMALLEST: Final = 40.0
-_LARGEST: Final = 220.0
-"""Tokens of what may be such an addition."""
-_CLEAR: Final = 1.6
-"""Standard deviations that an error must exceed to be one."""
-_SURE: Final = 0.55
-"""The next one is foretold where it came more often than this."""
+_MIN_TOKENS: Final = 40.0
+_MAX_TOKENS: Final = 220.0
+"""Tokens of a plausible reminder."""
+_MIN_DEVIATIONS: Final = 1.6
+"""Standard deviations that an error must exceed to count as a reminder."""
+_MIN_RATE: Final = 0.55
+"""The next one is predicted if reminders came more often than this."""
 _FADE: Final = 0.8
-_MEMORY: Final = 5
-_ENOUGH: Final = 3
+_MAX_SIZES: Final = 5
+_MIN_SIZES: Final = 3
 
 Steps = tuple[int, int]
-"""What a call moves the clocks by: parts of the answer before it, and answers (1)."""
+"""Clock steps of a call: parts of the answer before it, and answers (1)."""
 
 
-class Rhythm:
-    """The additions to one thread."""
+class ReminderPredictor:
+    """Reminders in one thread."""
 
     def __init__(self) -> None:
         self._since: list[int] = [0, 0]
         self._seen: tuple[dict[int, tuple[float, float]], ...] = ({}, {})
-        """By clock and steps since the last addition: how often one came, and of how many times (both fade)."""
+        """By clock and steps since the last reminder: how often one came, and out of how many times (both fade)."""
         self._sizes: list[float] = []
 
-    def expected(self, steps: Steps) -> float:
-        """Tokens that are expected to be added before a call that is `steps` further; mostly 0."""
-        if len(self._sizes) < _ENOUGH:
+    def expect(self, steps: Steps) -> float:
+        """Tokens expected to be added before a call that is `steps` further; mostly 0."""
+        if len(self._sizes) < _MIN_SIZES:
             return 0.0
         size = self._size()
-        if sum(0.7 * size <= one <= 1.4 * size for one in self._sizes) < _ENOUGH:
+        if sum(0.7 * size <= s <= 1.4 * size for s in self._sizes) < _MIN_SIZES:
             return 0.0
         due = max(self._rate(clock, self._since[clock] + step) for clock, step in enumerate(steps))
-        return size if due > _SURE else 0.0
+        return size if due > _MIN_RATE else 0.0
 
     def learn(self, steps: Steps, error: float, deviation: float) -> None:
-        """Take in that a call `steps` further had `error` tokens more than its blocks, known to `deviation`."""
-        alike = 0.65 * self._size() <= error <= 1.5 * self._size() if len(self._sizes) >= _ENOUGH else True
-        if alike and _SMALLEST <= error <= _LARGEST:
-            if error <= _CLEAR * deviation:
-                # It may be one or not: nothing is learnt.
+        """Learn that a call `steps` further had `error` tokens more than its blocks, with standard deviation
+        `deviation`.
+        """
+        alike = 0.65 * self._size() <= error <= 1.5 * self._size() if len(self._sizes) >= _MIN_SIZES else True
+        if alike and _MIN_TOKENS <= error <= _MAX_TOKENS:
+            if error <= _MIN_DEVIATIONS * deviation:
+                # Ambiguous: nothing is learnt.
                 self._since = [now + step for now, step in zip(self._since, steps, strict=True)]
             else:
-                self._turn(steps, came=True)
-                self._sizes = [*self._sizes, error][-_MEMORY:]
+                self._advance(steps, came=True)
+                self._sizes = [*self._sizes, error][-_MAX_SIZES:]
         else:
-            self._turn(steps, came=False)
-            if error > 1.5 * _LARGEST:
+            self._advance(steps, came=False)
+            if error > 1.5 * _MAX_TOKENS:
                 self._since = [0, 0]
 
-    def _turn(self, steps: Steps, came: bool) -> None:
+    def _advance(self, steps: Steps, came: bool) -> None:
         for clock, step in enumerate(steps):
             at = self._since[clock] + step
             hits, times = self._seen[clock].get(at, (0.0, 0.0))
@@ -65,10 +67,10 @@ class Rhythm:
             self._since[clock] = 0 if came else at
 
     def _rate(self, clock: int, steps: int) -> float:
-        seen = self._seen[clock]
-        hits, times = seen.get(steps, (0.0, 0.0))
-        if not times and (before := max((k for k in seen if k < steps), default=0)) >= steps - 2 and before:
-            hits, times = seen[before]
+        counts = self._seen[clock]
+        hits, times = counts.get(steps, (0.0, 0.0))
+        if not times and (before := max((k for k in counts if k < steps), default=0)) >= steps - 2 and before:
+            hits, times = counts[before]
         return (hits + 0.3) / (times + 1.2)
 
     def _size(self) -> float:

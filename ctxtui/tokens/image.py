@@ -1,4 +1,4 @@
-"""What images and files inside a block cost: their size from the first bytes, and each provider's formula."""
+"""Token counts of images and files inside a block: sizes read from the first bytes, and each provider's formula."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block_content import Media
 
-PATCH: Final = 28
+PATCH_PIXELS: Final = 28
 """Edge of an Anthropic image patch in pixels (facts §3)."""
 
 
@@ -26,15 +26,16 @@ class ImageSize(NamedTuple):
 
 
 class Resizing(NamedTuple):
-    """Anthropic: an image is shrunk until its padded edges and its tokens are within both limits, then every
-    28 x 28 patch is a token."""
+    """Anthropic: an image is shrunk until its padded edges and its tokens are within both limits; every 28 x 28
+    patch is then one token.
+    """
 
     max_edge: int
     max_tokens: int
 
 
 class Tiles(NamedTuple):
-    """OpenAI's tile models: `base` tokens, and `per_tile` for each 512-pixel tile."""
+    """OpenAI's tile models: `base` tokens, plus `per_tile` for each 512-pixel tile."""
 
     base: int
     per_tile: int
@@ -57,14 +58,14 @@ ImageRule = Resizing | Tiles | Patches | Flat
 
 
 def image_tokens(rule: ImageRule, width: int, height: int, detail: str = "high") -> int:
-    """Tokens of an image of `width` x `height` pixels; `detail` ``low`` matters to tile models only.
+    """Count the tokens of an image of `width` x `height` pixels; `detail` ``low`` matters to tile models only.
 
     Sources: platform.claude.com, Vision (2026-08-22); OpenAI's images guide as cited by public implementations.
     """
     if width <= 0 or height <= 0:
         return 0
     if isinstance(rule, Resizing):
-        return _patches(*resized(rule, width, height), PATCH)
+        return _patches(*fit_size(rule, width, height), PATCH_PIXELS)
     if isinstance(rule, Tiles):
         return rule.base if detail == "low" else rule.base + rule.per_tile * _tiles(width, height)
     if isinstance(rule, Patches):
@@ -76,12 +77,12 @@ def _patches(width: int, height: int, edge: int) -> int:
     return math.ceil(width / edge) * math.ceil(height / edge)
 
 
-def resized(rule: Resizing, width: int, height: int) -> tuple[int, int]:
-    """The size at which Anthropic reads an image: the largest of the same shape that is within the rule's limits."""
+def fit_size(rule: Resizing, width: int, height: int) -> tuple[int, int]:
+    """Size at which Anthropic reads an image: the largest of the same shape within the rule's limits."""
 
     def fits(w: int, h: int) -> bool:
-        edge = math.ceil(max(w, h) / PATCH) * PATCH
-        return edge <= rule.max_edge and _patches(w, h, PATCH) <= rule.max_tokens
+        edge = math.ceil(max(w, h) / PATCH_PIXELS) * PATCH_PIXELS
+        return edge <= rule.max_edge and _patches(w, h, PATCH_PIXELS) <= rule.max_tokens
 
     if fits(width, height):
         return width, height
@@ -93,8 +94,8 @@ def resized(rule: Resizing, width: int, height: int) -> tuple[int, int]:
             low = middle
         else:
             high = middle
-    other = max(1, round(Fraction(low * short, long)))
-    return (low, other) if width >= height else (other, low)
+    shorter = max(1, round(Fraction(low * short, long)))
+    return (low, shorter) if width >= height else (shorter, low)
 
 
 def _tiles(width: int, height: int) -> int:
@@ -104,7 +105,7 @@ def _tiles(width: int, height: int) -> int:
 
 
 def parse_image_rule(text: str) -> ImageRule:
-    """The rule written as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000`` or ``flat 258``.
+    """Parse a rule written as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000`` or ``flat 258``.
 
     Raises `ValueError` for anything else.
     """
@@ -125,14 +126,14 @@ def parse_image_rule(text: str) -> ImageRule:
 
 
 def image_size(data: bytes) -> ImageSize | None:
-    """Format and pixels of a PNG, JPEG, GIF or WebP image from its first bytes; None where they do not tell."""
+    """Read format and pixels of a PNG, JPEG, GIF or WebP image from its first bytes; None if they do not hold them."""
     for reader in _READERS:
         try:
-            found = reader(data)
+            size = reader(data)
         except (struct.error, IndexError):
             return None
-        if found is not None:
-            return found
+        if size is not None:
+            return size
     return None
 
 
@@ -185,11 +186,11 @@ def _webp(data: bytes) -> ImageSize | None:
 _READERS: Final[tuple[Callable[[bytes], ImageSize | None], ...]] = (_png, _gif, _jpeg, _webp)
 
 
-UNSEEN: Final = (1092, 1092)
-"""Pixels assumed for an image that the recording only points at (an address, a file id) or whose head is unreadable."""
+UNKNOWN_SIZE: Final = (1092, 1092)
+"""Pixels assumed for an image that the recording only refers to (an address, a file id) or whose head is unreadable."""
 
-_HEAD: Final = 512 * 1024
-"""Base64 characters looked at for an image's size; a JPEG may carry a long preview before it."""
+_HEAD_CHARACTERS: Final = 512 * 1024
+"""Base64 characters searched for an image's size; a JPEG may have a long preview first."""
 
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _COUNT: Final = rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b"
@@ -197,23 +198,24 @@ _BYTES_PER_PAGE: Final = 50_000
 
 
 def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
-    """Tokens of one image by `rule`, or of one file at `page_tokens` for each page of a PDF; an estimate where only its
-    address is recorded."""
+    """Count the tokens of an image by `rule`, or of a PDF at `page_tokens` per page; an estimate if only an address
+    is recorded.
+    """
     if media.media_type == "application/pdf":
         return pdf_pages(_bytes(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0
-    size = image_size(_bytes(media.data[:_HEAD]))
-    return image_tokens(rule, *(size[1:] if size else UNSEEN))
+    size = image_size(_bytes(media.data[:_HEAD_CHARACTERS]))
+    return image_tokens(rule, *(size[1:] if size else UNKNOWN_SIZE))
 
 
 def pdf_pages(data: bytes) -> int:
-    """Pages of a PDF as it states them, else guessed from its size; 1 for no bytes."""
+    """Pages of a PDF as stated in it, else guessed from its size; 1 for no bytes."""
     return stated_pages(data) or max(1, round(len(data) / _BYTES_PER_PAGE))
 
 
 def stated_pages(data: bytes) -> int:
-    """Pages of a PDF by its plain objects; 0 where those are compressed."""
+    """Pages of a PDF by its plain objects; 0 if those are compressed."""
     pages = len(_PAGE.findall(data))
     return pages or max((int(a or b) for a, b in re.findall(_COUNT, data)), default=0)
 

@@ -1,4 +1,4 @@
-"""Model cards: facts about a model, folded from the rules of a data file, each rule with its source and date."""
+"""Model cards: facts about a model, merged from the rules of a data file, each rule with its source and date."""
 
 from __future__ import annotations
 
@@ -16,40 +16,49 @@ from ctxtui.tokens.image import ImageRule, parse_image_rule
 from ctxtui.tokens.vocab import ENCODINGS
 
 SETTING: Final = "setting windows or models"
-"""The source of a window that the user set, and of what of it is usable."""
+"""Source of a window that the user set, and of its usable part."""
 Counting = tuple[str, str, int, str, int]
 """A way of counting: encoding, image rule, tokens per page, tool rule, hidden envelope."""
 
 
-class Takes(NamedTuple):
-    """What a model's requests may hold: at their end an answer that is begun (`prefill`), at most `media` images and as
-    many pages of PDFs (facts §1)."""
+class RequestLimits(NamedTuple):
+    """Limits of a model's requests: whether they may end with a begun answer (`prefill`), and at most `media` images
+    and as many PDF pages (facts §1).
+    """
 
     prefill: bool = True
     media: int = 600
 
 
-TAKES_ALL: Final = Takes()
-"""Of a model that is not known."""
+UNKNOWN_LIMITS: Final = RequestLimits()
+"""Limits of an unknown model."""
 
 
 class ModelCard(Struct, frozen=True):
     """Facts about the model `id`.
 
-    `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a stand-in, `plain`
-    that an estimator counts, which nothing is learnt for. `window` and `max_output` are tokens, `long_window` a longer
-    window that could be asked for, `usable` what of the window the user means to fill, `unasked_window` what Claude
-    Code takes for granted where it asks for none, `cache_minimum` the shortest prefix that is cached (tokens), each
-    None where not known.
-    `strips_thinking`: the provider takes thinking of earlier turns out; `binds_thinking`: a thinking block is refused
-    when anything before it was changed; `prefill`: a request may end with the assistant's message. `tool_prompt` and
+    `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a substitute, `plain` that
+    an
+    estimator counts, which nothing is learnt for. `window` and `max_output` are tokens, `long_window` a longer
+    window that
+    can be requested, `usable` the part of the window that the user means to fill, `unasked_window` the window
+    that Claude
+    Code assumes when it requests none, `cache_minimum` the shortest prefix that is cached (tokens); each None if
+    unknown.
+    `strips_thinking`: the provider removes thinking of earlier turns; `binds_thinking`: a thinking block is
+    refused when
+    anything before it was changed; `prefill`: a request may end with the assistant's message. `tool_prompt` and
     `tool_prompt_forced` are hidden tokens added once when there are tools (auto or none, any or a named one).
-    `image_rule` is the spelling of `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is
-    ``json`` or ``functions`` (see `chat`);
-    `hidden_envelope` is the length in characters of a signature around nothing. `factors`, `spread` and `half_width`
-    are the prior weights, `doubt` the standard deviation of each factor between sessions (0: never learnt), `noise`
-    that of a call's new tokens beyond what its blocks explain (see `calibrate`). `sources` tells where each figure is
-    from, by field name.
+    `image_rule`
+    is the spelling of `image`; `page_tokens` is one PDF page with its picture; `tool_rule` is ``json`` or
+    ``functions``
+    (see `openai_overhead`); `hidden_envelope` is the length in characters of a signature around nothing.
+    `factors`,
+    `spread` and `half_width` are the prior weights, `doubt` the standard deviation of each factor between
+    sessions (0:
+    never learnt), `noise` that of a call's new tokens beyond its blocks (see `calibrate`). `sources` gives the
+    source of
+    each figure, by field name.
     """
 
     id: str
@@ -80,9 +89,11 @@ class ModelCard(Struct, frozen=True):
     sources: tuple[tuple[str, str], ...] = ()
 
     @property
-    def takes(self) -> Takes:
-        """What a request of the model may hold."""
-        return Takes(self.prefill, 100 if self.window is not None and self.window <= 200_000 else TAKES_ALL.media)
+    def request_limits(self) -> RequestLimits:
+        """Limits of the model's requests."""
+        return RequestLimits(
+            self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
+        )
 
     @property
     def image(self) -> ImageRule:
@@ -91,7 +102,7 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def counting(self) -> Counting:
-        """What raw features depend on: cards with an equal one give a block the same features."""
+        """Key of raw features: cards with an equal one give a block the same features."""
         return self.encoding, self.image_rule, self.page_tokens, self.tool_rule, self.hidden_envelope
 
 
@@ -121,29 +132,31 @@ _FIGURES: Final = {
 _VECTORS: Final = ("factors", "spread", "doubt")
 
 
-_EVERY: Final = "*"
-"""The pattern of what holds for every model."""
+_ANY_MODEL: Final = "*"
+"""Pattern of rules that apply to every model."""
 
 
 class ModelDataError(ValueError):
-    """A rule of the model data that cannot be used; the message names the rule."""
+    """A rule of the model data is invalid; the message names the rule."""
 
 
 class ModelRule(Struct, frozen=True):
-    """Figures that hold for every model whose plain id matches one of `models`, from one source."""
+    """Figures for every model whose plain id matches one of `models`, from one source."""
 
     models: tuple[str, ...]
     figures: Mapping[str, Any]
     source: str
 
-    def holds_for(self, plain: str) -> bool:
-        """Whether the rule is about the model of that plain id."""
-        return any(fits(plain, pattern) for pattern in self.models)
+    def applies_to(self, plain: str) -> bool:
+        """Whether the rule applies to the model with that plain id."""
+        return any(matches_pattern(plain, pattern) for pattern in self.models)
 
 
-def fits(name: str, pattern: str) -> bool:
-    """As `fnmatch.fnmatchcase`, which makes a regular expression of every pattern: those of a card take it 5 ms.
-    Nearly all have no other sign than ``*``."""
+def matches_pattern(name: str, pattern: str) -> bool:
+    """Whether `name` matches `pattern`: a faster `fnmatch.fnmatchcase`.
+
+    That makes a regular expression of every pattern, 5 ms for those of a card. Nearly all use no sign but ``*``.
+    """
     if "[" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern)
     first, *between = pattern.split("*")
@@ -168,33 +181,33 @@ class ModelTable:
         self._cards: dict[str, ModelCard] = {}
 
     def with_rules(self, further: tuple[ModelRule, ...]) -> ModelTable:
-        """A table in which `further` rules come last, and so override."""
+        """Return a table in which `further` rules come last, and so override."""
         return ModelTable((*self._rules, *further))
 
     def card(self, model_id: str) -> ModelCard:
-        """The card of `model_id` as a recording spells it: dated, with a provider's prefix, a region or a version.
+        """Card of `model_id` as a recording spells it: dated, with a provider's prefix, a region or a version.
 
-        A model that no rule names has the card of ``*``: counted with o200k_base, marked as an estimate.
+        A model without a rule has the card of ``*``: counted with o200k_base, marked as an estimate.
         """
         card = self._cards.get(model_id)
         if card is None:
-            card = self._cards[model_id] = self._fold(model_id)
+            card = self._cards[model_id] = self._merge_rules(model_id)
         return card
 
-    def knows(self, model_id: str) -> bool:
-        """Whether a rule is about the model or its family, and not only what holds for all that nothing is known of."""
+    def has_model(self, model_id: str) -> bool:
+        """Whether a rule names the model or its family; rules for every model do not count."""
         plain = plain_id(model_id)
-        return any(rule.holds_for(plain) for rule in self._rules if _EVERY not in rule.models)
+        return any(rule.applies_to(plain) for rule in self._rules if _ANY_MODEL not in rule.models)
 
-    def _fold(self, model_id: str) -> ModelCard:
+    def _merge_rules(self, model_id: str) -> ModelCard:
         plain = plain_id(model_id)
         card = ModelCard(model_id)
         sources: dict[str, str] = {}
         for rule in self._rules:
-            if rule.holds_for(plain):
-                given = {k: v for k, v in rule.figures.items() if k not in _VECTORS}
+            if rule.applies_to(plain):
+                figures = {k: v for k, v in rule.figures.items() if k not in _VECTORS}
                 vectors = {k: getattr(card, k)._replace(**rule.figures[k]) for k in _VECTORS if k in rule.figures}
-                card = replace(card, **given, **vectors)
+                card = replace(card, **figures, **vectors)
                 sources |= dict.fromkeys(rule.figures, rule.source)
         if "[1m]" in model_id.lower():
             # Claude Code's own mark for a session with the long window.
@@ -212,10 +225,10 @@ _TAIL: Final = re.compile(
 
 
 def plain_id(model_id: str) -> str:
-    """`model_id` without what does not name the model: provider, region, date, version, case.
+    """Strip `model_id` of everything that does not name the model: provider, region, date, version, case.
 
-    ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and ``anthropic/claude-sonnet-4.5`` are ``claude-sonnet-4-5``; an
-    Ollama tag (``qwen2.5-coder:7b``) stays.
+    ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and ``anthropic/claude-sonnet-4.5`` are
+    ``claude-sonnet-4-5``; an Ollama tag (``qwen2.5-coder:7b``) stays.
     """
     plain = model_id.strip().lower().partition("[")[0].rpartition("/")[2]
     if plain.startswith("ft:"):
@@ -228,7 +241,7 @@ def plain_id(model_id: str) -> str:
 
 
 def parse_models(toml_text: str) -> ModelTable:
-    """The table of the model data file. Raises `ModelDataError` naming the rule that is wrong."""
+    """Parse the model data file. Raises `ModelDataError` naming the invalid rule."""
     data = tomllib.loads(toml_text)
     sources = data.get("sources", {})
     return ModelTable(tuple(_rule(i, raw, sources) for i, raw in enumerate(data.get("rule", ()), 1)))

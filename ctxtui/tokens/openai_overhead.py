@@ -1,7 +1,7 @@
-"""OpenAI's published formulas for what surrounds the words: messages and tool definitions.
+"""OpenAI's published formulas for the overhead of messages and tool definitions.
 
-Source: OpenAI cookbook, "How to count tokens with tiktoken" (facts §6). Published for flat parameters and models up to
-gpt-4o; for nested schemas and newer models the result is an estimate.
+Source: OpenAI cookbook, "How to count tokens with tiktoken" (facts §6). Published for flat parameters and models
+up to gpt-4o; for nested schemas and newer models the result is an estimate.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import unwrap_tool
 
 Count = Callable[[str], int]
 
@@ -29,7 +29,7 @@ FUNCTIONS_END: Final = 12
 
 
 def message_tokens(messages: Iterable[Mapping[str, object]], count: Count) -> int:
-    """Tokens of a Chat request's messages (string fields only), with the priming of the reply."""
+    """Count the tokens of a Chat request's messages (string fields only), with the priming of the reply."""
     total = REPLY_PRIMING
     for message in messages:
         total += PER_MESSAGE + (PER_NAME if "name" in message else 0)
@@ -38,17 +38,19 @@ def message_tokens(messages: Iterable[Mapping[str, object]], count: Count) -> in
 
 
 def tool_list_tokens(tools: Iterable[Mapping[str, Any]], count: Count, encoding: str) -> int:
-    """Tokens of a request's tool definitions; a definition that is no function counts nothing here."""
+    """Count the tokens of a request's tool definitions; a definition that is not a function counts as nothing."""
     each = [tool_tokens(tool, count, encoding) or 0 for tool in tools]
     return sum(each) + (FUNCTIONS_END if each else 0)
 
 
 def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | None:
-    """Tokens of one function definition, less its share of `FUNCTIONS_END`; None where it defines no function.
+    """Count the tokens of one function definition, without its share of `FUNCTIONS_END`; None if it defines no
+    function.
 
-    `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's encoding.
+    `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's
+    encoding.
     """
-    tool = tool_inside(tool)
+    tool = unwrap_tool(tool)
     inner = tool.get("function", tool)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         return None
@@ -56,7 +58,7 @@ def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | N
     total += count(f"{inner['name']}:{_sentence(inner.get('description'))}")
     form = inner.get("format")
     if isinstance(form, Mapping) and isinstance(form.get("definition"), str):
-        # A tool that takes free text: its grammar is read, how it is framed is not published.
+        # A tool that takes free text: its grammar is counted; its framing is not published.
         total += count(form["definition"])
     return total + _object(inner.get("parameters") or inner.get("input_schema"), count)
 

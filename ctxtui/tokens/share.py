@@ -1,4 +1,4 @@
-"""Shares of a block's features: what its segments count, so that they add up to the block exactly."""
+"""Split a block's features among its segments so that the parts add up to the block exactly."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Final
 from ctxtui.tokens.features import Features
 
 _SPREAD: Final = frozenset({"text", "result", "json", "tools", "symbols", "letters"})
-"""Features that grow with the text; every other one (an image, the fact that it is a call) belongs to one segment."""
+"""Features that grow with the text; every other one (an image, a tool call) belongs to one segment."""
 
 
-def shares(whole: Features, weights: Sequence[float], keeper: int = 0) -> list[Features]:
-    """`whole` in as many parts as there are `weights` (tokens of each segment's text, by any count), in proportion.
+def split_features(whole: Features, weights: Sequence[float], keeper: int = 0) -> list[Features]:
+    """Split `whole` in proportion to `weights` (tokens of each segment's text, by any count).
 
-    Parts are whole numbers where `whole` is, by differences of rounded running sums, so that they add up to it whatever
-    their order; what does not grow with the text goes to part `keeper`.
+    Parts are whole numbers if `whole` is: they are differences of rounded running sums, so that they add up in
+    any order. Features that do not grow with the text go to part `keeper`.
     """
-    running = _running(weights)
+    running = _running_shares(weights)
     columns = [
-        _spread(amount, running) if name in _SPREAD else _kept(amount, keeper, len(weights))
+        _spread(amount, running) if name in _SPREAD else _all_to_keeper(amount, keeper, len(weights))
         for name, amount in zip(Features._fields, whole, strict=True)
     ]
     return [Features(*row) for row in zip(*columns, strict=True)]
 
 
-def _running(weights: Sequence[float]) -> list[float]:
-    """Which share of the text ends with each segment."""
+def _running_shares(weights: Sequence[float]) -> list[float]:
+    """Share of the text up to the end of each segment."""
     total, sums, so_far = sum(weights), [], 0.0
     for weight in weights:
         so_far += weight
@@ -41,5 +41,5 @@ def _spread(amount: float, running: Sequence[float]) -> list[float]:
     return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
 
 
-def _kept(amount: float, keeper: int, count: int) -> list[float]:
+def _all_to_keeper(amount: float, keeper: int, count: int) -> list[float]:
     return [amount if n == keeper else 0.0 for n in range(count)]

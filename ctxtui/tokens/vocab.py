@@ -1,4 +1,4 @@
-"""Encoders from packaged vocabularies: bytes in, `tiktoken.Encoding` out, no network and no file."""
+"""Build encoders from packaged vocabularies: bytes in, `tiktoken.Encoding` out, without network or files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class VocabularyError(ValueError):
-    """The vocabulary bytes are not the ones this encoding is defined by."""
+    """The vocabulary bytes are not those of the encoding."""
 
 
 class EncodingSpec(NamedTuple):
-    """What defines an encoding: which vocabulary file, how text is split, and its special tokens."""
+    """Definition of an encoding: vocabulary file, pattern that splits the text, special tokens."""
 
     vocabulary: str
     pattern: str
@@ -86,15 +86,15 @@ _WORDS_PER_SLICE: Final = 8192
 
 def check_vocabulary(vocabulary: str, raw: bytes) -> None:
     """Raise `VocabularyError` unless `raw` (uncompressed) is the published vocabulary of that name."""
-    found = hashlib.sha256(raw).hexdigest()
-    if found != SHA256[vocabulary]:
+    digest = hashlib.sha256(raw).hexdigest()
+    if digest != SHA256[vocabulary]:
         raise VocabularyError(
-            f"vocabulary {vocabulary} is damaged: sha256 {found}, expected {SHA256[vocabulary]}; reinstall ctxtui"
+            f"vocabulary {vocabulary} is damaged: sha256 {digest}, expected {SHA256[vocabulary]}; reinstall ctxtui"
         )
 
 
 def unpack_vocabulary(vocabulary: str, raw_xz: bytes) -> bytes:
-    """The checked, uncompressed vocabulary. Raises `VocabularyError` for bytes that are not it."""
+    """Decompress and check a vocabulary. Raises `VocabularyError` for wrong bytes."""
     try:
         raw = lzma.decompress(raw_xz)
     except (lzma.LZMAError, EOFError) as error:
@@ -104,7 +104,7 @@ def unpack_vocabulary(vocabulary: str, raw_xz: bytes) -> bytes:
 
 
 def parse_ranks(raw: bytes) -> dict[bytes, int]:
-    """Token bytes to rank; each line of `raw` is a base64 token, a space and a decimal rank."""
+    """Map token bytes to ranks; each line of `raw` is a base64 token, a space and a decimal rank."""
     words = raw.split()
     ranks: dict[bytes, int] = {}
     # In slices: one call over all 200,000 lines would hold the GIL, and so the screen, for 80 ms.
@@ -115,10 +115,11 @@ def parse_ranks(raw: bytes) -> dict[bytes, int]:
 
 
 def build_encoding(name: str, raw_xz: bytes) -> Encoding:
-    """The encoding `name` of `ENCODINGS` from its compressed vocabulary; takes about 0.3 s of CPU.
+    """Build the encoding `name` of `ENCODINGS` from its compressed vocabulary; takes about 0.3 s of CPU.
 
-    Of these, tiktoken's constructor holds the GIL for about 0.13 s in one piece, in whatever thread it runs: where a
-    screen must stay alive, build in another process.
+    Of these, tiktoken's constructor holds the GIL for about 0.13 s without a break, in any thread: where a screen
+    must stay responsive, build in another process.
+
     Raises `KeyError` for a name that is not in `ENCODINGS`, `VocabularyError` for wrong bytes.
     """
     # Imported here: tiktoken must not be loaded before the first frame is painted.

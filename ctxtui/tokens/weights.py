@@ -1,4 +1,4 @@
-"""Weights: what one raw feature is worth in tokens of a model, and how sure that is."""
+"""Weights: the tokens of one raw feature for a model, and their uncertainty."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from ctxtui.tokens.models import ModelCard
 class Weights(Struct, frozen=True):
     """Tokens per unit of each feature.
 
-    `spread` is, per feature, half of the 90 % interval of one block's tokens as a share of them; `half_width` the same
-    for a whole context, where the errors of single blocks even out. `exact` says that the encoding is the model's own,
-    so that plain text needs no interval; `calibrated` that the factors were learnt from the session's own reports.
+    `spread` is, per feature, half of the 90 % interval of one block's tokens as a share of them; `half_width` the
+    same for a whole context, where the errors of single blocks even out. `exact` says that the encoding is the
+    model's own, so that plain text needs no interval; `calibrated` that the factors were learnt from the
+    session's own reports.
     """
 
     factors: Features
@@ -27,26 +28,28 @@ class Weights(Struct, frozen=True):
     calibrated: bool = False
 
 
-def prior(card: ModelCard) -> Weights:
-    """The weights of a model family before anything was learnt from the session itself; what is reported counts as
-    it is."""
+def prior_weights(card: ModelCard) -> Weights:
+    """Weights of a model family before anything is learnt from the session; reported tokens count as they are."""
     return Weights(card.factors._replace(reported=1.0), card.spread, card.half_width, card.exact)
 
 
-def tokens(features: Sequence[float], weights: Weights) -> float:
-    """Features x weights."""
+def weigh(features: Sequence[float], weights: Weights) -> float:
+    """Multiply features by weights."""
     total: float = sum(map(mul, features, weights.factors))
     return total
 
 
-def slack(features: Features, weights: Weights) -> float:
-    """Half of the 90 % interval of one block's tokens: the errors of its features are taken as independent."""
+def half_interval(features: Features, weights: Weights) -> float:
+    """Half of the 90 % interval of one block's tokens; the errors of its features are taken as independent."""
     parts = zip(features, weights.factors, weights.spread, strict=True)
     return math.sqrt(sum((f * w * s) ** 2 for f, w, s in parts))
 
 
 def is_exact(features: Features, weights: Weights) -> bool:
-    """Whether a block with these features is counted by the model's own tokenizer, with no estimate in it. Only plain
-    text is, also in results: how calls, definitions, hidden thinking and images are rendered is not published."""
+    """Whether a block with these features is counted by the model's own tokenizer, without an estimate.
+
+    True for plain text only, also in results: the rendering of calls, definitions, hidden thinking and images is
+    not published.
+    """
     guessed = features.json or features.tools or features.thinking or features.hidden or features.image
     return weights.exact and not guessed

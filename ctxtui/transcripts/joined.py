@@ -1,8 +1,8 @@
-"""Join the exchanges of a session with its transcript: each call once, as it went over the wire.
+"""Join the recorded exchanges of a session with its transcript, so that each call appears once.
 
-Whatever recorded an exchange (ctxtui as it went by, files that the client writes, records among its own, a log of
-messages) tells it as a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, report. What one of
-the two records lacks is told by the other.
+Every recorder of exchanges (ctxtui's relay, files or records that the client writes, a log of messages) reports one as
+a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, usage report. Fields that one of the two
+records lacks come from the other. `wire` is the session of exchanges, `own` the client's transcript.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from ctxtui.core.session import (
     TipMoved,
 )
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.core.usage import Usage, less, newest_quotas
+from ctxtui.core.usage import Usage, newest_quotas, subtract
 from ctxtui.transcripts.reader import ChangedReader, Reader
-from ctxtui.wire.codec.skeleton import marks_json, marks_of
+from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
 UNANSWERED: Final = "unanswered"
-"""What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
-say which."""
+"""Happening of a request without an answer: it failed or was interrupted, which is not recorded."""
 UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCKS: Final = 1.0
-"""Seconds by which the client's times of a call may lie beside ours: both clocks are of one machine."""
+"""Seconds by which the client's times of a call may differ from ctxtui's; both use one machine's clock."""
 _TELLING: Final = 40
-"""Characters from which a part of an answer tells it from others: a heading in an answer cuts it in aider's chat
-history, which marks what a person typed the same way."""
+"""Minimum characters for a part of an answer to identify it. aider's chat history cuts answers at headings, since it
+marks a person's input the same way."""
 
 
 def aside(thread: str) -> str:
-    """The thread of the requests of `thread` that got no answer: no figure of the conversation takes them for calls
-    that were answered."""
+    """Name the thread for the unanswered requests of `thread`, which keeps them out of the conversation's figures."""
     return UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
 
 
 def with_exchange(own: Call, sent: Call) -> Call:
-    """The call that a transcript tells as `own`, of which `sent` is the exchange: what that has, and what it lacks as
-    the transcript has it. Thread and epoch are the transcript's, as are id and place in the file."""
-    # Where the user answered in the model's place, nobody made the report that the client wrote down.
+    """Merge the transcript's call `own` with its exchange `sent`, which takes precedence.
+
+    Thread, epoch, id and position in the file are the transcript's.
+    """
+    # If the user answered in place of the model, the report that the client recorded is not a provider's.
     report = sent if sent.usage is not None or sent.error or EDITS in sent.extra else own
     timed = sent if sent.started is not None else own
     body = sent if sent.raw_head != ROOT else own
@@ -79,7 +79,7 @@ def with_exchange(own: Call, sent: Call) -> Call:
 
 
 def is_answered(call: Call) -> bool:
-    """Whether anything of the answer to `call` is on record."""
+    """Whether any part of the answer to `call` is recorded."""
     return call.response_head not in (call.raw_head, call.sent_head)
 
 
@@ -88,22 +88,24 @@ def _failed(call: Call) -> bool:
 
 
 class CallPairs(Struct):
-    """The calls that are on both records: by their ids in the transcript, and by their ids on the wire."""
+    """Calls in both records: exchanges by transcript id (`wire`), and transcript calls by exchange id (`own`)."""
 
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)
     doubtful: int = 0
-    """Calls of the transcript that may be on the wire's record, too, under an id that nothing tells."""
+    """Calls of the transcript that may also be in the wire's record, under an unknown id."""
 
     def add(self, own: Call, wire: Call) -> None:
-        """These two are one call."""
+        """Pair two records of one call."""
         self.wire[own.id], self.own[wire.id] = wire, own
 
 
 def pairs_of(wire: Session, own: Session) -> CallPairs:
-    """Which calls of a client's `own` transcript went by as which of the `wire`'s: by the provider's ids. Where the
-    client keeps none, the same tokens at the same time are one call; where the `wire` has no report, the same
-    answer."""
+    """Pair the calls of a client's `own` transcript with those of `wire` by the provider's ids.
+
+    If the client keeps no ids, calls with the same tokens at the same time are paired; without a report in `wire`,
+    calls with the same answer.
+    """
     found = CallPairs()
     known = {provider_id(call): call for call in reversed(wire.calls.values())}
     for call in own.calls.values():
@@ -127,7 +129,7 @@ def pairs_of(wire: Session, own: Session) -> CallPairs:
 
 
 def _add_same_answers(found: CallPairs, wire: Session, own: Session) -> None:
-    """Add calls of which only the transcript has a report: both are in order of time."""
+    """Pair calls for which only the transcript has a report by their answers; both records are in order of time."""
     waiting = (call for call in wire.calls.values() if call.id not in found.own)
     sent = [(call, _answer(wire, call)) for call in waiting if call.usage is None and not call.error]
     at = 0
@@ -142,7 +144,7 @@ def _add_same_answers(found: CallPairs, wire: Session, own: Session) -> None:
 
 
 def _answer(session: Session, call: Call) -> str:
-    """What was answered, its white space made even."""
+    """Text of an answer, with white space normalized."""
     said = session.tree.items(call.response_head, call.raw_head)
     return " ".join(" ".join(block_content.read(item.block).text for item in said if item.block.kind != HEADER).split())
 
@@ -152,8 +154,10 @@ def _is_same(sent: str, noted: str) -> bool:
 
 
 def _add_refused(found: CallPairs, wire: Session, own: Session) -> None:
-    """Add requests of which the transcript has no answer, and so no id: one that ended in an error, left at the same
-    time and ends in the same block is the same."""
+    """Pair requests that have no answer, and so no id, in the transcript.
+
+    Two that ended in an error at the same time and end in the same block are the same request.
+    """
     waiting = [one for one in wire.calls.values() if one.error and one.id not in found.own]
     for call in own.calls.values():
         if call.usage is not None or not call.error or call.id in found.wire:
@@ -184,9 +188,11 @@ def _used(call: Call) -> tuple[int, int, int] | None:
 
 
 class SessionJoin:
-    """Joins the exchanges in the session `wire` with the client's `own` transcript. The result's contexts are nodes of
-    the tree of `wire`; `own` may be another session later on, read anew. `leads`: the transcript is what was opened,
-    and ids and places are its; else those of `wire` are. Without `union` only calls of the record that leads are told.
+    """Joins the exchanges in the session `wire` with the client's `own` transcript.
+
+    The result's contexts are nodes of the tree of `wire`; `own` may later be replaced by a session that was read
+    again. With `leads` the transcript was opened, and ids and positions are its; else those of `wire`. Without
+    `union`, only the calls of the leading record are reported.
     """
 
     def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
@@ -194,12 +200,12 @@ class SessionJoin:
         self._leads, self._union = leads, union
         self._grafts = _Grafts(wire.tree, own.tree)
         self._made: dict[str, tuple[Call, Call | None, Call]] = {}
-        """Exchange -> what it was made of, and what was made."""
+        """Exchange id -> its source calls (wire, transcript) and the merged call."""
         self._alone: dict[str, tuple[Call, Call]] = {}
-        """Call that the transcript alone has -> what it was made of, and what was made."""
+        """Id of a call only in the transcript -> its source call and the mapped call."""
 
     def joined(self) -> Session:
-        """Both as they are now."""
+        """Join both sessions in their current state."""
         if self._grafts.learn(self.own.tree):
             self._made.clear()
             self._alone.clear()
@@ -221,8 +227,9 @@ class SessionJoin:
         return found
 
     def _with_calls(self, found: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
-        """The calls of both in order. Gives the threads of requests without an answer, each with the thread whose
-        requests they are."""
+        """Add the calls of both in order; returns the threads of unanswered requests, mapped to the thread they belong
+        to.
+        """
         owners: dict[str, str] = {}
         for call in _in_order(self.own, self.wire, pairs):
             went_by = self.wire.calls.get(call.id) is call
@@ -270,15 +277,14 @@ class SessionJoin:
         return made if thread == made.thread else replace(made, thread=thread)
 
     def _not_seen(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """What is left of a sum of calls that the client counted and did not record, without those that ctxtui did;
-        None where that is all of it."""
+        """Subtract the recorded calls from a sum that the client counted without recording; None if nothing is left."""
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
             late = sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCKS
             if call.usage is not None and not late and _one_model(call, sum_):
                 spent = replace(call.usage, output=call.output)
-                # A transcript may have the report of an answer's beginning alone.
-                used = less(used, spent if own is None or own.usage is None else less(spent, own.usage))
+                # A transcript may have only the report from the beginning of an answer.
+                used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))
         return used if used.input + used.output else None
 
     def _wired(self, call: Call, own: Call | None) -> Call:
@@ -301,8 +307,7 @@ class SessionJoin:
         return found if self._leads else replace(found, id=call.id, line=call.line, bytes_=call.bytes_)
 
     def _answered(self, head: int, own: Call) -> int:
-        """The context after the answer that the transcript has to a request that ends at `head`, spelled as clients
-        send it back."""
+        """Append the transcript's answer to a request that ends at `head`, in the form in which clients resend it."""
         said = [one for one in self.own.tree.items(own.response_head, own.raw_head) if one.block.kind != HEADER]
         if not said:
             return head
@@ -333,7 +338,7 @@ class SessionJoin:
         return replace(one, after=provider_id(call) if wire is None else wire.id)
 
     def _with_threads(self, found: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
-        """The threads of both, the transcript's names first, each with where its record ends."""
+        """Add the threads of both, each with its tip; the transcript's names take precedence."""
         theirs = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
         for id_ in dict.fromkeys([*self.own.threads, *found.order, *theirs]):
             own, wire = self.own.threads.get(id_, Thread(id_)), theirs.get(id_, Thread(id_))
@@ -352,7 +357,7 @@ class SessionJoin:
         spoken = self.wire.order.get(wire.id, ())
         answered = self.wire.calls[spoken[-1]].response_head if spoken else ROOT
         if wire.tip not in (ROOT, answered):
-            return self._grafts.marked(wire.tip)  # a request that waits
+            return self._grafts.marked(wire.tip)  # a pending request
         if last is None or last.id not in self.wire.calls or last.id in pairs.own:
             grown = self._grafts.grown(own.tip)
             if last is None or found.tree.holds(grown, last.response_head):
@@ -361,22 +366,26 @@ class SessionJoin:
 
 
 class _Grafts:
-    """Contexts of a transcript as they go on from what went over the wire, and the wire's with what the transcript
-    knows of their blocks (which words the client put there, what is a summary)."""
+    """Maps contexts of both records to nodes of the wire's tree.
+
+    Transcript contexts continue from the exchanges where possible; wire contexts get the transcript's marks of their
+    blocks (text inserted by the client, summaries).
+    """
 
     def __init__(self, tree: Tree, own: Tree) -> None:
         self._tree, self._own = tree, own
         self._paths = tree.running(), own.running()
         self.ends: dict[int, int] = {}
-        """Where an answer ends in the transcript's contexts -> where it ends in what went over the wire."""
+        """End of an answer in the transcript's tree -> its end in the wire's tree."""
         self._grown: dict[int, int] = {}
         self._marked: dict[int, int] = {}
         self._marks: dict[str, str] = {}
         self._seen = 0
 
     def end(self, own: int, sent: int) -> bool:
-        """Note that what the transcript has behind `own` goes on from `sent`; whether contexts that were made do not
-        yet."""
+        """Map the end of an answer in the transcript to its end on the wire; True if contexts built earlier are
+        outdated.
+        """
         anew = self.ends.get(own, self._grown.get(own, sent)) != sent
         self.ends[own] = sent
         if anew:
@@ -384,7 +393,7 @@ class _Grafts:
         return anew
 
     def learn(self, own: Tree) -> bool:
-        """What the transcript's tree tells of blocks by now; whether contexts that were made may be others."""
+        """Read the marks of new blocks in the transcript's tree; True if contexts built earlier are outdated."""
         anew = own is not self._own
         if anew:
             self._own, self._seen = own, 0
@@ -402,7 +411,7 @@ class _Grafts:
         return anew or len(self._marks) != before
 
     def marked(self, head: int) -> int:
-        """The wire's context `head` with the transcript's marks."""
+        """Return the wire's context `head` with the transcript's marks."""
         if not self._marks:
             return head
         at, after = head, list[int]()
@@ -418,19 +427,19 @@ class _Grafts:
         return made
 
     def spelled(self, head: int, skeleton: Skeleton) -> Skeleton:
-        """The skeleton of the transcript's context `head` for `grown` of it, which may begin with more blocks."""
+        """Adapt the skeleton of the transcript's context `head` to `grown(head)`, which may begin with more blocks."""
         new = self.grown(head)
-        more, marks = self._tree[new].depth - self._own[head].depth, marks_of(skeleton.parts)
+        more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
             return skeleton
         ours, theirs = self._paths
         pairs = zip(map(self._tree.digest, ours.to(new)), map(self._own.digest, theirs.to(head)), strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         moved = {item + more * (item >= same): mark for item, mark in marks.items()}
-        return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": marks_json(moved)})
+        return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})
 
     def grown(self, head: int) -> int:
-        """The transcript's context `head`, going on from what went over the wire where it does."""
+        """Return the transcript's context `head` in the wire's tree, continuing from an exchange if it follows one."""
         at, after = head, list[int]()
         while at != ROOT and at not in self.ends and at not in self._grown:
             after.append(at)
@@ -443,7 +452,7 @@ class _Grafts:
 
 
 def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
-    """Every call once: in the transcript's order, those that are on the wire's record alone where their time is."""
+    """Yield every call once: in the transcript's order, with wire-only calls inserted by time."""
     alone = [call for call in wire.calls.values() if call.id not in pairs.own]
     next_, latest = 0, 0.0
     for call in own.calls.values():
@@ -466,14 +475,14 @@ def _doubt(calls: int, source: str) -> str:
 
 
 def news_between(old: Session, new: Session) -> list[Event] | None:
-    """The events that make `new` of `old`, which has the same tree; None where none do: it is then another session."""
+    """List the events that turn `old` into `new`, which shares its tree; None if it is another session."""
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None
     return changes(old, new)
 
 
 def changes(old: Session, new: Session) -> list[Event]:
-    """The events of what `new` has beyond `old`, or otherwise."""
+    """List the events for everything in `new` that `old` lacks or has differently."""
     events: list[Event] = [new.about] if new.about != old.about else []
     for id_, thread in new.threads.items():
         before = old.threads.get(id_, Thread(id_))
@@ -483,7 +492,7 @@ def changes(old: Session, new: Session) -> list[Event]:
         known = old.calls.get(id_)
         if known is not call and known != call:
             events.append(CallSeen(call))
-    # A sum of which nothing is left.
+    # A sum that is used up.
     gone = (call for id_, call in old.calls.items() if id_ not in new.calls and call.usage != Usage())
     events += (CallSeen(replace(call, usage=Usage())) for call in gone)
     for id_, thread in new.threads.items():
@@ -494,11 +503,11 @@ def changes(old: Session, new: Session) -> list[Event]:
 
 
 class JoinedReader(Reader):
-    """Reads the file that was opened with `main`, and joins what companion files of the other record say.
+    """Reads the opened file with `main`, and joins the companion files of the other record.
 
     `beside` makes the reader of such a file on the tree `apart` (None: the file belongs to the record of `main`), and
-    `settle` gives what they say together, from the session as `main` tells it. `transcript`: `main` reads the
-    transcript; else it reads the exchanges. `union` as for `SessionJoin`.
+    `settle` returns their combined events, given the session as read by `main`. With `transcript`, `main` reads the
+    transcript, else the exchanges. `union` as for `SessionJoin`.
     """
 
     def __init__(

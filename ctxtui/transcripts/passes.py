@@ -1,4 +1,4 @@
-"""Passes of other models inside one answer (an advisor, a model that declined): calls of their own, of totals alone."""
+"""Turn passes of other models inside one answer (an advisor, a fallback) into calls of their own with usage only."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from ctxtui.core.call import COPIED_BY, Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.tokens.models import plain_id
-from ctxtui.wire.usage import further_passes, pass_id
+from ctxtui.wire.usage import other_passes, pass_id
 
 LABEL = "passes of other models"
 _TERMS = ("service_tier", "inference_geo", COPIED_BY)
-"""What of `Call.extra` holds for every pass of an answer."""
+"""Keys of `Call.extra` that apply to every pass of an answer."""
 
 
 def with_passes(events: list[Event]) -> list[Event]:
-    """`events` with those of the passes of other models in the answers that they tell of."""
+    """Insert the events of other models' passes after the answers that contain them."""
     return [told for event in events for told in (event, *_passes(event))]
 
 
@@ -28,8 +28,8 @@ def _passes(event: Event) -> Iterator[Event]:
 
 
 def passes_of(call: Call) -> Iterator[Call]:
-    """The passes of other models inside the answer of `call`."""
-    for number, one in enumerate(further_passes(call.extra), 1):
+    """Yield the passes of other models inside the answer of `call`."""
+    for number, one in enumerate(other_passes(call.extra), 1):
         if one.model and plain_id(one.model) != plain_id(call.model):
             yield Call(
                 pass_id(call.id, number),

@@ -1,4 +1,4 @@
-"""What every reader of a recording can do. Readers do no IO: bytes go in, events come out."""
+"""The reader interface of all recording formats. Readers do no IO: bytes go in, events come out."""
 
 from __future__ import annotations
 
@@ -9,40 +9,42 @@ from ctxtui.core.session import Event, Skipped
 
 
 class NeedsContexts(Exception):
-    """A file says something of which what its calls used cannot be told without their contexts: it is read whole."""
+    """Raised if the usage in a file cannot be determined without contexts, so that it must be read in full."""
 
 
 class Reader(Protocol):
-    """Turns the bytes of one recording into events; made by a format's `open` with the tree that gets the nodes.
+    """Turns the bytes of one recording into events; made by a format's `open` with the tree that receives the nodes.
 
-    Any chunking of the same bytes gives the same events in the same order (law 2): what is told after `settle`
-    depends on all bytes so far, never on where the slices ended.
+    Any chunking of the same bytes gives the same events in the same order (law 2): the state after `settle` depends
+    on all bytes so far, never on where the slices ended.
     """
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the bytes so far (a cut last line), None if nothing is."""
+        """The incomplete record at the end of the bytes so far (a cut last line); None if there is none."""
         return None
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes. Slices of at most 1 MB keep an event loop alive."""
+        """Add bytes and return the events of the records they complete. Use slices of at most 1 MB inside an event
+        loop.
+        """
 
     def settle(self) -> list[Event]:
-        """No more data for now: take a last record without its line end, or parse a whole-file format.
+        """Read what is left without more data: a last record without line end, or a whole-file format.
 
         May be called again after more `feed`s: a followed file settles many times.
         """
 
     def part(self, name: str) -> Reader:
-        """The reader for companion file `name`: own bytes and line numbers, same tree and session.
+        """Return the reader for companion file `name`: own bytes and line numbers, same tree and session.
 
-        A file whose content belongs to another session emits nothing, nor does one of a format without companions.
+        A file of another session emits nothing; neither does any file for a format without companions.
         """
         return NoReader()
 
 
 class NoReader(Reader):
-    """Takes a file that is no part of any session."""
+    """Ignores a file that belongs to no session."""
 
     def feed(self, data: bytes) -> list[Event]:
         return []
@@ -52,7 +54,7 @@ class NoReader(Reader):
 
 
 class ChangedReader(Reader):
-    """Tells of `reader` and its companions what `change` makes of their events."""
+    """Applies `change` to the events of `reader` and its companions."""
 
     def __init__(self, reader: Reader, change: Callable[[list[Event]], list[Event]]) -> None:
         self.reader, self._change = reader, change

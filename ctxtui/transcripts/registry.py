@@ -1,4 +1,4 @@
-"""The formats that ctxtui reads, chosen by content."""
+"""Registry of the recording formats, detected by content."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 class Format(Struct, frozen=True):
     """A kind of recording.
 
-    `name` is what `Described.source` says. `sniff(head, name)` gives 0..1 for the first bytes of a file (cut anywhere)
-    and its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one session,
-    relative to the file's folder, ``{stem}`` standing for the file name without ending. `bare` completes the sentence
-    "this is ..." for a file of the format that holds no context. `bodies` says that its client may write the bodies of
-    its requests into a folder: they then are companions too. Where strangers have names as companions do,
-    `kin(head, other)` says whether a file that begins with the bytes `other` belongs to the session of the one that
-    begins with `head`. `open_usage` makes a reader that tells what calls used and keeps no contexts, in a fraction of
-    the time; it raises `NeedsContexts` where that does not do.
+    `name` becomes `Described.source`. `sniff(head, name)` scores (0..1) the first bytes of a file (cut anywhere)
+    and its file name. `open` makes a reader on a tree. `companions` are glob patterns of further files of one
+    session, relative to the file's folder, with ``{stem}`` for the file name without ending. `bare` completes the
+    sentence "this is ..." for a file of the format that holds no context. `bodies` means that the client may write
+    the bodies of its requests into a folder; they are companions too. If unrelated files may match `companions`,
+    `kin(head, other)` decides whether a file that begins with the bytes `other` belongs to the session of the one
+    that begins with `head`. `open_usage` makes a reader that reports the usage of calls without contexts, in a
+    fraction of the time; it raises `NeedsContexts` for files that need them.
     """
 
     name: str
@@ -41,16 +41,18 @@ class Format(Struct, frozen=True):
 
 
 Further = Callable[[], Iterable[Format]]
-"""Gives formats that others wrote."""
+"""Returns the formats of plugins."""
 
 SURE: Final = 0.99
-"""A sniff of at least this much settles it: no later format is asked, nor its module imported."""
+"""A sniff score that ends detection: no later format is tried, nor its module imported."""
 
 
 def lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
-    """The function `name` of a format's module, given `first` before its own arguments.
+    """Return a function that imports `name` from a format's module on its first call, with `first` as leading
+    arguments.
 
-    A format costs nothing until a file is held against it: a first screen must not wait for a dozen readers.
+    A format costs nothing until a file is tested against it, so that the first screen does not wait for a dozen
+    readers.
     """
     return lambda *more: getattr(import_module(f"ctxtui.transcripts.formats.{module}"), name)(*first, *more)
 
@@ -59,7 +61,7 @@ def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
     made = lazy(module, name, *first)
 
     def open_(tree: Tree) -> Reader:
-        # Imported here, as formats are: nothing of it is needed to tell them apart.
+        # Imported late, as formats are: detection does not need it.
         from ctxtui.transcripts.passes import with_passes
 
         return ChangedReader(made(tree), with_passes)
@@ -168,9 +170,9 @@ FORMATS: Final[tuple[Format, ...]] = (
 
 
 def detect(head: bytes, name: str = "", further: Further = tuple) -> Format | None:
-    """The format of a file from its first 64 KiB (cut anywhere) and, between equals, its name; None if none fits.
+    """Detect the format of a file from its first 64 KiB (cut anywhere); its name breaks ties. None if none fits.
 
-    `further` gives more formats; it is asked only where none of ours is sure.
+    `further` returns plugin formats; it is called only if no built-in format is certain.
     """
     head = head[:HEAD_BYTES]
     best, best_score = None, 0.0
@@ -188,7 +190,7 @@ def _later(further: Further) -> Iterable[Format]:
 
 
 def what_is(head: bytes, name: str = "", further: Further = tuple) -> str:
-    """What a file that gave no context is: ``Claude Code history without any message``, ``a HAR file``."""
+    """Describe a file that gave no context: ``Claude Code history without any message``, ``a HAR file``."""
     form = detect(head, name, further)
     if form is not None:
         return form.bare or f"a {form.name} file without any message"
@@ -225,7 +227,7 @@ def _content_kind(head: bytes) -> str:
         if head.startswith(magic):
             return words
     found = file_head.values(head, limit=20)
-    # A bare word or number parses as JSON too, and tells nothing.
+    # A bare word or number parses as JSON too, but identifies nothing.
     found = [value for value in found if isinstance(value, dict | list)]
     if found and head.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:1] in (b"{", b"["):
         return _json_kind(found)

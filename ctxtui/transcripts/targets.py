@@ -1,4 +1,4 @@
-"""The tools that sessions are written back for, so that they resume them with an edited context."""
+"""Tools that ctxtui writes sessions for, so that they resume with an edited context."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
         ResumeTarget("pi", "pi", lazy("pi.resume", "resume"), "pi --session {file}", beside=False),
     )
 }
-"""By the name of the form."""
+"""Resume targets by form name."""
 
 
 def translation_of(form: str) -> Translation:
-    """How any recording's context becomes a session of the tool of `form`, a target that has a key."""
+    """Load the translation of any recording's context to a session of the tool of `form`, a target with a key."""
     module = TARGETS[form].source.replace(" ", "_")
     made: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION
     return made
 
 
 def target_of(source: str) -> ResumeTarget | None:
-    """The target whose tool makes recordings of the format `source`; None where there is none."""
+    """Find the target whose tool writes recordings of the format `source`; None if there is none."""
     return next((target for target in TARGETS.values() if target.source == source), None)

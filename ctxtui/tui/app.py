@@ -33,7 +33,7 @@ from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.still import hears_keys
 
 if TYPE_CHECKING:
-    from ctxtui.services.workers.index_worker import Filler
+    from ctxtui.services.workers.index_worker import BackgroundIndexer
 
 
 MakeScreen = Callable[[], Screen[Any]]
@@ -79,7 +79,7 @@ class CtxtuiApp(App[None]):
         *,
         theme: str = "auto",
         glyphs: str = "auto",
-        background: Callable[[], Filler] | None = None,
+        background: Callable[[], BackgroundIndexer] | None = None,
         chat: Callable[[str, str, int], Screen[Any]] | None = None,
         first: MakeScreen | None = None,
         first_look: Callable[[], bool] | None = None,
@@ -96,7 +96,7 @@ class CtxtuiApp(App[None]):
         self._home_below = target is None and first is None
         """Whether Home is the first screen: else it is made when it is asked for."""
         self._make_background = background
-        self._background: Filler | None = None
+        self._background: BackgroundIndexer | None = None
         self._left = False
         self._hover = Hover(self)
         self._cells = ShownCells()

@@ -18,7 +18,7 @@ from ctxtui.tui.commands import Command
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.chat.host import Host
-    from ctxtui.services.workers.index_worker import Filler
+    from ctxtui.services.workers.index_worker import BackgroundIndexer
 
 
 def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
@@ -74,10 +74,10 @@ def _app(
 
         return InspectorScreen(SessionSource(target, settings), pager=settings.pager, follow=settings.follow)
 
-    def filler() -> Filler:
-        from ctxtui.services.workers.index_worker import Filler
+    def filler() -> BackgroundIndexer:
+        from ctxtui.services.workers.index_worker import BackgroundIndexer
 
-        return Filler(settings, cwd)
+        return BackgroundIndexer(settings, cwd)
 
     def chat(target: str, thread: str, number: int) -> Screen[Any]:
         from ctxtui.services.chat.chat_model import ModelChoice

@@ -1,1 +1,1 @@
-"""The JSON and streams of each provider's API to blocks and back, byte for byte; one module a dialect."""
+"""Converts the JSON and streams of each provider's API to blocks and back, byte for byte; one module a dialect."""

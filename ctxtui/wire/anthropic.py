@@ -12,58 +12,58 @@ from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammar import ANTHROPIC as NAME
 from ctxtui.wire.grammar import GRAMMARS, PLAIN_SHAPE
-from ctxtui.wire.message import split
+from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, answer_value, error_words, merge
-from ctxtui.wire.usage import anthropic_passes, beyond
+from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.usage import anthropic_passes, extra_usage
 
-_TOLD: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
-_TERMS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use")
-"""What a report tells of how the call was bought."""
-_WORDS: Final = ("text", "thinking", "partial_json", "content")
+_MAPPED_KEYS: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
+_BILLING_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use")
+"""Members of a report about the call's billing terms."""
+_DELTA_TEXT_KEYS: Final = ("text", "thinking", "partial_json", "content")
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
 
-    Raises `Malformed` where it is neither.
+    Raises `Malformed` for anything else.
     """
-    value = answer_value(body)
+    value = parse_answer(body)
     if value.get("type") == "error" or "content" not in value:
         if "error" not in value:
             raise Malformed("content is missing", place="$", way_out="is this an answer of another dialect?")
-        return Response(error=error_words(value), extra=dict(value))
+        return Response(error=error_text(value), extra=dict(value))
     usage, passes = anthropic_passes(value.get("usage"))
-    parts = split({"role": value.get("role", "assistant"), "content": value["content"]}, "$", PLAIN_SHAPE)
-    extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
+    parts = split_message({"role": value.get("role", "assistant"), "content": value["content"]}, "$", PLAIN_SHAPE)
+    extra = {key: item for key, item in value.items() if key not in _MAPPED_KEYS and item is not None}
     report = value.get("usage")
-    extra |= {key: report[key] for key in _TERMS if isinstance(report, dict) and report.get(key) is not None}
+    extra |= {key: report[key] for key in _BILLING_KEYS if isinstance(report, dict) and report.get(key) is not None}
     if isinstance(report, dict):
-        rest = {key: held for key, held in report.items() if key not in (*_TERMS, "iterations")}
-        extra |= {"usage": report} if passes else beyond(rest)
+        rest = {key: held for key, held in report.items() if key not in (*_BILLING_KEYS, "iterations")}
+        extra |= {"usage": report} if passes else extra_usage(rest)
     return Response(
         items=tuple(part.item for part in parts),
         usage=usage,
-        id=_word(value.get("id")),
-        model=_word(value.get("model")),
-        stop_reason=_word(value.get("stop_reason")),
+        id=_string_or_empty(value.get("id")),
+        model=_string_or_empty(value.get("model")),
+        stop_reason=_string_or_empty(value.get("stop_reason")),
         passes=passes,
         extra=extra,
     )
 
 
-def _word(value: Json) -> str:
+def _string_or_empty(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -80,64 +80,64 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether ``message_stop`` or an error has come."""
+        """Whether ``message_stop`` or an error has arrived."""
         return self._stopped or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in events; unknown ones say nothing (facts §1)."""
+        """Add events and return their deltas; unknown events add nothing (facts §1)."""
         return [delta for event in events if (delta := self._event(event.value())) is not None]
 
     def _event(self, value: Json) -> Delta | None:
         if not isinstance(value, dict):
             return None
         match value.get("type"):
-            # First what nearly all events are.
+            # The most frequent event first.
             case "content_block_delta":
                 return self._delta(_index(value), _object(value.get("delta")))
             case "message_start" if isinstance(value.get("message"), dict):
                 self._message |= value["message"]
-                merge(self._usage, _object(value["message"].get("usage")))
+                merge_delta(self._usage, _object(value["message"].get("usage")))
             case "content_block_start":
                 self._blocks[_index(value)] = dict(_object(value.get("content_block")))
             case "message_delta":
                 self._message |= {k: v for k, v in _object(value.get("delta")).items() if v is not None}
-                beside = {k: v for k, v in value.items() if k not in ("type", "delta", "usage")}
-                self._message |= beside
-                # Cumulative figures; the split of cache writes was only told at the start.
+                other_members = {k: v for k, v in value.items() if k not in ("type", "delta", "usage")}
+                self._message |= other_members
+                # Cumulative figures; only the first report splits cache writes.
                 self._usage |= {k: v for k, v in _object(value.get("usage")).items() if v is not None}
             case "message_stop":
                 self._stopped = True
             case "error":
-                self._error = error_words(value)
+                self._error = error_text(value)
         return None
 
     def _delta(self, index: int, delta: dict[str, Json]) -> Delta:
         block = self._blocks.get(index)
         if block is None:
             block = self._blocks[index] = {"type": "text", "text": ""}
-        words = ""
-        for key in _WORDS:
-            found = delta.get(key)
-            if isinstance(found, str):
-                words = found
+        text = ""
+        for key in _DELTA_TEXT_KEYS:
+            value = delta.get(key)
+            if isinstance(value, str):
+                text = value
                 break
         if delta.get("type") == "input_json_delta":
-            self._json[index] = self._json.get(index, "") + words
+            self._json[index] = self._json.get(index, "") + text
         elif delta.get("type") == "citations_delta":
             block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
         else:
-            merge(block, delta, skip=frozenset({"type"}))
-        return Delta(index, str(block.get("type", "")), words)
+            merge_delta(block, delta, skip=frozenset({"type"}))
+        return Delta(index, str(block.get("type", "")), text)
 
     def response(self) -> Response:
-        """The message so far. A tool's input that broke off stands as the text that came."""
+        """Build the message received so far. An incomplete tool input stays the text that arrived."""
         content = [self._block(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
         served = [_object(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]
         if served and isinstance(served[-1], str):
             message["model"] = served[-1]
-        found = decode_response(message)
-        return found if self._stopped and not self._error else found.broken(self._error)
+        response = decode_response(message)
+        return response if self._stopped and not self._error else response.as_interrupted(self._error)
 
     def _block(self, index: int) -> dict[str, Json]:
         block = self._blocks[index]

@@ -1,4 +1,4 @@
-"""Cache markers put on a request's blocks, and taken off (facts §2, §4)."""
+"""Add and remove cache breakpoints on a request's blocks (facts §2, §4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import marks_json, marks_of, styles_of
+from ctxtui.wire.codec.skeleton import markers_json, read_markers, read_styles
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
@@ -22,7 +22,7 @@ _MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text in
 
 
 def takes_marker(item: Item, dialect: str) -> bool:
-    """Whether `dialect` lets a marker stand on the block of `item`."""
+    """Whether `dialect` accepts a cache breakpoint on the block of `item`."""
     if dialect == ANTHROPIC:
         words = item.block.member("text") if item.block.kind == "text" else "-"
         return item.block.kind not in _UNMARKED and bool(str(words).strip())
@@ -31,36 +31,37 @@ def takes_marker(item: Item, dialect: str) -> bool:
     )
 
 
-def marker(dialect: str, ttl: str = "") -> Json:
-    """The marker that `dialect` writes; `ttl` "" is its default."""
-    told = {"ttl": ttl} if ttl else {}
-    return {"type": "ephemeral", **told} if dialect == ANTHROPIC else {"mode": "explicit", **told}
+def make_marker(dialect: str, ttl: str = "") -> Json:
+    """Build a cache breakpoint in `dialect`'s JSON; `ttl` "" is its default."""
+    member = {"ttl": ttl} if ttl else {}
+    return {"type": "ephemeral", **member} if dialect == ANTHROPIC else {"mode": "explicit", **member}
 
 
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
-    """`request` with a marker of a TTL ("" for the default) on items, or none (None); other markers stay.
+    """Set or remove cache breakpoints: for each item a TTL ("" is the default) or None for no breakpoint.
 
-    Items are counted as in `request.items`; those that the provider keeps (``previous_response_id``) take none.
+    Breakpoints on other items stay. Items are numbered as in `request.items`; items that the provider keeps
+    (``previous_response_id``) are skipped.
     """
     dialect = request.skeleton.dialect
     first, count = request.skeleton.parts.get("carried", (0, 0))
-    marks = marks_of(request.skeleton.parts)
+    markers = read_markers(request.skeleton.parts)
     for item, ttl in changes.items():
         if first <= item < first + count:
             continue
         own = item - count if item >= first + count else item
-        marks.pop(own, None)
+        markers.pop(own, None)
         if ttl is not None:
             value = request.items[item].block.value()
-            marks[own] = (WireMarker(-1, _KEYS[dialect], len(value), marker(dialect, ttl)),)
+            markers[own] = (WireMarker(-1, _KEYS[dialect], len(value), make_marker(dialect, ttl)),)
     parts = {key: value for key, value in request.skeleton.parts.items() if key != "marks"}
-    if marks:
-        parts["marks"] = marks_json(marks)
+    if markers:
+        parts["marks"] = markers_json(markers)
     return Request(request.items, Skeleton(dialect, parts))
 
 
 def without_params(request: Request, names: Iterable[str]) -> Request:
-    """`request` less top-level members that hold no blocks."""
+    """Remove top-level members that hold no blocks."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
     for name in names:
         if frame.index(name) is None:
@@ -71,16 +72,16 @@ def without_params(request: Request, names: Iterable[str]) -> Request:
 
 
 def with_param(request: Request, name: str, value: Json) -> Request:
-    """`request` with the top-level member `name`, in the place of the one it has, or as its last one."""
+    """Set the top-level member `name`: in place if it exists, else as the last one."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
-    style = styles_of(request.skeleton.parts)[0]
+    style = read_styles(request.skeleton.parts)[0]
     entries = list(frame.entries)
     index = next((n for n, entry in enumerate(entries) if entry.name == name and entry.raw is not None), None)
     if index is None:
-        frame = frame.plus(name, style, len(entries))
+        frame = frame.with_section(name, style, len(entries))
         entries, index = list(frame.entries), len(entries)
     entries[index] = replace(entries[index], raw=style.write(value, 1))
-    made = Frame(tuple(entries), frame.after)
+    changed = Frame(tuple(entries), frame.after)
     return Request(
-        request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": made.to_json()})
+        request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": changed.to_json()})
     )

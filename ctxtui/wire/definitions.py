@@ -1,22 +1,22 @@
-"""Tool definitions from one dialect to another."""
+"""Convert tool definitions between dialects."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES
-from ctxtui.wire.translate.turns import Losses, tool_home
+from ctxtui.wire.translate.turns import Losses, tool_dialect
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
-_ANY: Final = {"type": "object", "properties": {}}
+_ANY_OBJECT: Final = {"type": "object", "properties": {}}
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A client's tool: its name, what the model is told of it, the JSON schema of its input."""
+    """A client's tool: its name, its description for the model, the JSON schema of its input."""
 
     name: str
     description: str
@@ -24,43 +24,46 @@ class Definition:
     strict: bool | None = None
 
 
-def read(value: Json) -> Definition | None:
-    """The definition in a tool's JSON; None for a provider's own tool, which no other dialect has."""
+def parse_definition(value: Json) -> Definition | None:
+    """Parse a tool's JSON; None for a provider's own tool, which no other dialect has."""
     inner = value.get("function", value) if isinstance(value, dict) else None
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         return None
     schema = next((inner[key] for key in _SCHEMAS if isinstance(inner.get(key), dict)), None)
     if schema is None and value.get("type") not in (None, "function"):
         return None
-    words = inner.get("description")
+    description = inner.get("description")
     strict = inner.get("strict")
     return Definition(
         inner["name"],
-        words if isinstance(words, str) else "",
-        schema if schema is not None else _ANY,
+        description if isinstance(description, str) else "",
+        schema if schema is not None else _ANY_OBJECT,
         strict if isinstance(strict, bool) else None,
     )
 
 
-def convert(value: Json, target: str, losses: Losses) -> Json | None:
-    """A tool's JSON in dialect `target`; None, noted in `losses`, where that cannot say it."""
+def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
+    """Convert a tool's JSON to dialect `target`; None, noted in `losses`, if it cannot express the tool."""
     target = CHAT if target == OLLAMA else target
-    value = value if target == RESPONSES else tool_inside(value)
-    if tool_home(value) == target:
+    value = value if target == RESPONSES else unwrap_tool(value)
+    if tool_dialect(value) == target:
         return value
-    found = read(value)
-    if found is None:
+    definition = parse_definition(value)
+    if definition is None:
         losses.note("tools of one provider only")
         return None
     inner = value.get("function", value)
     if any(inner.get(key) and not isinstance(inner[key], dict) for key in _SCHEMAS):
         losses.note("input schemas of tools that are no object")
-    if inner.get("description") and not found.description:
+    if inner.get("description") and not definition.description:
         losses.note("descriptions of tools that are no text")
-    told = {"description": found.description} if found.description else {}
-    strict = {} if found.strict is None else {"strict": found.strict}
+    description = {"description": definition.description} if definition.description else {}
+    strict = {} if definition.strict is None else {"strict": definition.strict}
     if target == ANTHROPIC:
-        return {"name": found.name, **told, "input_schema": found.schema}
+        return {"name": definition.name, **description, "input_schema": definition.schema}
     if target == CHAT:
-        return {"type": "function", "function": {"name": found.name, **told, "parameters": found.schema, **strict}}
-    return {"type": "function", "name": found.name, **told, "parameters": found.schema, **strict}
+        return {
+            "type": "function",
+            "function": {"name": definition.name, **description, "parameters": definition.schema, **strict},
+        }
+    return {"type": "function", "name": definition.name, **description, "parameters": definition.schema, **strict}

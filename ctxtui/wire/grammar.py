@@ -1,4 +1,4 @@
-"""What a codec needs to know of a dialect: which members of a body are context, and how their elements are read."""
+"""Grammar of each dialect: which members of a body hold context, and how to split and join their elements."""
 
 from __future__ import annotations
 
@@ -10,26 +10,35 @@ from msgspec import Struct
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.canonical import Json
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM, join_tools, split_agent_message, split_tools
-from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join, split
-from ctxtui.wire.parts import Piece, WirePart, content_part, kind_of, part, shape, unreadable, words
+from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join_message, split_message
+from ctxtui.wire.parts import (
+    Piece,
+    WirePart,
+    content_part,
+    json_type_name,
+    kind_of,
+    make_part,
+    text_part,
+    unreadable_part,
+)
 
 TOOLS = Place("tools")
 SYSTEM = Place("system")
 
 
 class Splitter(Protocol):
-    """Takes one element apart; `path` is its JSON path."""
+    """Splits one element into parts; `path` is its JSON path."""
 
     def __call__(self, value: Json, path: str) -> list[WirePart]:
-        """The element's parts in prompt order."""
+        """Return the element's parts in prompt order."""
 
 
 class Section(Struct, frozen=True):
     """One member of a body that holds context: `name` is its place, `key` its JSON key.
 
-    `split` and `join` are inverse for elements of the usual shapes. `string` reads the section written as one string
-    (None where the dialect has no such form), `is_string` says whether pieces may be written so again. `bare` tells
-    which kinds are elements of their own, outside messages.
+    `split` and `join` are inverse for elements of the usual shapes. `string` splits a section written as one string
+    (None if the dialect has no such form); `is_string` tests whether pieces may be written that way again. `bare` tests
+    whether blocks of a kind are elements of their own, outside messages.
     """
 
     name: str
@@ -55,29 +64,29 @@ class Grammar(Struct, frozen=True):
 
 
 def split_tool(value: Json, path: str) -> list[WirePart]:
-    """A tool definition: one block, the provider's JSON verbatim."""
+    """Split a tool definition: one block, the provider's JSON verbatim."""
     if not isinstance(value, dict):
-        return [unreadable(path, f"a tool is {shape(value)}, not an object", TOOLS, ())]
-    return [part("tool", value, TOOLS, ())]
+        return [unreadable_part(path, f"a tool is {json_type_name(value)}, not an object", TOOLS, ())]
+    return [make_part("tool", value, TOOLS, ())]
 
 
 def split_system(value: Json, path: str) -> list[WirePart]:
-    """One text of a system prompt that is a list."""
+    """Split one entry of a system prompt that is a list."""
     return [content_part(value, path, SYSTEM, ())]
 
 
-def system_string(text: str) -> list[WirePart]:
-    """A system prompt that is one string."""
-    return [words(text, SYSTEM, ())] if text else []
+def split_system_string(text: str) -> list[WirePart]:
+    """Split a system prompt that is one string."""
+    return [text_part(text, SYSTEM, ())] if text else []
 
 
-def one(pieces: Sequence[Piece]) -> Json:
-    """An element that is one block."""
+def join_single(pieces: Sequence[Piece]) -> Json:
+    """Join an element that is one block."""
     return pieces[0][1]
 
 
-def in_messages(kind: str) -> bool:
-    """For dialects whose messages hold everything: only a header begins an element."""
+def is_header_kind(kind: str) -> bool:
+    """Whether `kind` begins an element in dialects whose messages hold everything: only a header does."""
     return kind == HEADER
 
 
@@ -112,34 +121,34 @@ MESSAGE_PARTS: Final = frozenset(
 """Kinds that stand inside a Responses message or item; every other kind is an item of its own."""
 
 
-def _message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
+def _split_message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
     if not isinstance(value, dict):
-        return [unreadable(path, f"a message is {shape(value)}, not an object", Place("messages"), ())]
-    return split(value, path, shape_)
+        return [unreadable_part(path, f"a message is {json_type_name(value)}, not an object", Place("messages"), ())]
+    return split_message(value, path, shape_)
 
 
-def _join(shape_: Shape, pieces: Sequence[Piece]) -> Json:
-    return join(pieces, shape_) if pieces[0][0] == HEADER else one(pieces)
+def _join_message(shape_: Shape, pieces: Sequence[Piece]) -> Json:
+    return join_message(pieces, shape_) if pieces[0][0] == HEADER else join_single(pieces)
 
 
 def split_item(value: Json, path: str) -> list[WirePart]:
-    """One item of a Responses input or output: a message, or a block of its own."""
+    """Split one item of a Responses input or output: a message, or a block of its own."""
     if not isinstance(value, dict):
-        return [unreadable(path, f"an item is {shape(value)}, not an object", Place("messages"), ())]
+        return [unreadable_part(path, f"an item is {json_type_name(value)}, not an object", Place("messages"), ())]
     kind = kind_of(value, "message")
     if kind == "message":
-        return split(value, path, PLAIN_SHAPE)
+        return split_message(value, path, PLAIN_SHAPE)
     inside = _INSIDE[kind](value, path) if kind in _INSIDE else None
     if inside is not None:
         return inside
-    return [part(kind, value, Place("messages", item_role(kind, value)), ())]
+    return [make_part(kind, value, Place("messages", item_role(kind, value)), ())]
 
 
 _INSIDE: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
 
 
 def item_role(kind: str, value: dict[str, Json]) -> str:
-    """The side that an item without role speaks for."""
+    """Return the role of an item, inferred from its kind if the item names none."""
     role = value.get("role")
     if isinstance(role, str):
         return role
@@ -150,17 +159,17 @@ def item_role(kind: str, value: dict[str, Json]) -> str:
 
 
 def join_item(pieces: Sequence[Piece]) -> Json:
-    """One item of a Responses input from its pieces: the inverse of `split_item` for those of the usual shapes."""
+    """Join one item of a Responses input, the inverse of `split_item` for items of the usual shapes."""
     head = pieces[0][1]
     if pieces[0][0] == HEADER and head.get("type") == TOOLS_ITEM:
         return join_tools(pieces)
-    return _join(PLAIN_SHAPE, pieces)
+    return _join_message(PLAIN_SHAPE, pieces)
 
 
 def _input_string(text: str) -> list[WirePart]:
     place = Place("messages", "user")
-    head = split({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
-    return [head, words(text, place, ("content",))]
+    head = split_message({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
+    return [head, text_part(text, place, ("content",))]
 
 
 def _one_plain(pieces: Sequence[Piece]) -> bool:
@@ -173,21 +182,21 @@ def _one_user_text(pieces: Sequence[Piece]) -> bool:
 
 
 def _tools(key: str) -> Section:
-    return Section("tools", key, split_tool, one)
+    return Section("tools", key, split_tool, join_single)
 
 
 def _messages(shape_: Shape) -> Section:
     def split_(value: Json, path: str) -> list[WirePart]:
-        return _message(shape_, value, path)
+        return _split_message(shape_, value, path)
 
     def join_(pieces: Sequence[Piece]) -> Json:
-        return _join(shape_, pieces)
+        return _join_message(shape_, pieces)
 
-    return Section("messages", "messages", split_, join_, bare=in_messages, required=True)
+    return Section("messages", "messages", split_, join_, bare=is_header_kind, required=True)
 
 
 def _system(key: str) -> Section:
-    return Section(SYSTEM.section, key, split_system, one, string=system_string, is_string=_one_plain)
+    return Section(SYSTEM.section, key, split_system, join_single, string=split_system_string, is_string=_one_plain)
 
 
 _INPUT: Final = Section(

@@ -1,9 +1,8 @@
-"""Items of a Responses input that hold more than one block: the tools that it brings along, what agents say to each
-other (facts §4, §13).
+"""Items of a Responses input that hold several blocks: additional tools and agent messages (facts §4, §13).
 
-A tool of an ``additional_tools`` item is a block of its own wherever the item stands. One inside a namespace keeps the
-namespace round it, so that each says whose it is and one of them can go; neighbours of one namespace are one again when
-the item is written.
+Each tool of an ``additional_tools`` item is a block of its own, wherever the item is. A tool inside a namespace keeps
+its namespace, so that each block names its origin and can be removed alone; neighbours of one namespace are merged
+again when the item is written.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, TOOL, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.wire.message import LIST
-from ctxtui.wire.parts import Piece, WirePart, bare, content_part, part
+from ctxtui.wire.parts import Piece, WirePart, content_part, make_part, strip_markers
 
 TOOLS_ITEM: Final = "additional_tools"
 AGENT_ITEM: Final = "agent_message"
@@ -23,7 +22,7 @@ NAMESPACE: Final = "namespace"
 
 
 def split_tools(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """The header and the tools of an ``additional_tools`` item; None where its tools are no list of objects."""
+    """Split an ``additional_tools`` item into its header and tools; None if its tools are not a list of objects."""
     tools = value.get("tools")
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return None
@@ -31,19 +30,19 @@ def split_tools(value: dict[str, Json], path: str) -> list[WirePart] | None:
     place = Place("messages", role if isinstance(role, str) and role else "developer")
     parts = [_header({**value, "tools": LIST}, place)]
     for n, tool in enumerate(tools):
-        parts += [part(TOOL, one, place, ("tools", n)) for one in _each(tool)]
+        parts += [make_part(TOOL, definition, place, ("tools", n)) for definition in _split_namespace(tool)]
     return parts
 
 
-def _each(tool: dict[str, Json]) -> list[dict[str, Json]]:
+def _split_namespace(tool: dict[str, Json]) -> list[dict[str, Json]]:
     inner = tool.get("tools")
     if tool.get("type") != NAMESPACE or not isinstance(inner, list) or not inner:
         return [tool]
-    return [{**tool, "tools": [one]} for one in inner]
+    return [{**tool, "tools": [inner_tool]} for inner_tool in inner]
 
 
 def join_tools(pieces: Sequence[Piece]) -> Json:
-    """The item that `split_tools` took apart, or what edits left of it."""
+    """Join the item that `split_tools` split, possibly after edits."""
     tools: list[Json] = []
     for _, value in pieces[1:]:
         last = tools[-1] if tools else None
@@ -54,22 +53,24 @@ def join_tools(pieces: Sequence[Piece]) -> Json:
     return {**pieces[0][1], "tools": tools}
 
 
-def _same_namespace(one: Json, other: Json) -> bool:
-    lists = all(isinstance(it, dict) and it.get("type") == NAMESPACE and it.get("tools") for it in (one, other))
-    return lists and {**one, "tools": None} == {**other, "tools": None} and list(one) == list(other)
+def _same_namespace(first: Json, second: Json) -> bool:
+    lists = all(isinstance(it, dict) and it.get("type") == NAMESPACE and it.get("tools") for it in (first, second))
+    return lists and {**first, "tools": None} == {**second, "tools": None} and list(first) == list(second)
 
 
 def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """The header and the parts of what another agent said; None where its content is no list. Who reads it was
-    spoken to, as by a user."""
+    """Split a message from another agent into its header and parts; None if its content is not a list.
+
+    Its role is user, as the agent that receives it is addressed.
+    """
     content = value.get("content")
     if not isinstance(content, list):
         return None
     place = Place("messages", "user")
-    inner = [content_part(one, f"{path}.content[{n}]", place, ("content", n)) for n, one in enumerate(content)]
+    inner = [content_part(entry, f"{path}.content[{n}]", place, ("content", n)) for n, entry in enumerate(content)]
     return [_header({**value, "content": LIST}, place), *inner]
 
 
 def _header(head: dict[str, Json], place: Place) -> WirePart:
-    plain, marks = bare(head)
-    return WirePart(Item(blocks.make(HEADER, plain), place), None, plain, marks)
+    plain, markers = strip_markers(head)
+    return WirePart(Item(blocks.make(HEADER, plain), place), None, plain, markers)

@@ -1,4 +1,4 @@
-"""Keeps a key out of what a provider says: out of its errors and out of its streams."""
+"""Mask an API key in a provider's errors and streams."""
 
 from __future__ import annotations
 
@@ -7,61 +7,67 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 MASK: Final = "[key]"
-"""What stands for the key, or for half of it."""
-_SHORTEST: Final = 8
-"""Characters that a key, or half of one, needs to be looked for: "none" and the like are words."""
-_KEY: Final = 16
-"""Characters from which a header's value with a digit in it is taken for a key."""
+"""Replacement for the key, or for half of it."""
+_MIN_KEY_CHARS: Final = 8
+"""Minimum characters of a key, or of half of one, to be masked: "none" and the like are words."""
+_MIN_HEADER_KEY_CHARS: Final = 16
+"""Minimum characters for a header's value with a digit in it to count as a key."""
 
 
 class KeyMask:
-    """Masks `key` in texts and streams, whole, its first or its last half; a short one hides nothing. `further` ones
-    (values of headers) are masked where they look like keys."""
+    """Masks `key` in texts and streams: the whole key, its first half or its last half.
+
+    A short key is not masked. `further` keys (values of headers) are masked if they look like keys.
+    """
 
     def __init__(self, key: str, *further: str) -> None:
-        keys = [key.encode()] if len(key) >= _SHORTEST else []
-        keys += [one.encode() for one in further if len(one) >= _KEY and any(char.isdigit() for char in one)]
+        keys = [key.encode()] if len(key) >= _MIN_KEY_CHARS else []
+        keys += [
+            secret.encode()
+            for secret in further
+            if len(secret) >= _MIN_HEADER_KEY_CHARS and any(char.isdigit() for char in secret)
+        ]
         self._parts: list[bytes] = []
-        for one in keys:
-            half = len(one) // 2
-            self._parts += [one, *((one[:half], one[half:]) if half >= _SHORTEST else ())]
-        # The whole one before its halves.
+        for secret in keys:
+            half = len(secret) // 2
+            self._parts += [secret, *((secret[:half], secret[half:]) if half >= _MIN_KEY_CHARS else ())]
+        # The whole key before its halves.
         self._pattern = re.compile(b"|".join(map(re.escape, self._parts))) if keys else None
 
-    def text(self, words: str) -> str:
-        """`words` without the key."""
-        return self.masked(words.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    def mask_text(self, text: str) -> str:
+        """Mask the key in a text."""
+        return self.mask_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
-    async def stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """`data` without the key, also where it comes in pieces: what may be its beginning waits for the next piece."""
-        held = b""
+    async def mask_stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Mask the key in a stream, even if split over chunks: a possible start of it waits for the next chunk."""
+        rest = b""
         async for piece in data:
-            told, held = self.piece(held + piece)
-            if told:
-                yield told
-        if held:
-            yield self.masked(held)
+            masked, rest = self.split_safe(rest + piece)
+            if masked:
+                yield masked
+        if rest:
+            yield self.mask_bytes(rest)
 
-    def piece(self, known: bytes) -> tuple[bytes, bytes]:
-        """What of `known` can be told, without the key, and what has to wait for the next piece."""
-        cut = self._settled(known)
-        return self.masked(known[:cut]), known[cut:]
+    def split_safe(self, buffered: bytes) -> tuple[bytes, bytes]:
+        """Split buffered bytes into a masked part that is safe to emit, and a rest for the next chunk."""
+        cut = self._safe_length(buffered)
+        return self.mask_bytes(buffered[:cut]), buffered[cut:]
 
-    def _settled(self, data: bytes) -> int:
-        """Up to where `data` will stay as it is: its end may be the beginning of the key or of half of it."""
+    def _safe_length(self, data: bytes) -> int:
+        """Length of the part of `data` that is final: its end may be the start of the key or of half of it."""
         if self._pattern is None:
             return len(data)
-        cut = min((_begun(data, one) for one in self._parts), default=len(data))
-        # A half that is there already may end in what begins the key once more.
+        cut = min((_partial_start(data, part) for part in self._parts), default=len(data))
+        # A complete half may end in another start of the key.
         return next((m.end() for m in self._pattern.finditer(data) if m.start() < cut < m.end()), cut)
 
-    def masked(self, data: bytes) -> bytes:
-        """`data` without the key."""
+    def mask_bytes(self, data: bytes) -> bytes:
+        """Mask the key in `data`."""
         return self._pattern.sub(MASK.encode(), data) if self._pattern else data
 
 
-def _begun(data: bytes, part: bytes) -> int:
-    """Where the end of `data` begins `part`, and `data` is at its end before it is whole; its length for nowhere."""
+def _partial_start(data: bytes, part: bytes) -> int:
+    """Index at which the end of `data` is an incomplete start of `part`; the length of `data` if there is none."""
     at = max(0, len(data) - len(part) + 1)
     while (at := data.find(part[:1], at)) >= 0:
         if part.startswith(data[at:]):

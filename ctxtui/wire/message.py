@@ -1,4 +1,4 @@
-"""Messages taken apart into header and parts, and put together again; each dialect names its fields."""
+"""Split messages into header and parts, and join them again; each dialect names its fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
-from ctxtui.wire.parts import Piece, WirePart, bare, content_part, part, words
+from ctxtui.wire.parts import Piece, WirePart, content_part, make_part, strip_markers, text_part
 
 STRING: Final = "string"
 LIST: Final = "list"
@@ -20,9 +20,9 @@ _ANSWERS: Final = frozenset({"tool", "function"})
 class BlockField(NamedTuple):
     """A member of a message that becomes blocks.
 
-    `form` is how it is written: ``string`` (one block of `kind` whose words stand under `inside`), ``list`` (one
-    block of `kind` each), ``object`` (one block of `kind`). The header keeps the form's name in the member's place.
-    `first` says that its blocks come before the content.
+    `form` is its JSON form: ``string`` (one block of `kind` with the text under `inside`), ``list`` (one block of
+    `kind` for each entry), ``object`` (one block of `kind`). The header keeps the form's name in place of the member.
+    `first` puts its blocks before the content.
     """
 
     key: str
@@ -39,11 +39,11 @@ class Shape(NamedTuple):
     mark: str = ""
 
 
-def split(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
-    """Header and parts of `message` (at JSON `path`), in prompt order.
+def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
+    """Split `message` (at JSON `path`) into its header and parts, in prompt order.
 
-    The header holds every member that makes no block, verbatim, and the form of those that do. An empty string makes
-    a block only where it is a tool's answer; an empty list of calls makes none.
+    The header holds verbatim every member that makes no block, and the form of those that do. An empty string makes a
+    block only in a tool's answer; an empty list of calls makes none.
     """
     role = message.get("role")
     place = Place("messages", role if isinstance(role, str) else "", shape.mark)
@@ -51,52 +51,52 @@ def split(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
     before: list[WirePart] = []
     after: list[WirePart] = []
     for field in shape.fields:
-        found = _field(message.get(field.key), field, place)
-        if found is not None:
+        blocks_of_field = _field(message.get(field.key), field, place)
+        if blocks_of_field is not None:
             head[field.key] = field.form
-            (before if field.first else after).extend(found)
+            (before if field.first else after).extend(blocks_of_field)
     content = _content(message.get("content"), path, place)
     if content is not None:
         head["content"] = STRING if isinstance(message["content"], str) else LIST
-    head, marks = bare(head)
-    header = WirePart(Item(blocks.make(HEADER, head), place), None, head, marks)
+    head, markers = strip_markers(head)
+    header = WirePart(Item(blocks.make(HEADER, head), place), None, head, markers)
     return [header, *before, *(content or []), *after]
 
 
 def _field(value: Json, field: BlockField, place: Place) -> list[WirePart] | None:
     if field.form == STRING and isinstance(value, str) and value:
-        made = {"type": field.kind, field.inside: value}
-        return [WirePart(Item(blocks.make(field.kind, made), place), (field.key,), made)]
+        block_value = {"type": field.kind, field.inside: value}
+        return [WirePart(Item(blocks.make(field.kind, block_value), place), (field.key,), block_value)]
     if field.form == LIST and isinstance(value, list) and value:
-        return [part(field.kind, item, place, (field.key, n)) for n, item in enumerate(value)]
+        return [make_part(field.kind, item, place, (field.key, n)) for n, item in enumerate(value)]
     if field.form == OBJECT and isinstance(value, dict):
-        return [part(field.kind, value, place, (field.key,))]
+        return [make_part(field.kind, value, place, (field.key,))]
     return None
 
 
 def _content(value: Json, path: str, place: Place) -> list[WirePart] | None:
     if isinstance(value, str) and (value or place.role in _ANSWERS):
-        return [words(value, place, ("content",))]
+        return [text_part(value, place, ("content",))]
     if isinstance(value, list):
         return [content_part(v, f"{path}.content[{n}]", place, ("content", n)) for n, v in enumerate(value)]
     return None
 
 
-def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
-    """The message that `pieces` (the header first) make: the inverse of `split` for messages of the usual shapes.
+def join_message(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
+    """Join pieces (the header first) to a message, the inverse of `split_message` for messages of the usual shapes.
 
-    Members that the header does not name are added, members that lost their blocks are left out.
+    Members that the header does not name are added; members that lost their blocks are left out.
     """
     head = dict(pieces[0][1])
     rest = list(pieces[1:])
-    # Fields behind the content are taken off the end, so the last of them first.
+    # Fields after the content are taken off the end, so the last of them first.
     leading = [field for field in shape.fields if field.first]
     trailing = [field for field in shape.fields if not field.first]
     for field in leading + trailing[::-1]:
         named = head.get(field.key) == field.form
-        taken = _take(rest, field, named)
-        if taken:
-            head[field.key] = _written(taken, field)
+        field_pieces = _pop_pieces(rest, field, named)
+        if field_pieces:
+            head[field.key] = _field_value(field_pieces, field)
         elif named:
             del head[field.key]
     form = head.get("content")
@@ -105,21 +105,23 @@ def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
     return head
 
 
-def _take(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
-    """Removes from `rest` the pieces that belong into `field`: at its front or end, by kind."""
+def _pop_pieces(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
+    """Remove from `rest`, at its front or end, the pieces that belong to `field`, by kind."""
     if field.form != LIST and not named and field.form != OBJECT:
         return []
-    taken: list[Piece] = []
+    popped: list[Piece] = []
     limit = len(rest) if field.form == LIST else 1
     at = 0 if field.first else -1
-    while rest and len(taken) < limit and _fits(rest[at], field):
-        taken.append(rest.pop(at))
-    return taken if field.first else taken[::-1]
+    while rest and len(popped) < limit and _fits(rest[at], field):
+        popped.append(rest.pop(at))
+    return popped if field.first else popped[::-1]
 
 
 def _fits(piece: Piece, field: BlockField) -> bool:
-    """Whether `field` can hold a block: one whose string is all it says, where the field is a string. A part of the
-    content may be of the same kind and say more, or nothing."""
+    """Whether `field` can hold a block; a string field holds only a block of nothing but a non-empty string.
+
+    A content part may have the same kind and further members, or no text.
+    """
     kind, value = piece
     if kind != field.kind or field.form != STRING:
         return kind == field.kind
@@ -127,10 +129,10 @@ def _fits(piece: Piece, field: BlockField) -> bool:
     return plain and isinstance(value[field.inside], str) and value[field.inside] != ""
 
 
-def _written(taken: list[Piece], field: BlockField) -> Json:
+def _field_value(pieces: list[Piece], field: BlockField) -> Json:
     if field.form == LIST:
-        return [value for _, value in taken]
-    value = taken[0][1]
+        return [value for _, value in pieces]
+    value = pieces[0][1]
     return value[field.inside] if field.form == STRING and isinstance(value, dict) else value
 
 
@@ -143,5 +145,5 @@ def _content_value(pieces: list[Piece], as_string: bool) -> Json:
 
 
 def is_plain(kind: str, value: Json) -> bool:
-    """Whether a block says nothing but its words, so that a string can stand for it."""
+    """Whether a block is nothing but its text, so that a string can replace it."""
     return kind == "text" and isinstance(value, dict) and value.keys() == {"type", "text"}

@@ -1,6 +1,6 @@
 """Ollama's own ``/api/chat``: requests, answers, streams of JSON lines (facts §5).
 
-Unlike in Chat, a picture is bare base64 beside the words, a call's arguments are an object, thinking is a member of the
+Unlike Chat, a picture is bare base64 next to the text, a call's arguments are an object, thinking is a member of the
 message, and a stream is one JSON object a line (`sse.EventParser` reads those too).
 """
 
@@ -15,54 +15,54 @@ from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammar import GRAMMARS, OLLAMA_SHAPE
 from ctxtui.wire.grammar import OLLAMA as NAME
-from ctxtui.wire.message import split
+from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, answer_value, error_words, merge
-from ctxtui.wire.usage import chat
+from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.usage import chat_usage
 
-_TOLD: Final = frozenset({"model", "message", "done", "done_reason", "error"})
-_RESENT: Final = ("role", "content", "thinking", "tool_calls")
+_MAPPED_KEYS: Final = frozenset({"model", "message", "done", "done_reason", "error"})
+_RESENT_KEYS: Final = ("role", "content", "thinking", "tool_calls")
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
 
-    The durations (nanoseconds) and the rendered template of a debug request stay in `extra`. Raises `Malformed` where
-    it is neither.
+    The durations (nanoseconds) and the rendered template of a debug request stay in `extra`. Raises `Malformed` for
+    anything else.
     """
-    value = answer_value(body)
+    value = parse_answer(body)
     message = value.get("message")
     if not isinstance(message, dict):
         if "error" not in value:
             raise Malformed("message is missing", place="$", way_out="is this an answer of another dialect?")
-        return Response(error=error_words(value), extra=dict(value))
-    sent = {key: message[key] for key in _RESENT if key in message and (message[key] or key == "content")}
+        return Response(error=error_text(value), extra=dict(value))
+    sent = {key: message[key] for key in _RESENT_KEYS if key in message and (message[key] or key == "content")}
     sent = {"role": "assistant", "content": "", **sent}
-    beside = {key: item for key, item in message.items() if key not in _RESENT and item not in (None, [])}
-    extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
+    rest = {key: item for key, item in message.items() if key not in _RESENT_KEYS and item not in (None, [])}
+    extra = {key: item for key, item in value.items() if key not in _MAPPED_KEYS and item is not None}
     return Response(
-        items=tuple(part.item for part in split(sent, "$.message", OLLAMA_SHAPE)),
-        usage=chat(None, value),
-        model=_word(value.get("model")),
-        stop_reason=_word(value.get("done_reason")),
-        error=error_words(value) if value.get("error") else "",
+        items=tuple(part.item for part in split_message(sent, "$.message", OLLAMA_SHAPE)),
+        usage=chat_usage(None, value),
+        model=_string_or_empty(value.get("model")),
+        stop_reason=_string_or_empty(value.get("done_reason")),
+        error=error_text(value) if value.get("error") else "",
         complete=value.get("done") is not False,
-        extra={**extra, **({"message": beside} if beside else {})},
+        extra={**extra, **({"message": rest} if rest else {})},
     )
 
 
-def _word(value: Json) -> str:
+def _string_or_empty(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -77,29 +77,29 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the line that says ``done``, or an error, has come."""
+        """Whether the line with ``done``, or an error, has arrived."""
         return self._top.get("done") is True or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in lines."""
+        """Add lines and return their deltas."""
         return [delta for event in events for delta in self._line(event.value())]
 
     def _line(self, value: Json) -> Iterator[Delta]:
         if not isinstance(value, dict):
             return
         if value.get("error"):
-            self._error = error_words(value)
+            self._error = error_text(value)
         self._top |= {key: item for key, item in value.items() if key not in ("message", "error") and item is not None}
-        news = value.get("message")
-        if not isinstance(news, dict):
+        delta = value.get("message")
+        if not isinstance(delta, dict):
             return
-        merge(self._message, news, skip=frozenset({"role"}))
-        for key, item in news.items():
+        merge_delta(self._message, delta, skip=frozenset({"role"}))
+        for key, item in delta.items():
             if isinstance(item, str) and item and key != "role":
                 kind = "text" if key == "content" else key
                 yield Delta(self._shown.setdefault(kind, len(self._shown)), kind, item)
 
     def response(self) -> Response:
-        """The answer so far."""
-        found = decode_response({**self._top, "message": self._message})
-        return found if self._top.get("done") is True and not self._error else found.broken(self._error)
+        """Build the answer received so far."""
+        response = decode_response({**self._top, "message": self._message})
+        return response if self._top.get("done") is True and not self._error else response.as_interrupted(self._error)

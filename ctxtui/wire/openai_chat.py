@@ -13,59 +13,59 @@ from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammar import CHAT as NAME
 from ctxtui.wire.grammar import CHAT_SHAPE, GRAMMARS
-from ctxtui.wire.message import split
+from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, answer_value, error_words, merge
-from ctxtui.wire.usage import beyond, chat
+from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.usage import chat_usage, extra_usage
 
-_TOLD: Final = frozenset({"id", "model", "choices", "usage", "message"})
+_MAPPED_KEYS: Final = frozenset({"id", "model", "choices", "usage", "message"})
 # In the order in which clients send an answer back.
-_RESENT: Final = (
+_RESENT_KEYS: Final = (
     "role", "content", "reasoning_content", "reasoning", "refusal", "audio", "tool_calls", "function_call",
 )  # fmt: skip
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is: its first choice; further ones stay in `extra`.
+    """Decode an answer (JSON bytes or the parsed value): its first choice; further ones stay in `extra`.
 
-    Ollama's own shape (``message`` beside ``done``) is read too. An error body becomes a response with `error`.
-    Raises `Malformed` where it is none of these.
+    Ollama's own shape (``message`` next to ``done``) is read too. An error body becomes a response with `error`.
+    Raises `Malformed` for anything else.
     """
-    value = answer_value(body)
+    value = parse_answer(body)
     choices = _choices(value)
     if choices is None:
-        return Response(error=error_words(value), extra=dict(value))
+        return Response(error=error_text(value), extra=dict(value))
     first = choices[0] if choices else {}
     message = first.get("message") if isinstance(first, dict) else None
     if choices and not isinstance(message, dict):
         raise Malformed("message is missing", place="$.choices[0]")
     items, beside = _items(message) if isinstance(message, dict) else ((), {})
     rest = {"choices": choices[1:], "message": beside}
-    extra = {key: item for key, item in value.items() if key not in _TOLD and item is not None}
+    extra = {key: item for key, item in value.items() if key not in _MAPPED_KEYS and item is not None}
     return Response(
         items=items,
-        usage=chat(value.get("usage"), value),
-        id=_word(value.get("id")),
-        model=_word(value.get("model")),
-        stop_reason=_word(first.get("finish_reason")),
-        error=error_words(value) if value.get("error") else "",
-        extra={**extra, **{key: item for key, item in rest.items() if item}, **beyond(value.get("usage"))},
+        usage=chat_usage(value.get("usage"), value),
+        id=_string_or_empty(value.get("id")),
+        model=_string_or_empty(value.get("model")),
+        stop_reason=_string_or_empty(first.get("finish_reason")),
+        error=error_text(value) if value.get("error") else "",
+        extra={**extra, **{key: item for key, item in rest.items() if item}, **extra_usage(value.get("usage"))},
     )
 
 
 def _choices(value: dict[str, Json]) -> list[Json] | None:
-    """The answer's choices; None for an error body."""
+    """Return the answer's choices; None for an error body."""
     choices = value.get("choices")
     if isinstance(choices, list):
         return choices
@@ -77,29 +77,29 @@ def _choices(value: dict[str, Json]) -> list[Json] | None:
 
 
 def _items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]:
-    """The answer's blocks under the header that a client sends back, and what a client leaves out."""
+    """Return the answer's blocks under the header that a client resends, and the members that clients leave out."""
     sent: dict[str, Json] = {
-        key: message[key] for key in _RESENT if key in message and (message[key] or key == "content")
+        key: message[key] for key in _RESENT_KEYS if key in message and (message[key] or key == "content")
     }
     sent.setdefault("role", "assistant")
     calls = sent.get("tool_calls")
     if isinstance(calls, list):
         sent["tool_calls"] = [_without_index(call) for call in calls]
-    beside = {key: item for key, item in message.items() if key not in _RESENT and item not in (None, [])}
-    return tuple(part.item for part in split(sent, "$.choices[0].message", CHAT_SHAPE)), beside
+    rest = {key: item for key, item in message.items() if key not in _RESENT_KEYS and item not in (None, [])}
+    return tuple(part.item for part in split_message(sent, "$.choices[0].message", CHAT_SHAPE)), rest
 
 
 def _without_index(call: Json) -> Json:
-    # Only a stream's calls are numbered; gateways leave the number in whole answers.
+    # Only a stream's calls are numbered; gateways leave the number in non-streamed answers.
     return {key: item for key, item in call.items() if key != "index"} if isinstance(call, dict) else call
 
 
-def _word(value: Json) -> str:
+def _string_or_empty(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
 DONE: Final = "[DONE]"
-_PADDING: Final = frozenset({"choices", "object", "obfuscation", "error"})
+_CHUNK_KEYS: Final = frozenset({"choices", "object", "obfuscation", "error"})
 
 
 class _Choice:
@@ -112,12 +112,12 @@ class _Choice:
         self._slots: dict[int, int] = {}
 
     def add(self, delta: dict[str, Json]) -> Iterator[tuple[str, str]]:
-        """Take in a delta; yields (what grew, new words)."""
+        """Add a delta; yields (the field or call that grew, new text)."""
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
                 yield self._call(call)
-        merge(self.message, delta, skip=frozenset({"tool_calls", "role"}))
+        merge_delta(self.message, delta, skip=frozenset({"tool_calls", "role"}))
         for key, value in delta.items():
             if isinstance(value, str) and value and key != "role":
                 yield ("text" if key == "content" else key), value
@@ -127,44 +127,46 @@ class _Choice:
         call = self.calls[slot]
         inner_key = "custom" if isinstance(news.get("custom"), dict) else "function"
         inner = news.get(inner_key)
-        merge(call, news, skip=frozenset({"index", "id", "type", inner_key}))
+        merge_delta(call, news, skip=frozenset({"index", "id", "type", inner_key}))
         for key in ("id", "type"):
             call[key] = call.get(key) or news.get(key) or ("function" if key == "type" else "")
-        words = ""
+        text = ""
         if isinstance(inner, dict):
             into = call.setdefault(inner_key, {"name": ""})
-            # Some servers say the name with every chunk.
+            # Some servers repeat the name in every chunk.
             name = inner.get("name")
             into["name"] = name if name and name != into["name"] and not into["name"] else into["name"]
             field = "input" if inner_key == "custom" else "arguments"
-            given = inner.get(field)
-            words = given if isinstance(given, str) else "" if given is None else canonical.text_of(given)
-            into[field] = into.get(field, "") + words
-            merge(into, inner, skip=frozenset({"name", field}))
-        return f"tool_call {slot}", words
+            arguments = inner.get(field)
+            text = (
+                "" if arguments is None else arguments if isinstance(arguments, str) else canonical.dump_text(arguments)
+            )
+            into[field] = into.get(field, "") + text
+            merge_delta(into, inner, skip=frozenset({"name", field}))
+        return f"tool_call {slot}", text
 
     def _slot(self, news: dict[str, Json]) -> int:
-        """The call that a chunk goes on with. Numbers may be missing or all zero; ids may be missing or empty."""
+        """Find the call that a chunk continues. Indexes may be missing or all zero; ids may be missing or empty."""
         index, id_ = news.get("index"), news.get("id")
-        known = self._slots.get(index) if isinstance(index, int) else len(self.calls) - 1 if self.calls else None
-        if known is not None and id_ and self.calls[known].get("id") not in ("", id_, None):
-            known = next((n for n, call in enumerate(self.calls) if call.get("id") == id_), None)
-        elif known is not None and not isinstance(index, int) and not id_ and self._named(news):
-            known = None
-        if known is None:
+        slot = self._slots.get(index) if isinstance(index, int) else len(self.calls) - 1 if self.calls else None
+        if slot is not None and id_ and self.calls[slot].get("id") not in ("", id_, None):
+            slot = next((n for n, call in enumerate(self.calls) if call.get("id") == id_), None)
+        elif slot is not None and not isinstance(index, int) and not id_ and self._named(news):
+            slot = None
+        if slot is None:
             self.calls.append({"id": "", "type": ""})
-            known = len(self.calls) - 1
+            slot = len(self.calls) - 1
         if isinstance(index, int):
-            self._slots[index] = known
-        return known
+            self._slots[index] = slot
+        return slot
 
     @staticmethod
     def _named(news: dict[str, Json]) -> bool:
         inner = news.get("function")
         return isinstance(inner, dict) and bool(inner.get("name"))
 
-    def whole(self) -> dict[str, Json]:
-        """The choice as an answer in one piece has it."""
+    def to_answer(self) -> dict[str, Json]:
+        """Build the choice as a non-streamed answer has it."""
         message = dict(self.message)
         if self.calls:
             message["tool_calls"] = self.calls
@@ -186,11 +188,11 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether ``[DONE]`` or an error has come."""
+        """Whether ``[DONE]`` or an error has arrived."""
         return self._done or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in chunks."""
+        """Add chunks and return their deltas."""
         return [delta for event in events for delta in self._event(event)]
 
     def _event(self, event: ServerEvent) -> Iterator[Delta]:
@@ -201,8 +203,8 @@ class StreamReader:
         if not isinstance(chunk, dict):
             return
         if chunk.get("error"):
-            self._error = error_words(chunk)
-        self._top |= {k: v for k, v in chunk.items() if k not in _PADDING and v is not None}
+            self._error = error_text(chunk)
+        self._top |= {k: v for k, v in chunk.items() if k not in _CHUNK_KEYS and v is not None}
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
@@ -211,18 +213,18 @@ class StreamReader:
     def _choice(self, choice: dict[str, Json]) -> Iterator[Delta]:
         index = choice.get("index")
         number = index if isinstance(index, int) else 0
-        held = self._choices.setdefault(number, _Choice())
-        held.finish = choice.get("finish_reason") or held.finish
+        state = self._choices.setdefault(number, _Choice())
+        state.finish = choice.get("finish_reason") or state.finish
         delta = choice.get("delta")
         if not isinstance(delta, dict):
             return
-        for name, words in held.add(delta):
+        for name, text in state.add(delta):
             if number == 0:
-                yield Delta(self._shown.setdefault(name, len(self._shown)), name.partition(" ")[0], words)
+                yield Delta(self._shown.setdefault(name, len(self._shown)), name.partition(" ")[0], text)
 
     def response(self) -> Response:
-        """The answer so far. It is whole once a choice has said why it stopped, even if ``[DONE]`` is missing."""
-        choices = [self._choices[n].whole() for n in sorted(self._choices)]
-        found = decode_response({**self._top, "choices": choices})
+        """Build the answer received so far; it is complete once a choice has a finish reason, or at ``[DONE]``."""
+        choices = [self._choices[n].to_answer() for n in sorted(self._choices)]
+        response = decode_response({**self._top, "choices": choices})
         ended = self._done or any(choice.finish for choice in self._choices.values())
-        return found if ended and not self._error else found.broken(self._error)
+        return response if ended and not self._error else response.as_interrupted(self._error)

@@ -13,60 +13,60 @@ from ctxtui.wire.grammar import GRAMMARS, split_item
 from ctxtui.wire.grammar import RESPONSES as NAME
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, answer_value, error_words, merge
-from ctxtui.wire.usage import beyond, responses
+from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.usage import extra_usage, responses_usage
 
-_TOLD: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
-# An answer repeats its request; what the request says is not said twice.
-_ECHOED: Final = frozenset({"instructions", "tools", "input", "text", "reasoning", "tool_choice"})
+_MAPPED_KEYS: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
+# An answer echoes these members of its request.
+_ECHOED_KEYS: Final = frozenset({"instructions", "tools", "input", "text", "reasoning", "tool_choice"})
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
 
-    The stop reason is the reason of an incomplete answer, else its status. Raises `Malformed` where it is neither.
+    The stop reason is the reason of an incomplete answer, else its status. Raises `Malformed` for anything else.
     """
-    value = answer_value(body)
+    value = parse_answer(body)
     output = value.get("output")
     if not isinstance(output, list):
         if value.get("error"):
-            return Response(error=error_words(value), extra=dict(value))
+            return Response(error=error_text(value), extra=dict(value))
         raise Malformed("output is missing", place="$", way_out="is this an answer of another dialect?")
     parts = [part for n, item in enumerate(output) for part in split_item(item, f"$.output[{n}]")]
     details = value.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
     return Response(
         items=tuple(part.item for part in parts),
-        usage=responses(value.get("usage")),
-        id=_word(value.get("id")),
-        model=_word(value.get("model")),
-        stop_reason=_word(reason) or _word(value.get("status")),
-        error=error_words(value["error"]) if value.get("error") else "",
+        usage=responses_usage(value.get("usage")),
+        id=_string_or_empty(value.get("id")),
+        model=_string_or_empty(value.get("model")),
+        stop_reason=_string_or_empty(reason) or _string_or_empty(value.get("status")),
+        error=error_text(value["error"]) if value.get("error") else "",
         complete=value.get("status") not in ("in_progress", "queued"),
-        extra={k: v for k, v in value.items() if k not in _TOLD | _ECHOED and v is not None}
-        | beyond(value.get("usage")),
+        extra={k: v for k, v in value.items() if k not in _MAPPED_KEYS | _ECHOED_KEYS and v is not None}
+        | extra_usage(value.get("usage")),
     )
 
 
-def _word(value: Json) -> str:
+def _string_or_empty(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
 class StreamReader:
     """Assembles a streamed response from its typed events; see `stream.StreamReader`.
 
-    The last event holds the whole answer. A stream that breaks off before is put together from its items and deltas.
+    The last event holds the whole answer. An interrupted stream is assembled from its items and deltas.
     """
 
     def __init__(self) -> None:
@@ -77,11 +77,11 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the answer has ended, well or not."""
+        """Whether the answer has ended, successfully or not."""
         return self._ended or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in events; unknown ones say nothing."""
+        """Add events and return their deltas; unknown events add nothing."""
         return [delta for event in events if (delta := self._event(event.value())) is not None]
 
     def _event(self, value: Json) -> Delta | None:
@@ -97,35 +97,35 @@ class StreamReader:
             if isinstance(value.get("item"), dict):
                 self._items[at] = dict(value["item"])
         elif kind == "error":
-            self._error = error_words(value)
+            self._error = error_text(value)
         elif kind.endswith(".delta") and isinstance(value.get("delta"), str):
             return self._delta(kind.removeprefix("response.").removesuffix(".delta"), value, at)
         return None
 
-    def _delta(self, what: str, value: dict[str, Json], at: int) -> Delta:
+    def _delta(self, delta_kind: str, value: dict[str, Json], at: int) -> Delta:
         item = self._items.setdefault(at, {"type": "message", "role": "assistant", "content": []})
-        words: str = value["delta"]
-        if what in _STRINGS:
-            merge(item, {_STRINGS[what]: words})
-        elif what in _LISTS:
-            field, position, kind, inside = _LISTS[what]
+        text: str = value["delta"]
+        if delta_kind in _STRINGS:
+            merge_delta(item, {_STRINGS[delta_kind]: text})
+        elif delta_kind in _LISTS:
+            field, position, kind, inside = _LISTS[delta_kind]
             place = value.get(position)
             parts = [*(item.get(field) or [])]
             number = place if isinstance(place, int) else 0
             while len(parts) <= number < 10_000:
                 parts.append({"type": kind, inside: ""})
             if isinstance(parts[number], dict):
-                parts[number] = {**parts[number], inside: (parts[number].get(inside) or "") + words}
+                parts[number] = {**parts[number], inside: (parts[number].get(inside) or "") + text}
             item[field] = parts
-        return Delta(at, str(item.get("type", "")), words)
+        return Delta(at, str(item.get("type", "")), text)
 
     def response(self) -> Response:
-        """The answer so far."""
+        """Build the answer received so far."""
         items = [self._items[n] for n in sorted(self._items)]
         # Some endpoints leave the last event's output empty.
         output = (self._response.get("output") if self._ended else None) or items
-        found = decode_response({**self._response, "output": output})
-        return found if self._ended and not self._error else found.broken(self._error)
+        response = decode_response({**self._response, "output": output})
+        return response if self._ended and not self._error else response.as_interrupted(self._error)
 
 
 _STRINGS: Final = {

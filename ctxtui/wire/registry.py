@@ -1,4 +1,4 @@
-"""The dialects by name."""
+"""Registry of dialects by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.wire.stream import StreamReader
 
 
 class Dialect(Struct, frozen=True):
-    """One provider's JSON and event stream. `label` is its name for people, and that of its recordings' source."""
+    """One provider's JSON and event stream. `label` is its display name, and the source name of its recordings."""
 
     name: str
     label: str
@@ -45,5 +45,5 @@ DIALECTS: Final[dict[str, Dialect]] = {
 
 
 def encode(request: Request) -> bytes:
-    """The body of `request` in its own dialect."""
+    """Encode `request` as a body in its own dialect."""
     return DIALECTS[request.skeleton.dialect].encode_request(request)

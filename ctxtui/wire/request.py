@@ -1,4 +1,4 @@
-"""Requests and responses as the rest of ctxtui sees them, whatever their dialect."""
+"""Dialect-independent requests and responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtui.core.answer_least import in_part
+from ctxtui.core.answer_least import mark_partial
 from ctxtui.core.block import Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
@@ -18,12 +18,14 @@ from ctxtui.wire.codec.realign import realign
 from ctxtui.wire.grammar import GRAMMARS
 
 ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""Members of a request that say how many tokens its answer may have."""
+"""Members of a request that limit the tokens of its answer."""
 
 
 class Marker(NamedTuple):
-    """A cache marker: on block `item` of the request (0-based), or on item `inner` of that block's content (-1: on
-    the block itself); `key` and `value` as they were sent."""
+    """A cache breakpoint: on block `item` of the request (0-based), or on item `inner` of that block's content.
+
+    `inner` -1 is the block itself; `key` and `value` are as sent.
+    """
 
     item: int
     inner: int
@@ -32,9 +34,9 @@ class Marker(NamedTuple):
 
 
 class Request(Struct, frozen=True):
-    """One request body: its blocks in prompt order (tools, system, messages) and what else it holds.
+    """One request body: its blocks in prompt order (tools, system, messages) and a skeleton of everything else.
 
-    With `items` taken from a call's path and the call's `skeleton`, it is the body that was sent.
+    With `items` from a call's path and the call's `skeleton`, it is the body that was sent.
     """
 
     items: tuple[Item, ...]
@@ -42,7 +44,7 @@ class Request(Struct, frozen=True):
 
     @property
     def model(self) -> str:
-        """The model asked for; "" where the body names none."""
+        """The requested model; "" if the body names none."""
         model = self.params.get("model")
         return model if isinstance(model, str) else ""
 
@@ -53,31 +55,33 @@ class Request(Struct, frozen=True):
 
     @property
     def answer_limit(self) -> int:
-        """Tokens that its answer may have; 0 where it does not say."""
+        """Maximum tokens of the answer; 0 if the request sets no limit."""
         params = self.params
-        found = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
-        return max(found, default=0)
+        limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
+        return max(limits, default=0)
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        """The cache markers on blocks, in prompt order. A marker for the whole body is among `params`."""
+        """The cache breakpoints on blocks, in prompt order. One for the whole body is among `params`."""
         return tuple(Marker(m[0], m[1], m[2], m[4]) for m in self.skeleton.parts.get("marks", ()))
 
     def with_items(self, items: Sequence[Item]) -> Request:
-        """This request with other blocks: parameters stay, blocks that stay keep their spelling and markers, new
-        ones are written in the body's dominant style."""
+        """Replace the blocks: parameters stay, unchanged blocks keep their spelling and cache breakpoints.
+
+        New blocks are written in the body's dominant style.
+        """
         if tuple(items) == self.items:
             return self
         return Request(tuple(items), realign(self.skeleton, GRAMMARS[self.skeleton.dialect], self.items, items))
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """One answer of a model, whole or as far as it came.
+    """One answer of a model, complete or partial.
 
-    `items` are its blocks as the client resends them: a header, then the parts. `usage` tells the context that this
-    answer was made from; where the provider ran several passes, `passes` holds each one's usage and their sum is what
-    was billed. `stop_reason` is the provider's word. `error` is what the provider said instead of going on, `complete`
-    is False for a stream that broke off. `extra` is everything else in the answer, verbatim.
+    `items` are its blocks as the client resends them: a header, then the parts. `usage` describes the context that this
+    answer was made from; if the provider ran several passes, `passes` holds the usage of each, and their sum is what
+    was billed. `stop_reason` is the provider's term. `error` is the provider's error message, `complete` is False for
+    an interrupted stream. `extra` is everything else in the answer, verbatim.
     """
 
     items: tuple[Item, ...] = ()
@@ -96,11 +100,11 @@ class Response(Struct, frozen=True, kw_only=True):
         if not self.passes:
             return self.usage
         total = self.passes[0]
-        for one in self.passes[1:]:
-            total = total + one
+        for usage in self.passes[1:]:
+            total = total + usage
         return total
 
-    def broken(self, error: str = "") -> Response:
-        """This answer as the part of one that broke off: a report that it has was made before its end."""
-        usage, extra = in_part(self.usage, self.extra, (item.block for item in self.items))
+    def as_interrupted(self, error: str = "") -> Response:
+        """Return this answer as an interrupted one; its usage report, if any, was made before the end."""
+        usage, extra = mark_partial(self.usage, self.extra, (item.block for item in self.items))
         return replace(self, complete=False, error=error or self.error, usage=usage, extra=extra)

@@ -1,4 +1,4 @@
-"""Server-sent events: bytes in, events out, however the bytes are cut (law 2)."""
+"""Parse server-sent events from bytes, independent of how the bytes are chunked (law 2)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ctxtui.core.canonical import Json
 
 
 class ServerEvent(NamedTuple):
-    """One event: its name ("" where the stream gives none), its data lines joined by newlines, its id."""
+    """One event: its name ("" if the stream gives none), its data lines joined by newlines, its id."""
 
     name: str
     data: str
     id: str = ""
 
     def value(self) -> Json:
-        """The data as JSON; None where it is none (``[DONE]``, plain words)."""
+        """Parse the data as JSON; None if it is not JSON (``[DONE]``, plain text)."""
         try:
             return canonical.loads(self.data)
         except (ValueError, RecursionError):
@@ -25,9 +25,11 @@ class ServerEvent(NamedTuple):
 
 
 class EventParser:
-    """Reads an event stream as the HTML standard defines it: any line ends, comments, a byte order mark, data over
-    several lines. Unlike a browser it gives the last event also when its blank line is missing (`close`), and a line
-    that is a JSON object, which the standard has no use for, is an event by itself: so Ollama streams."""
+    """Parses an event stream as the HTML standard defines it: any line ends, comments, a BOM, multi-line data.
+
+    Unlike a browser it returns the last event even without its final blank line (`close`), and treats a line that is a
+    JSON object, meaningless in the standard, as an event: Ollama streams that way.
+    """
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -38,30 +40,32 @@ class EventParser:
         self._data: list[str] = []
 
     def feed(self, data: bytes) -> list[ServerEvent]:
-        """The events that `data` completes."""
+        """Add bytes and return the events that they complete."""
         self._rest += data
-        found: list[ServerEvent] = []
+        events: list[ServerEvent] = []
         for line in self._lines():
-            # What nearly all lines are; anything else is for `_line`.
+            # Fast path for nearly all lines; `_line` handles the others.
             if line.startswith("data:") and not self._first:
                 self._data.append(line[6:] if line.startswith(" ", 5) else line[5:])
             elif (event := self._line(line)) is not None:
-                found.append(event)
-        return found
+                events.append(event)
+        return events
 
     def close(self) -> list[ServerEvent]:
-        """The stream has ended: what is left of it, as far as it makes an event."""
+        """End the stream and return the event left in the buffer, if any."""
         line = bytes(self._rest).removesuffix(b"\r").decode("utf-8", "replace")
         self._rest.clear()
         self._scanned = 0
-        found = [self._line(line)] if line else []
-        return [event for event in (*found, self._dispatch()) if event is not None]
+        events = [self._line(line)] if line else []
+        return [event for event in (*events, self._dispatch()) if event is not None]
 
     def _lines(self) -> list[str]:
-        """The lines that have ended, taken out of what is left. No character spans a line end, also not one that is
-        broken off, so that they are decoded in one go."""
+        """Take the complete lines out of the buffer.
+
+        No character spans a line end, not even a broken one, so that all lines are decoded in one call.
+        """
         rest = self._rest
-        # A carriage return at the very end may be half of a line end: the next bytes tell.
+        # A carriage return at the very end may be half of a line end; the next bytes decide.
         whole = len(rest) - rest.endswith(b"\r")
         end = 1 + max(rest.rfind(b"\n", self._scanned, whole), rest.rfind(b"\r", self._scanned, whole))
         if not end:
@@ -93,18 +97,18 @@ class EventParser:
         return None
 
     def _dispatch(self) -> ServerEvent | None:
-        made = ServerEvent(self._name, "\n".join(self._data), self._id) if self._data else None
+        event = ServerEvent(self._name, "\n".join(self._data), self._id) if self._data else None
         self._name = ""
         self._data = []
-        return made
+        return event
 
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _SPACES: Final = " \t\n\r\x0b\x0c"
 
 
-def parse(data: bytes) -> list[ServerEvent]:
-    """All events of a whole recorded stream."""
+def parse_stream(data: bytes) -> list[ServerEvent]:
+    """Parse a whole recorded stream."""
     parser = EventParser()
     return [*parser.feed(data), *parser.close()]
 

@@ -1,4 +1,4 @@
-"""What the stream readers of all dialects share."""
+"""Helpers shared by the stream readers of all dialects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.wire.sse import ServerEvent
 
 
 class Delta(NamedTuple):
-    """New words of an answer that is being streamed: `block` numbers its blocks (0-based), `kind` is the block's."""
+    """New text of a streaming answer: `block` is the block's number (0-based), `kind` its kind."""
 
     block: int
     kind: str
@@ -21,25 +21,25 @@ class Delta(NamedTuple):
 
 
 class StreamReader(Protocol):
-    """Assembles one streamed answer; the result is the same as the dialect's answer in one piece."""
+    """Assembles one streamed answer; the result equals the dialect's non-streamed answer."""
 
     @property
     def finished(self) -> bool:
-        """Whether the stream has said its end (or an error)."""
+        """Whether the stream's end (or an error) has arrived."""
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in events; returns what they add, in order."""
+        """Add events; returns their deltas in order."""
 
     def response(self) -> Response:
-        """The answer as far as it came; `complete` is False while the stream has not said its end."""
+        """Build the answer received so far; `complete` is False until the stream's end has arrived."""
 
 
-def merge(into: dict[str, Json], news: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:
-    """Add a delta to a value: strings grow, lists are extended, objects merged, nulls say nothing, all else replaces.
+def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:
+    """Merge a delta into a value: append strings, extend lists, merge objects, ignore nulls, replace anything else.
 
-    Deltas of kinds unknown here follow the same habit, so nothing of them is lost.
+    Unknown kinds of deltas follow the same rules, so that none of their content is lost.
     """
-    for key, value in news.items():
+    for key, value in delta.items():
         old = into.get(key)
         if key in skip or (value is None and key in into):
             continue
@@ -49,13 +49,13 @@ def merge(into: dict[str, Json], news: dict[str, Json], skip: frozenset[str] = f
             into[key] = [*old, *value]
         elif isinstance(old, dict) and isinstance(value, dict):
             into[key] = {**old}
-            merge(into[key], value)
+            merge_delta(into[key], value)
         else:
             into[key] = value
 
 
-def answer_value(body: bytes | Json) -> dict[str, Json]:
-    """The object of an answer, given as JSON bytes or as its value. Raises `Malformed` where it is none."""
+def parse_answer(body: bytes | Json) -> dict[str, Json]:
+    """Parse an answer, given as JSON bytes or as a value. Raises `Malformed` if it is not an object."""
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
     except (ValueError, RecursionError) as error:
@@ -65,12 +65,12 @@ def answer_value(body: bytes | Json) -> dict[str, Json]:
     return value
 
 
-def error_words(value: Json) -> str:
-    """A provider's error as one line: ``overloaded_error: Overloaded``."""
+def error_text(value: Json) -> str:
+    """Format a provider's error as one line: ``overloaded_error: Overloaded``."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return error if isinstance(error, str) else canonical.text_of(error)
+        return error if isinstance(error, str) else canonical.dump_text(error)
     kind = error.get("type") or error.get("code") or ""
     message = error.get("message") or ""
-    words = [canonical.text_of(w) if not isinstance(w, str) else w for w in (kind, message) if w]
-    return ": ".join(words) or canonical.text_of(error)
+    parts = [canonical.dump_text(w) if not isinstance(w, str) else w for w in (kind, message) if w]
+    return ": ".join(parts) or canonical.dump_text(error)

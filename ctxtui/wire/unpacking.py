@@ -1,4 +1,4 @@
-"""Unpack bodies by their ``Content-Encoding``, up to a bound."""
+"""Decompress bodies by their ``Content-Encoding``, up to a size limit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
 
 _ZSTD_STEP: Final = 1 << 10
-"""Bytes that zstd unpacks at a time: it takes no bound, and makes up to 32 MB of so many."""
+"""Input bytes per zstd call: it accepts no output limit, and unpacks this much to at most 32 MB."""
 
 
 class BodyUnpacker(Protocol):
-    """Takes a packed body in pieces."""
+    """Decompresses a body in chunks."""
 
     def feed(self, data: bytes) -> bytes:
-        """What `data` adds. Raises `Malformed`, also where the body unpacks to more than the bound."""
+        """Decompress `data`. Raises `Malformed`, also if the body exceeds the limit."""
 
 
 class _Plain:
@@ -25,17 +25,17 @@ class _Plain:
 
 
 class _Bounded:
-    """Counts what was unpacked, and of how many members."""
+    """Counts the unpacked bytes and the compressed members."""
 
-    def __init__(self, most: int) -> None:
-        self._most = self._left = most
+    def __init__(self, max_bytes: int) -> None:
+        self._most = self._left = max_bytes
         self._members = 0
 
-    def _count(self, said: bytes) -> bytes:
-        self._left -= len(said)
+    def _count(self, data: bytes) -> bytes:
+        self._left -= len(data)
         if self._left < 0:
             raise Malformed(f"a body that unpacks to more than {self._most >> 20} MiB")
-        return said
+        return data
 
     def _next_member(self) -> None:
         self._members += 1
@@ -44,10 +44,10 @@ class _Bounded:
 
 
 class _Zlib(_Bounded):
-    """Gzip, or deflate with or without its header, several members on end."""
+    """Gzip, or deflate with or without its header; several members in a row."""
 
-    def __init__(self, most: int, deflate: bool) -> None:
-        super().__init__(most)
+    def __init__(self, max_bytes: int, deflate: bool) -> None:
+        super().__init__(max_bytes)
         self._deflate = deflate
         self._new()
 
@@ -57,10 +57,10 @@ class _Zlib(_Bounded):
         self._next_member()
 
     def feed(self, data: bytes) -> bytes:
-        said = []
+        chunks = []
         while data:
             try:
-                said.append(self._count(self._inner.decompress(data, self._left + 1)))
+                chunks.append(self._count(self._inner.decompress(data, self._left + 1)))
             except zlib.error as error:
                 if not (self._deflate and self._fresh):
                     raise Malformed(f"a body that cannot be unpacked: {error}") from None
@@ -71,34 +71,34 @@ class _Zlib(_Bounded):
             data = self._inner.unused_data
             if data:
                 self._new()
-        return b"".join(said)
+        return b"".join(chunks)
 
 
 class _Brotli(_Bounded):
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         import brotli
 
-        super().__init__(most)
+        super().__init__(max_bytes)
         self._inner = brotli.Decompressor()
         self._error: type[Exception] = brotli.error
 
     def feed(self, data: bytes) -> bytes:
-        said = []
+        chunks = []
         try:
             while True:
-                said.append(self._count(bytes(self._inner.process(data, output_buffer_limit=self._left + 1))))
+                chunks.append(self._count(bytes(self._inner.process(data, output_buffer_limit=self._left + 1))))
                 if self._inner.can_accept_more_data():
-                    return b"".join(said)
+                    return b"".join(chunks)
                 data = b""
         except self._error as error:
             raise Malformed(f"a body that cannot be unpacked: {error}") from None
 
 
 class _Zstd(_Bounded):
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         import zstandard
 
-        super().__init__(most)
+        super().__init__(max_bytes)
         self._made = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
         self._error = zstandard.ZstdError
         self._new()
@@ -108,32 +108,31 @@ class _Zstd(_Bounded):
         self._next_member()
 
     def feed(self, data: bytes) -> bytes:
-        said = []
+        chunks = []
         try:
             for at in range(0, len(data), _ZSTD_STEP):
                 piece = data[at : at + _ZSTD_STEP]
                 while piece:
-                    said.append(self._count(self._inner.decompress(piece)))
+                    chunks.append(self._count(self._inner.decompress(piece)))
                     piece = self._inner.unused_data
                     if piece:
                         self._new()
         except self._error as error:
             raise Malformed(f"a body that cannot be unpacked: {error}") from None
-        return b"".join(said)
+        return b"".join(chunks)
 
 
-_KNOWN: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
+_ENCODINGS: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
 
 
-def unpacker(encoding: str, most: int = MAX_BODY) -> BodyUnpacker:
-    """What unpacks a body of this ``Content-Encoding``, up to `most` bytes. Raises `Malformed` for one that is not
-    known."""
-    names = [one for one in (part.strip().lower() for part in encoding.split(",")) if one not in ("", "identity")]
+def make_unpacker(encoding: str, max_bytes: int = MAX_BODY) -> BodyUnpacker:
+    """Return an unpacker for a ``Content-Encoding``, up to `most` bytes. Raises `Malformed` for an unknown one."""
+    names = [item for item in (part.strip().lower() for part in encoding.split(",")) if item not in ("", "identity")]
     if not names:
         return _Plain()
-    if len(names) > 1 or names[0] not in _KNOWN:
+    if len(names) > 1 or names[0] not in _ENCODINGS:
         raise Malformed(f"a body packed as {encoding!r}, which cannot be read here")
-    name = _KNOWN[names[0]]
+    name = _ENCODINGS[names[0]]
     if name == "br":
-        return _Brotli(most)
-    return _Zstd(most) if name == "zstd" else _Zlib(most, name == "deflate")
+        return _Brotli(max_bytes)
+    return _Zstd(max_bytes) if name == "zstd" else _Zlib(max_bytes, name == "deflate")

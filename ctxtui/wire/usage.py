@@ -1,4 +1,4 @@
-"""What each dialect's usage report means, as the one `Usage` (facts §1, §4, §5, §12)."""
+"""Convert each dialect's usage report to a `Usage` (facts §1, §4, §5, §12)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
 
-_MESSAGES: Final = frozenset({"message", "fallback_message"})
-"""Passes that answer the request; others (compaction, advisor) read something else."""
+_ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
+"""Passes that answer the request; others (compaction, advisor) read another context."""
 
 
 def _count(value: Json) -> int:
@@ -30,7 +30,7 @@ def _cost(report: dict[str, Json]) -> float | None:
     return None if isinstance(cost, bool) or not isinstance(cost, int | float) or abs(cost) > 1e18 else float(cost)
 
 
-_COUNTS: Final = frozenset(
+_MAPPED_KEYS: Final = frozenset(
     """
     input_tokens output_tokens total_tokens prompt_tokens completion_tokens cache_read_input_tokens
     cache_creation_input_tokens ephemeral_5m_input_tokens ephemeral_1h_input_tokens thinking_tokens cached_tokens
@@ -40,34 +40,34 @@ _COUNTS: Final = frozenset(
     inputTokens outputTokens totalTokens cacheReadInputTokens cacheWriteInputTokens
 """.split()
 )
-"""Names of figures that `Usage` or the terms of a call have."""
+"""Names of figures that `Usage` or the billing terms of a call hold."""
 
 
-def beyond(report: Json) -> dict[str, Json]:
-    """What `Call.extra` keeps of a report: all of it under ``usage``, where it says more than its counts."""
-    return {"usage": report} if _says_more(report) else {}
+def extra_usage(report: Json) -> dict[str, Json]:
+    """Return the report under ``usage`` for `Call.extra` if it says more than its counts, else nothing."""
+    return {"usage": report} if _has_unmapped(report) else {}
 
 
-def _says_more(value: Json) -> bool:
+def _has_unmapped(value: Json) -> bool:
     if isinstance(value, list):
-        return any(map(_says_more, value))
+        return any(map(_has_unmapped, value))
     if not isinstance(value, dict):
         return False
     return any(
-        _says_more(held) if isinstance(held, dict | list) else bool(held) and name not in _COUNTS
-        for name, held in value.items()
+        _has_unmapped(member) if isinstance(member, dict | list) else bool(member) and name not in _MAPPED_KEYS
+        for name, member in value.items()
     )
 
 
-def anthropic(report: Json) -> Usage | None:
-    """Usage of one Anthropic report, whose input excludes the cache. None where it reports nothing."""
+def anthropic_usage(report: Json) -> Usage | None:
+    """Convert one Anthropic report, whose input excludes the cache. None if it reports nothing."""
     if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
     split = _dict(report.get("cache_creation"))
     hour = _count(split.get("ephemeral_1h_input_tokens"))
     minutes = _count(split.get("ephemeral_5m_input_tokens"))
     read, written = report.get("cache_read_input_tokens"), report.get("cache_creation_input_tokens")
-    # An unsplit write lives 5 minutes, the default (facts §2).
+    # An unsplit write has the default TTL of 5 minutes (facts §2).
     minutes += max(0, _count(written) - hour - minutes)
     return Usage(
         fresh=_count(report.get("input_tokens")),
@@ -81,8 +81,8 @@ def anthropic(report: Json) -> Usage | None:
     )
 
 
-def ended(usage: Usage, final: bool) -> Usage:
-    """`usage` as the report of an answer that is whole (`final`), or as that of its beginning."""
+def with_final_output(usage: Usage, final: bool) -> Usage:
+    """Copy `usage` as the report of a complete answer (`final`) or of its beginning."""
     return Usage(
         usage.fresh,
         usage.cache_read,
@@ -99,22 +99,23 @@ def ended(usage: Usage, final: bool) -> Usage:
 
 
 def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
-    """Usage of the context that was answered from, and of every pass where there was more than one.
+    """Return the usage of the answered context, and of every pass if there was more than one.
 
     Top-level figures leave compaction out and add passes up; the last message pass is the context (facts §1).
     """
-    total = anthropic(report)
+    total = anthropic_usage(report)
     listed = report.get("iterations") if isinstance(report, dict) else None
-    found = [(str(_dict(i).get("type")), u) for i in _list(listed) if (u := anthropic(i)) is not None]
-    if total is None or not found or (len(found) == 1 and found[0][0] == "message"):
+    passes = [(str(_dict(i).get("type")), u) for i in _list(listed) if (u := anthropic_usage(i)) is not None]
+    if total is None or not passes or (len(passes) == 1 and passes[0][0] == "message"):
         return total, ()
-    last = next((u for kind, u in reversed(found) if kind in _MESSAGES), found[-1][1])
-    return last, tuple(usage for _, usage in found)
+    last = next((u for kind, u in reversed(passes) if kind in _ANSWER_PASSES), passes[-1][1])
+    return last, tuple(usage for _, usage in passes)
 
 
 class Pass(NamedTuple):
     """One pass of a model inside an answer: its `kind` (``message``, ``compaction``, ``advisor_message`` ...), the
-    `model` ("": the one that was asked), its usage."""
+    `model` ("": the requested one), its usage.
+    """
 
     kind: str
     model: str
@@ -122,37 +123,37 @@ class Pass(NamedTuple):
 
 
 def pass_id(call: str, number: int) -> str:
-    """The id of the further pass `number` (from 1) of the call with the id `call`."""
+    """Build the id of the further pass `number` (from 1) of the call with the id `call`."""
     return f"{call}/{number}"
 
 
-def further_passes(extra: Mapping[str, Json]) -> list[Pass]:
-    """The passes of an answer, as `Call.extra` has them, but the one that answered."""
+def other_passes(extra: Mapping[str, Json]) -> list[Pass]:
+    """List the passes of an answer, from `Call.extra`, except the one that answered."""
     listed = extra.get("iterations") or _dict(extra.get("usage")).get("iterations")
     if not listed:
         return []
-    found = [
-        Pass(str(one.get("type")), model if isinstance(model := one.get("model"), str) else "", usage)
-        for one in map(_dict, _list(listed))
-        if (usage := anthropic(one)) is not None
+    passes = [
+        Pass(str(entry.get("type")), model if isinstance(model := entry.get("model"), str) else "", usage)
+        for entry in map(_dict, _list(listed))
+        if (usage := anthropic_usage(entry)) is not None
     ]
-    answered = max((n for n, one in enumerate(found) if one.kind in _MESSAGES), default=len(found) - 1)
-    return [one for n, one in enumerate(found) if n != answered]
+    answered = max((n for n, entry in enumerate(passes) if entry.kind in _ANSWER_PASSES), default=len(passes) - 1)
+    return [entry for n, entry in enumerate(passes) if n != answered]
 
 
 def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def chat(report: Json, body: Json = None) -> Usage | None:
-    """Usage of an OpenAI Chat report or one like it; `body` is the answer around it, for servers that report there.
+def chat_usage(report: Json, body: Json = None) -> Usage | None:
+    """Convert an OpenAI Chat report or a similar one; `body` is the whole answer, for servers that report there.
 
-    Its input includes what was read from and written to the cache.
+    Its input includes tokens read from and written to the cache.
     """
     around = _dict(body)
     if not isinstance(report, dict) or not report.keys() & {"prompt_tokens", "completion_tokens"}:
         if isinstance(report, dict) and "input_tokens" in report:
-            return responses(report)
+            return responses_usage(report)
         return _native(around)
     read, minutes, hour, half_hour, has_cache = _chat_cache(report, _dict(around.get("timings")))
     prompt = _count(report.get("prompt_tokens"))
@@ -171,7 +172,7 @@ def chat(report: Json, body: Json = None) -> Usage | None:
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
-    """Tokens read from the cache, written for 5 minutes, an hour and 30 minutes; whether anything was said of it."""
+    """Tokens read from the cache, written for 5 minutes, an hour, 30 minutes; whether the report mentions a cache."""
     details = _dict(report.get("prompt_tokens_details"))
     reads = (
         details.get("cached_tokens"),
@@ -191,14 +192,14 @@ def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int,
 
 
 def _rest(total: int, cached: int) -> int:
-    # A report smaller than its own cache figures leaves them out.
+    # An input smaller than its own cache figures excludes them.
     return total - cached if total >= cached else total
 
 
-def _output(report: dict[str, Json], word: str, prompt: int) -> tuple[int, int]:
+def _output(report: dict[str, Json], prefix: str, prompt: int) -> tuple[int, int]:
     """Output tokens with reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
-    reasoning = _count(_dict(report.get(f"{word}_tokens_details")).get("reasoning_tokens"))
-    output = _count(report.get(f"{word}_tokens"))
+    reasoning = _count(_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
+    output = _count(report.get(f"{prefix}_tokens"))
     apart = reasoning > 0 and _count(report.get("total_tokens")) == prompt + output + reasoning
     return output + (reasoning if apart or reasoning > output else 0), reasoning
 
@@ -219,8 +220,8 @@ def _native(body: dict[str, Json]) -> Usage | None:
     return None
 
 
-def responses(report: Json) -> Usage | None:
-    """Usage of an OpenAI Responses report, whose input includes what was read from and written to the cache."""
+def responses_usage(report: Json) -> Usage | None:
+    """Convert an OpenAI Responses report, whose input includes tokens read from and written to the cache."""
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None
     details = _dict(report.get("input_tokens_details"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import CtxtuiError, agent_run, confined
+from ctxtui.services.headless.api import CtxtuiError, agent_run, run_confined
 from examples.evolve import prompts, script
 from examples.evolve.caching import Sent, compared, summaries_in, watching
 from examples.evolve.figures import RootCall, Searched, figures
@@ -81,7 +81,7 @@ def search(given: argparse.Namespace) -> None:
     """Make the searches and print what came of them. Raises `Failed`."""
     folder, limits = work_folder(given, "evolve"), _limits(given)
     try:
-        asyncio.run(confined(["true"], folder, unconfined=given.unconfined))
+        asyncio.run(run_confined(["true"], folder, unconfined=given.unconfined))
     except CtxtuiError:
         raise Failed(
             "nothing on this machine confines the programs that are run: install bubblewrap, or give --unconfined"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import confined
+from ctxtui.services.headless.api import run_confined
 
 CIRCLES = 26
 TARGET = 2.635
@@ -87,7 +87,7 @@ class Evaluator:
             # A copy: the sandbox shows nothing else of the folders for temporary files, where these sources may lie.
             inside = Path(shutil.copy(_INSIDE, folder))
             argv = [sys.executable, "-I", str(inside), str(folder), str(SECONDS)]
-            done = await confined(argv, folder, seconds=SECONDS + 10, unconfined=self.unconfined)
+            done = await run_confined(argv, folder, seconds=SECONDS + 10, unconfined=self.unconfined)
             found = await asyncio.to_thread(_read, folder / "results.json")
         if found is None:
             return [(_metrics(0.0), f"could not be run: {done.text.strip()[-300:]}") for _ in programs]

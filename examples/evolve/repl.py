@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import confined
+from ctxtui.services.headless.api import run_confined
 
 SECONDS = 3600.0
 """For a block; its children may be at work for minutes."""
@@ -51,7 +51,7 @@ async def run(code: str, functions: Mapping[str, tuple[tuple[str, ...], Function
             # A copy: the sandbox shows nothing else of the folders for temporary files, where these sources may lie.
             inside = Path(shutil.copy(_INSIDE, folder))
             argv = [sys.executable, "-I", "-S", str(inside), str(folder)]
-            done = await confined(argv, folder, seconds=SECONDS, unconfined=unconfined)
+            done = await run_confined(argv, folder, seconds=SECONDS, unconfined=unconfined)
         finally:
             await asyncio.to_thread(server.close)
     late = f"\nThe block was ended after {SECONDS:.0f} seconds." if done.late else ""

@@ -16,7 +16,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.speech import Attached, Result
+from ctxtui.wire.speech import Attachment, Result
 from tests.agent.test_conversation import EVERY, STREAMS, begun, heard
 from tests.cases.sessions import PNG
 
@@ -109,7 +109,7 @@ def marked(talk: Conversation) -> list[str]:
 
 def thought(talk: Conversation) -> None:
     """The partner thinks and answers."""
-    thinking = block.of({"type": "thinking", "thinking": "I look", "signature": "c2lnbg=="})
+    thinking = block.from_part({"type": "thinking", "thinking": "I look", "signature": "c2lnbg=="})
     place = Place("messages", "assistant")
     parts = (block.header("assistant", {"content": "list"}), thinking, block.text("so it is"))
     talk.head = talk.tree.extend(talk.head, [Item(part, place) for part in parts])
@@ -147,8 +147,8 @@ def test_in_the_middle_of_a_turn_nothing_moves() -> None:
 def test_files_and_images_stand_in_front_of_the_words(dialect: str) -> None:
     image = {"type": "base64", "media_type": "image/png", "data": PNG}
     talk = begun(dialect)
-    picture = Attached(block.make("image", {"type": "image", "source": image}))
-    talk.say("hello", [Attached(block.text("the file"), "file"), picture])
+    picture = Attachment(block.make("image", {"type": "image", "source": image}))
+    talk.say("hello", [Attachment(block.text("the file"), "file"), picture])
     nodes = [talk.tree[n] for n in talk.tree.path(talk.head)]
     said = {CATEGORIES[n.category] for n in nodes if n.block.kind != "header" and n.place.role == "user"}
     assert said == {"document", "image", "user"}

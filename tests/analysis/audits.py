@@ -25,11 +25,11 @@ UNSEEN = 12_000
 
 
 def tool(name: str, text: str, id_: str = "t") -> Block:
-    return block.of({"type": "tool_use", "id": id_, "name": name, "input": {"command": text}})
+    return block.from_part({"type": "tool_use", "id": id_, "name": name, "input": {"command": text}})
 
 
 def result(text: str, id_: str = "t") -> Block:
-    return block.of({"type": "tool_result", "tool_use_id": id_, "content": text})
+    return block.from_part({"type": "tool_result", "tool_use_id": id_, "content": text})
 
 
 def speech(dice: random.Random, least: int, most: int) -> str:

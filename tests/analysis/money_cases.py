@@ -18,9 +18,9 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import call_rates, price_call
+from ctxtui.pricing.price import price_call, rates_for_call
 from ctxtui.services.counting.books import cached_by
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.models import ModelCard, parse_models
 from tests.analysis.sessions import said
@@ -37,7 +37,7 @@ def counted(session: Session) -> Book:
     """The session's book, a quarter of the characters for a token."""
 
     def measure(card: ModelCard):  # type: ignore[no-untyped-def]
-        return lambda one: features_of(one, lambda text: -(-len(text) // 4), card)
+        return lambda one: count_features(one, lambda text: -(-len(text) // 4), card)
 
     made = Book(session, TABLE, measure)
     made.advance()
@@ -47,7 +47,7 @@ def counted(session: Session) -> Book:
 def missed(session: Session) -> tuple[Missed, ...]:
     """The session's misses, priced."""
     book, costs = counted(session), {id_: price_call(call) for id_, call in session.calls.items()}
-    return misses_of(book, cached_by(book), costs, call_rates).found
+    return misses_of(book, cached_by(book), costs, rates_for_call).found
 
 
 def billed_session(session: Session) -> Bill:
@@ -66,7 +66,7 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
     head = tree.extend(ROOT, said("user", block.text("task" * fixed)))
     calls: list[Call] = []
     for number, size in enumerate([*sizes, 0]):
-        use = block.of({"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}})
+        use = block.from_part({"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}})
         answer = tree.extend(head, said("assistant", use))
         calls.append(
             Call(
@@ -81,7 +81,7 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
                 fidelity=Fidelity.WIRE,
             )
         )
-        result = block.of({"type": "tool_result", "tool_use_id": f"t{number}", "content": "word" * size})
+        result = block.from_part({"type": "tool_result", "tool_use_id": f"t{number}", "content": "word" * size})
         head = tree.extend(answer, said("user", result))
     for call in calls:
         session.apply(CallSeen(call))
@@ -120,9 +120,9 @@ def billed(reports: Sequence[Usage], calls: Sequence[Call]) -> float:
     """USD of these reports at the calls' rates."""
     total = 0.0
     for usage, call in zip(reports, calls, strict=True):
-        rates = call_rates(call)
+        rates = rates_for_call(call)
         assert rates is not None
-        total += usage.fresh * rates.fresh + usage.cache_read * rates.read + rates.written(usage)
+        total += usage.fresh * rates.fresh + usage.cache_read * rates.read + rates.write_cost(usage)
         total += usage.output * rates.output
     return total
 

@@ -9,7 +9,7 @@ from ctxtui.core.call import Call, Epoch, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.models import ModelCard, ModelTable
 
 
@@ -22,7 +22,7 @@ def book(session: Session, table: ModelTable, limit: int | None = None) -> Book:
     """A book counted with `words`."""
 
     def measure(card: ModelCard):  # type: ignore[no-untyped-def]
-        return lambda one: features_of(one, words, card)
+        return lambda one: count_features(one, words, card)
 
     made = Book(session, table, measure)
     made.advance(limit)
@@ -36,7 +36,7 @@ def said(role: str, *parts: Block) -> list[Item]:
 
 
 def thinking(text: str) -> Block:
-    return block.of({"type": "thinking", "thinking": text, "signature": "sig"})
+    return block.from_part({"type": "thinking", "thinking": text, "signature": "sig"})
 
 
 class Script:

@@ -17,7 +17,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.services.chat.offline_provider import playback_of
+from ctxtui.services.chat.offline_provider import build_playback
 from ctxtui.services.chat.resending import recorded_step
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cached_by
@@ -41,14 +41,14 @@ def test_the_answer_is_what_was_said(left: list[Item]) -> None:
     stays = Stays(session.tree)
     stays.advance([call])
     assert [session.tree[node].block for node in stays.answers()] == [one.block for one in SAID]
-    said = playback_of(session)._answers
-    assert [[part.text for part in one.parts] for one in said] == [["four", "five"]]
+    said = build_playback(session)._answers
+    assert [[part.mask_text for part in one.parts] for one in said] == [["four", "five"]]
 
 
 def test_what_edits_left_out_is_taken_for_no_answer() -> None:
     tree = Tree()
-    thought = Item(block.of({"type": "reasoning", "encrypted_content": "hm " * 40}), ASSISTANT)
-    summed_up = Item(block.of({"type": "compaction", "content": "all of it"}), ASSISTANT)
+    thought = Item(block.from_part({"type": "reasoning", "encrypted_content": "hm " * 40}), ASSISTANT)
+    summed_up = Item(block.from_part({"type": "compaction", "content": "all of it"}), ASSISTANT)
     raw, sent = tree.extend(ROOT, [*ASKED, thought, summed_up]), tree.extend(ROOT, ASKED)
     answer = tree.extend(raw, [thought, *SAID])
     call = Call("a", MAIN, raw, sent, answer, model="m", usage=Usage(fresh=10, output=60, reasoning=50))
@@ -69,7 +69,7 @@ def test_what_is_sent_again_is_held_against_what_was_said(left: list[Item]) -> N
 def test_what_an_answer_quotes_is_quoted_whatever_left(left: list[Item]) -> None:
     place = Place("messages", "user")
     read = {"type": "tool_result", "tool_use_id": "t", "content": "see /srv/silver/ledger-7731.txt " + "row " * 900}
-    tree, taken, calls = Tree(), Item(block.of(read), place), []
+    tree, taken, calls = Tree(), Item(block.from_part(read), place), []
     raw, sent = tree.extend(ROOT, [*ASKED, taken]), tree.extend(ROOT, [*left, taken])
     quote = Item(block.text("It is in /srv/silver/ledger-7731.txt."), ASSISTANT)
     for number in range(4):

@@ -184,16 +184,22 @@ def test_causes_name_what_the_recording_shows() -> None:
     assert last(packed, more=-4_000) == "compaction"
     assert last(ran(), more=-4_000) == "content left"
     seen = ran()
-    seen.hear(block.of({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}))
+    seen.hear(
+        block.from_part({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}})
+    )
     assert last(seen, more=9_000) == "image"
     searched = ran()
     assert (
-        last(searched, block.of({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}), more=9_000)
+        last(
+            searched,
+            block.from_part({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}),
+            more=9_000,
+        )
         == "server tool"
     )
     sealed = ran()
     sealed.call(
-        block.of({"type": "thinking", "thinking": "", "signature": "x" * 3_000}),
+        block.from_part({"type": "thinking", "thinking": "", "signature": "x" * 3_000}),
         tool("Bash", "ls", "z"),
         usage=Usage(fresh=sealed.session.thread_calls(MAIN)[-1].usage.input + 900, output=1, output_final=False),
     )

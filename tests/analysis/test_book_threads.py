@@ -13,7 +13,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights
@@ -47,7 +47,7 @@ def session(calls: int = 4) -> Script:
 def book(script: Script, once: Once) -> Book:
     def measure(card: ModelCard) -> Callable[[Block], Features]:
         once()
-        return lambda one: features_of(one, words, card)
+        return lambda one: count_features(one, words, card)
 
     return Book(script.session, TABLE, measure)
 

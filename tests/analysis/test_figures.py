@@ -22,8 +22,8 @@ words = st.lists(st.sampled_from(["a", "bb", "c\n", "déjà"]), min_size=1, max_
 part = (
     words.map(block.text)
     | words.map(thinking)
-    | words.map(lambda w: block.of({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": w}}))
-    | words.map(lambda w: block.of({"type": "tool_result", "tool_use_id": "t", "content": w}))
+    | words.map(lambda w: block.from_part({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": w}}))
+    | words.map(lambda w: block.from_part({"type": "tool_result", "tool_use_id": "t", "content": w}))
 )
 rounds = st.lists(
     st.tuples(

@@ -23,9 +23,9 @@ def asked(model: str, answer: Block, tokens: int, provider: str = "", **extra: o
     """A request of ten rounds, reported as `tokens`."""
     script = Script(model, Fidelity.WIRE, provider)
     for n in range(10):
-        use = block.of({"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"path": f"{n}"}})
+        use = block.from_part({"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"path": f"{n}"}})
         script.hear(block.text(f"{n} ")).call(use)
-        script.hear(block.of({"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} {WORDS}"}))
+        script.hear(block.from_part({"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} {WORDS}"}))
     made = replace(script.call(answer), usage=Usage(fresh=tokens, output=9), extra=dict(extra))  # type: ignore[arg-type]
     script.session.apply(CallSeen(made))
     return script, made
@@ -67,7 +67,7 @@ def test_a_provider_that_never_cuts_did_not_cut() -> None:
 
 
 def test_what_the_provider_compacted_before_it_answered_is_not_read() -> None:
-    answer = block.of({"type": "compaction", "content": "they read ten files"})
+    answer = block.from_part({"type": "compaction", "content": "they read ten files"})
     script, call = asked(OPUS45, answer, 229)
     assert {why for _, why in gone(script, call)} == {absence.COMPACTED}
     assert figures(counted(script), call).residual >= 0

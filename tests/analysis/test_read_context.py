@@ -414,12 +414,12 @@ def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> No
     made = Unsaid()
     made.hear()
     asked = {"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": "src/app.py"}}
-    made.call(block.of(asked))
+    made.call(block.from_part(asked))
     made.script.hear(result("x = 1 " * 200, "r"))
     made.call(call_block("make format", "f"))
     made.script.hear(result("1 file changed", "f"))
     made.added = 3_000
-    made.call(block.of({"type": "tool_use", "id": "l", "name": "TodoWrite", "input": {"todos": []}}))
+    made.call(block.from_part({"type": "tool_use", "id": "l", "name": "TodoWrite", "input": {"todos": []}}))
     made.script.hear(result("ok", "l"))
     made.added = 5_000
     made.work(3)

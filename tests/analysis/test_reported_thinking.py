@@ -60,7 +60,7 @@ class Loop:
     def call(self, *, told: bool = True) -> Call:
         number, before = len(self.calls), self.head
         reasoning = self.dice.randrange(100, 900)
-        cipher = block.of(self.spelled(number))
+        cipher = block.from_part(self.spelled(number))
         self.add([Item(cipher, Place("messages", "assistant"))])
         self.add(said("assistant", block.text("word " * 40)))
         usage = Usage(fresh=self.input, output=reasoning + 45, reasoning=reasoning) if told else None
@@ -69,7 +69,7 @@ class Loop:
         self.calls.append(made)
         self.session.apply(CallSeen(made))
         result = {"type": "function_call_output", "call_id": "c", "output": f"{number} " * 50}
-        self.add([Item(block.of(result), Place("messages", "tool"))])
+        self.add([Item(block.from_part(result), Place("messages", "tool"))])
         self.input += 45 + 60 + (reasoning if self.carried else 0)
         return made
 

@@ -31,7 +31,7 @@ def session(*inputs: int, search_at: int) -> tuple[Session, list[Call]]:
     for number, tokens in enumerate(inputs):
         before = head
         if number == search_at:
-            head = made.tree.extend(head, [Item(block.of(SEARCH), Place("messages", "assistant"))])
+            head = made.tree.extend(head, [Item(block.from_part(SEARCH), Place("messages", "assistant"))])
         head = made.tree.extend(head, said("assistant", block.text("ok")))
         usage = Usage(fresh=tokens, output=5)
         id_ = f"call {number}"
@@ -76,18 +76,26 @@ def row_of(counted: Book, call: Call) -> BlockFigure:
     return row
 
 
-RAN = block.of({"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "news"}})
-LINK = block.of({"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}})
-FOLDED = block.of({"type": "compaction", "content": "what was said before"})
+RAN = block.from_part({"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "news"}})
+LINK = block.from_part({"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}})
+FOLDED = block.from_part({"type": "compaction", "content": "what was said before"})
 
 
 @pytest.mark.parametrize(
     ("answer", "asked", "words"),
     [
         ((RAN, block.text("much")), (), SEARCHED),
-        ((block.of({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}),), (), SEARCHED),
+        (
+            (block.from_part({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}),),
+            (),
+            SEARCHED,
+        ),
         ((block.text("read it"),), (LINK,), LINKED),
-        ((block.text("read it"),), (block.of({"type": "input_file", "file_url": "https://e.com/a.pdf"}),), LINKED),
+        (
+            (block.text("read it"),),
+            (block.from_part({"type": "input_file", "file_url": "https://e.com/a.pdf"}),),
+            LINKED,
+        ),
         ((FOLDED, block.text("go on")), (), SUMMARY),
         ((RAN, block.text("both")), (LINK,), f"{LINKED}; {SEARCHED}"),
     ],
@@ -103,7 +111,9 @@ def test_what_the_provider_put_into_a_request_says_what_it_is(
 
 
 def test_a_request_without_any_of_that_has_no_such_row() -> None:
-    inside = block.of({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a b c"}})
+    inside = block.from_part(
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a b c"}}
+    )
     for answer, asked in (((block.text("ok"),), ()), ((block.text("ok"),), (inside,))):
         counted, call = wire(*answer, asked=asked)
         got = figures(counted, call)
@@ -137,7 +147,7 @@ def test_what_was_put_in_is_no_more_than_a_request_that_is_on_record_leaves_room
     """The last pass read the answer's own beginning, too; in the next request that is on record."""
     script = Script("gpt-5", Fidelity.WIRE, "openai")
     said_ = block.text("What was found, told at length. " * 40)
-    script.hear(block.text("what is new")).call(block.of(SEARCH), said_, usage=Usage(fresh=3_000))
+    script.hear(block.text("what is new")).call(block.from_part(SEARCH), said_, usage=Usage(fresh=3_000))
     call = script.hear(block.text("and now")).call(block.text("ok"), usage=Usage(fresh=3_020))
     got = figures(book(script.session, model_table()), call)
     assert got.residual == 0 and got.context_tokens == 3_020 and (got.not_recorded or 0) > 2_000

@@ -128,8 +128,8 @@ def test_short_models(model: str, short: str) -> None:
 
 def test_results_are_called_by_their_tool_in_every_dialect() -> None:
     made = Script(OPUS)
-    made.hear(block.text("go")).call(block.of({"type": "tool_use", "id": "t1", "name": "Read", "input": {}}))
-    made.hear(block.of({"type": "tool_result", "tool_use_id": "t1", "content": "x"}))
+    made.hear(block.text("go")).call(block.from_part({"type": "tool_use", "id": "t1", "name": "Read", "input": {}}))
+    made.hear(block.from_part({"type": "tool_result", "tool_use_id": "t1", "content": "x"}))
     tree = made.session.tree
     assert Names(tree).label(tree[made.head]) == "Read"
     chat = block.make("tool_call", {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}})

@@ -14,10 +14,10 @@ from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.offline import Provider, RunningProvider, Server, serving
 from ctxtui.services.attach.control import Control
-from ctxtui.services.attach.desk.request_desk import RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
+from ctxtui.services.attach.preparation.preparer_client import PreparerClient
 from ctxtui.services.config.settings import Settings
 
 
@@ -55,10 +55,10 @@ async def holding(
     async with serving(Server(Provider())) as provider:
         recorder = Recorder(RecordedRun(folder, "r", "s"))
         edits = EditsGate(database or folder / "ctxtui.db", "s")
-        desk = RequestDesk(folder, Settings(data_dir=str(folder)), recorder.flush, policies, given)
+        desk = PreparerClient(folder, Settings(data_dir=str(folder)), recorder.flush, policies, given)
         written, lost = (lambda: [path.name for path in recorder.files]), (lambda: recorder.troubles)
-        gate = HoldGate(edits, rules, recorder.put, written, desk=desk, troubles=lost)
-        control = Control(folder, "r", gate.answer)
+        gate = HoldGate(edits, rules, recorder.put, written, preparer=desk, troubles=lost)
+        control = Control(folder, "r", gate.handle)
         relay = Relay([Upstream("x", url or provider.url)], recorder.put, recorder.next_name, gate=gate)
         await relay.start()
         await control.start()

@@ -10,7 +10,7 @@ import pytest
 from ctxtui.attach.run import session_of
 from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_kinds import DROP
-from ctxtui.core.edit_log import Stamp, applying, standing, undoing, waiting
+from ctxtui.core.edit_log import Stamp, apply_staged, edits_in_force, undo_last, waiting_until
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.curated import AppliedEdits, StoredEdits
@@ -32,7 +32,7 @@ def read(path: Path, session: str, thread: str) -> StoredEdits:
             log = store.edits(session, thread)
         except NotFound:
             return StoredEdits()
-    return StoredEdits(standing(log).applied, bool(waiting(log)))
+    return StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
 
 
 @pytest.mark.parametrize("seed", few(range(4)))
@@ -44,13 +44,13 @@ def test_what_is_known_is_what_the_database_says_from_scratch(tmp_path: Path, se
         for session in (*IDS, "s-", "none"):
             for thread in THREADS:
                 told = read(path, session, thread)
-                assert kept.known(session, thread) in (None, told)
+                assert kept.cached(session, thread) in (None, told)
                 if rng.random() < 0.7:
-                    assert kept.of(session, thread) == told
-        assert kept.any() or not any(read(path, TALK, thread) != StoredEdits() for thread in THREADS)
+                    assert kept.read(session, thread) == told
+        assert kept.may_have_unnamed() or not any(read(path, TALK, thread) != StoredEdits() for thread in THREADS)
         if rng.random() < 0.3:
-            kept.look()
-            assert kept.known("none", MAIN) == StoredEdits()
+            kept.load_ahead()
+            assert kept.cached("none", MAIN) == StoredEdits()
         with Store.open(path) as store:
             session, thread = rng.choice(IDS), rng.choice(THREADS)
             stored = [row.id for row in store.sessions()]
@@ -61,9 +61,9 @@ def test_what_is_known_is_what_the_database_says_from_scratch(tmp_path: Path, se
                 edit = make(DROP, [Target("ab" * 16)], id=f"e{step}", at=float(step), batch=f"b{step}")
                 store.add_edits(session, [edit], thread=thread)
             elif rng.random() < 0.6:
-                store.add_edits(session, applying(log, Stamp(f"a{step}", float(step))), thread=thread)
+                store.add_edits(session, apply_staged(log, Stamp(f"a{step}", float(step))), thread=thread)
             else:
-                store.add_edits(session, undoing(log, Stamp(f"u{step}", float(step))), thread=thread)
+                store.add_edits(session, undo_last(log, Stamp(f"u{step}", float(step))), thread=thread)
 
 
 def test_nothing_is_read_for_a_session_without_edits(tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_nothing_is_read_for_a_session_without_edits(tmp_path: Path) -> None:
         store.add_edits("other", [make(DROP, [Target("ab" * 16)], id="e1", at=1.0, batch="b1")])
     kept = AppliedEdits(path)
     # What the database holds is not known before it was looked at.
-    assert kept.any() and kept.known("s", MAIN) is None
-    kept.look()
-    assert not kept.any()
-    assert kept.known("s-2", "sub") == kept.known("never stored", MAIN) == StoredEdits()
-    assert kept.known("other", MAIN) is None
-    assert kept.of("other", MAIN) == kept.known("other", MAIN)
+    assert kept.may_have_unnamed() and kept.cached("s", MAIN) is None
+    kept.load_ahead()
+    assert not kept.may_have_unnamed()
+    assert kept.cached("s-2", "sub") == kept.cached("never stored", MAIN) == StoredEdits()
+    assert kept.cached("other", MAIN) is None
+    assert kept.read("other", MAIN) == kept.cached("other", MAIN)

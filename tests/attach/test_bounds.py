@@ -28,7 +28,7 @@ from ctxtui.attach.socket_passage import SocketContext
 from ctxtui.core.errors import Malformed
 from ctxtui.services.recordings.open import load
 from ctxtui.wire import bounds
-from ctxtui.wire.unpacking import unpacker
+from ctxtui.wire.unpacking import make_unpacker
 from tests.attach.raw import raw_provider, relayed, talk
 
 MOST = 1 << 12
@@ -46,19 +46,19 @@ BOMBS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("encoding", BOMBS)
 def test_a_body_unpacks_up_to_its_bound(encoding: str) -> None:
     packed = BOMBS[encoding](NUL)
-    assert unpacker(encoding, len(NUL)).feed(packed) == NUL
-    pieces = unpacker(encoding, len(NUL))
+    assert make_unpacker(encoding, len(NUL)).feed(packed) == NUL
+    pieces = make_unpacker(encoding, len(NUL))
     assert b"".join(pieces.feed(packed[n : n + 1]) for n in range(len(packed))) == NUL
     with pytest.raises(Malformed, match="unpacks to more"):
-        unpacker(encoding, len(NUL) - 1).feed(packed)
+        make_unpacker(encoding, len(NUL) - 1).feed(packed)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_a_body_of_many_packed_pieces_is_given_up(encoding: str) -> None:
     one = BOMBS[encoding](b"x")
-    assert unpacker(encoding).feed(one * bounds.MAX_MEMBERS) == b"x" * bounds.MAX_MEMBERS
+    assert make_unpacker(encoding).feed(one * bounds.MAX_MEMBERS) == b"x" * bounds.MAX_MEMBERS
     with pytest.raises(Malformed, match="more than"):
-        unpacker(encoding).feed(one * (bounds.MAX_MEMBERS + 1))
+        make_unpacker(encoding).feed(one * (bounds.MAX_MEMBERS + 1))
 
 
 def test_a_bound_that_real_requests_do_not_meet() -> None:

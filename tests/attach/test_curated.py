@@ -24,13 +24,13 @@ from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit import APPLY, REVERT, Edit, Target, make, payload
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.context import Context, lifetimes
+from ctxtui.curation.context import Context, marker_lifetimes
 from ctxtui.offline import Provider, Server
 from ctxtui.offline.http.hosting import serving
-from ctxtui.services.attach.curated import curated
+from ctxtui.services.attach.curated import curate_request
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
@@ -74,7 +74,7 @@ def edit_of(kind: str, **payload: Any) -> Edit:
 @pytest.mark.parametrize("spaced", [False, True])
 def test_nothing_but_the_edit_is_changed(spaced: bool) -> None:
     raw = request(*LATER, spaced=spaced)
-    made = curated(URL, raw, [edit_of("replace", text="gone")])
+    made = curate_request(URL, raw, [edit_of("replace", text="gone")])
     assert made.proof.applied == ("e1",) and made.body is not None
     assert made.body == raw.replace(json.dumps(STALE).encode(), b'"gone"')
 
@@ -101,7 +101,7 @@ def test_tools_that_a_client_brings_as_an_item_keep_the_choice_among_them() -> N
 
     decoded = DIALECTS["openai_responses"].decode_request(raw, None).items
     (stale,) = [one for one in decoded if STALE.encode() in one.block.body]
-    made = curated(
+    made = curate_request(
         "https://api.openai.com/v1/responses",
         raw,
         [make("replace", [Target(stale.block.digest)], {"text": "gone"}, id="e1")],
@@ -112,17 +112,18 @@ def test_tools_that_a_client_brings_as_an_item_keep_the_choice_among_them() -> N
 
 def test_an_edit_sleeps_where_its_block_is_not_and_is_refused_where_the_provider_would_refuse() -> None:
     other = json.dumps({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hoi"}]}).encode()
-    found = curated(URL, other, [edit_of("drop")])
+    found = curate_request(URL, other, [edit_of("drop")])
     assert (found.body, found.proof.asleep) == (None, ("e1",))
     assert (
-        "cannot be written again" in dict(curated("https://x/v1/embed", other, [edit_of("drop")]).proof.refused)["e1"]
+        "cannot be written again"
+        in dict(curate_request("https://x/v1/embed", other, [edit_of("drop")]).proof.refused)["e1"]
     )
-    broken = curated(URL, b'{"messages": 3', [edit_of("drop")])
+    broken = curate_request(URL, b'{"messages": 3', [edit_of("drop")])
     assert broken.body is None and broken.proof.refused
 
 
 def test_a_dropped_result_takes_its_call_along_so_that_the_request_stays_legal() -> None:
-    made = curated(URL, request(*LATER), [edit_of("drop")])
+    made = curate_request(URL, request(*LATER), [edit_of("drop")])
     assert made.body is not None and STALE.encode() not in made.body
     said = json.loads(made.body)["messages"]
     assert not any("tool_use" in json.dumps(one) for one in said) and said[-1]["content"] == "go on, über alles"
@@ -135,13 +136,13 @@ def test_a_marker_on_a_dropped_block_goes_to_the_one_before_it(lifetime: dict[st
     said = json.loads(request())
     said["messages"][0]["content"] = [{"type": "text", "text": "read it"}, {"type": "text", "text": "at once"}]
     said["messages"][-1]["content"][0]["cache_control"] = mark
-    made = curated(URL, json.dumps(said).encode(), [edit_of("drop")])
+    made = curate_request(URL, json.dumps(said).encode(), [edit_of("drop")])
     assert made.body is not None
     (message,) = json.loads(made.body)["messages"]
     assert [one.get("cache_control") for one in message["content"]] == [None, mark]
     # One that stands there already stays as it is.
     said["messages"][0]["content"][1]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
-    made = curated(URL, json.dumps(said).encode(), [edit_of("drop")])
+    made = curate_request(URL, json.dumps(said).encode(), [edit_of("drop")])
     assert made.body is not None and made.body.count(b"cache_control") == 1
 
 
@@ -157,13 +158,15 @@ def test_law_what_is_taken_back_leaves_the_programs_own_bytes(dialect: str) -> N
         body = json.dumps(said, indent=rng.choice([None, 1]), ensure_ascii=rng.random() < 0.5).encode()
         request = DIALECTS[dialect].decode_request(body, None)
         tree = Tree()
-        log = edits(rng, Context(tree, tree.extend(ROOT, request.items), dialect, request.params, lifetimes(request)))
+        log = edits(
+            rng, Context(tree, tree.extend(ROOT, request.items), dialect, request.params, marker_lifetimes(request))
+        )
         log = [one for one in log if one.kind != REVERT]
         applied = [*log, Edit("applied", APPLY, payload=payload({"ids": [one.id for one in log]}))]
-        altered += curated(url, body, standing(applied).applied).body not in (None, body)
+        altered += curate_request(url, body, edits_in_force(applied).applied).body not in (None, body)
         back = [*applied, *(Edit(f"back {one.id}", REVERT, reverts=one.id) for one in log)]
-        assert standing(applied).applied and standing(back).applied == ()
-        assert curated(url, body, standing(back).applied).body is None
+        assert edits_in_force(applied).applied and edits_in_force(back).applied == ()
+        assert curate_request(url, body, edits_in_force(back).applied).body is None
     assert altered > 10
 
 
@@ -243,9 +246,9 @@ async def test_where_no_edit_is_in_force_the_body_is_not_even_waited_for(tmp_pat
         if stored:
             Store.open(path).close()
         gate = EditsGate(path, "s")
-        gate.look_ahead()
+        gate.load_ahead()
         async with asyncio.timeout(20):
-            while gate._edits.any():
+            while gate._edits.may_have_unnamed():
                 await asyncio.sleep(0.01)
         async with relayed(provider.port, tmp_path, gate=gate) as (relay, _):
             provider.replies = [[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]]

@@ -12,7 +12,7 @@ import pytest
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.hold_rules import HoldRules, rules_of, told_of
+from ctxtui.services.attach.hold_rules import HoldRules, parse_rules, rules_from_options
 from ctxtui.services.attach.holding import RELEASE
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -49,7 +49,7 @@ async def test_over_dollars_it_is_held_at_the_inspectors_price(tmp_path: Path) -
         assert not run.gate.held
         told = asyncio.ensure_future(agent.ask(LONG))
         await run.held()
-        (one,) = run.gate.answer({"do": "list"})["held"]
+        (one,) = run.gate.handle({"do": "list"})["held"]
         assert one["why"].startswith("it will cost about $0.0") and one["why"].endswith("over $0.004")
         await run.written()
         # What the inspector shows of the same request, which is the next one of the recorded session.
@@ -72,7 +72,7 @@ async def test_the_first_request_of_all_is_priced_too(tmp_path: Path) -> None:
         agent = Agent(run)
         told = asyncio.ensure_future(agent.ask(LONG))
         await run.held()
-        (one,) = run.gate.answer({"do": "list"})["held"]
+        (one,) = run.gate.handle({"do": "list"})["held"]
         run.gate.release("", RELEASE)
         await told
         await run.written()
@@ -91,7 +91,7 @@ async def test_what_will_miss_the_cache_is_held_and_nothing_else(tmp_path: Path)
         agent.said[0] = {"role": "user", "content": f"today is tuesday. {LONG}"}
         told = asyncio.ensure_future(agent.ask("once more"))
         await run.held()
-        (one,) = run.gate.answer({"do": "list"})["held"]
+        (one,) = run.gate.handle({"do": "list"})["held"]
         assert one["why"].startswith("it will miss the cache: ") and one["miss"]
         run.gate.release("", RELEASE)
         await told
@@ -102,26 +102,28 @@ async def test_what_will_miss_the_cache_is_held_and_nothing_else(tmp_path: Path)
 
 
 def test_rules_are_named_by_options_and_told_in_words() -> None:
-    rules = rules_of({"tokens": 9, "usd": 0.5, "miss": True, "pattern": "a.b"})
-    assert rules.words == ("over 9 tokens", "over $0.5", "on a foretold miss", "with a.b") and rules
-    assert not rules_of({}) and rules_of({"each": True}).words == ("each request",)
+    rules = rules_from_options({"tokens": 9, "usd": 0.5, "miss": True, "pattern": "a.b"})
+    assert rules.descriptions == ("over 9 tokens", "over $0.5", "on a foretold miss", "with a.b") and rules
+    assert not rules_from_options({}) and rules_from_options({"each": True}).descriptions == ("each request",)
     for odd in ({"pattern": "("}, {"usd": "much"}):
         with pytest.raises(Exception, match=r"regular expression|no rule"):
-            rules_of(odd)
+            rules_from_options(odd)
 
 
 def test_rules_are_typed_as_they_are_told() -> None:
-    told = told_of("over $0.5, over 100k tokens, miss, with a.*b")
+    told = parse_rules("over $0.5, over 100k tokens, miss, with a.*b")
     assert told == {"usd": 0.5, "tokens": 100_000, "miss": True, "pattern": "a.*b"}
-    assert told_of(", ".join(rules_of(told).words)) == told and told_of("each") == {"each": True}
-    assert told_of("off") == {} == told_of("")
+    assert parse_rules(", ".join(rules_from_options(told).descriptions)) == told and parse_rules("each") == {
+        "each": True
+    }
+    assert parse_rules("off") == {} == parse_rules("")
     for odd in ("over", "over $x", "now and then", "with ("):
         with pytest.raises(BadConfig):
-            told_of(odd)
+            parse_rules(odd)
 
 
 async def test_rules_are_switched_while_programs_run(tmp_path: Path) -> None:
     async with holding(tmp_path, HoldRules(tokens=10**6)) as run:
-        assert run.gate.answer({"do": "on", "rules": {"usd": 0.2}})["rules"] == ["over $0.2"]
-        assert run.gate.answer({"do": "on"})["each"] is True
-        assert run.gate.answer({"do": "off"})["rules"] == ["over 1,000,000 tokens"]
+        assert run.gate.handle({"do": "on", "rules": {"usd": 0.2}})["rules"] == ["over $0.2"]
+        assert run.gate.handle({"do": "on"})["each"] is True
+        assert run.gate.handle({"do": "off"})["rules"] == ["over 1,000,000 tokens"]

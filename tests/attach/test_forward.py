@@ -150,6 +150,6 @@ async def test_a_certificate_is_of_its_run_alone() -> None:
 def test_each_program_is_told_whom_to_trust(program: Program) -> None:
     assert program.certificates
     env = {"no_proxy": ".anthropic.com,intra.example,*"}
-    told = program.proxied("http://127.0.0.1:9", "/b.pem", ["api.anthropic.com"], env)
+    told = program.proxy_variables("http://127.0.0.1:9", "/b.pem", ["api.anthropic.com"], env)
     assert told["HTTPS_PROXY"] == told["https_proxy"] == "http://127.0.0.1:9"
     assert told["NO_PROXY"] == "intra.example" and {told[name] for name in program.certificates} == {"/b.pem"}

@@ -73,13 +73,13 @@ async def test_nothing_leaves_before_it_is_released(tmp_path: Path, how: str) ->
         line = await begun(relay, request())
         await until(gate)
         assert not provider.seen
-        (waits,) = gate.answer({"do": "list"})["held"]
+        (waits,) = gate.handle({"do": "list"})["held"]
         assert waits["why"] == "each request is held" and waits["session"] == "s" and 100 < waits["seconds_left"] <= 120
         assert await asyncio.to_thread(recorder.flush)
         # The session has it as the next call while it waits.
         session = load(tmp_path / "s.jsonl").session
         assert session.happenings[0].kind == "held" and session.threads["main"].tip
-        gate.answer({"do": how, "id": waits["id"]})
+        gate.handle({"do": how, "id": waits["id"]})
         assert (await answer(*line)) == OK
         host = f"127.0.0.1:{provider.port}".encode()
         assert provider.seen == [request().replace(b"localhost", host)] and not gate.held

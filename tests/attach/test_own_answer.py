@@ -14,10 +14,10 @@ import pytest
 
 from ctxtui.core.block_content import read
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.held_requests import decide, hold_next, look
+from ctxtui.services.attach.held_requests import decide, hold_next, read_status
 from ctxtui.services.attach.hold_rules import HoldRules
-from ctxtui.services.attach.holding import ANSWER, NEXT, REFUSE, REFUSED, RELEASE
-from ctxtui.services.attach.own_answer import own_refusal
+from ctxtui.services.attach.holding import ANSWER, NEXT_REASON, REFUSAL_TEXT, REFUSE, RELEASE
+from ctxtui.services.attach.own_answer import build_refusal
 from ctxtui.services.recordings.open import load
 from tests.attach.holding import HoldingRun, holding
 
@@ -78,12 +78,12 @@ async def test_a_refusal_is_an_error_of_the_api_and_is_not_tried_again(tmp_path:
         told = asyncio.ensure_future(ask(run.url, api, stream=True))
         await run.held()
         run.gate.release("", REFUSE)
-        with pytest.raises((anthropic.PermissionDeniedError, openai.PermissionDeniedError), match=REFUSED):
+        with pytest.raises((anthropic.PermissionDeniedError, openai.PermissionDeniedError), match=REFUSAL_TEXT):
             await told
         assert not run.provider.server.seen
         await run.written()
         (call,) = load(run.path).session.thread_calls()
-        assert REFUSED in call.error and call.extra["status"] == 403
+        assert REFUSAL_TEXT in call.error and call.extra["status"] == 403
 
 
 @pytest.mark.parametrize("made", [anthropic.AsyncAnthropic, openai.AsyncOpenAI], ids=["anthropic", "openai"])
@@ -102,7 +102,7 @@ async def test_nobody_decides_and_it_leaves_before_the_sdk_gives_up(tmp_path: Pa
 
 
 def test_ollama_is_refused_in_its_own_words_and_answered_by_nobody() -> None:
-    assert json.loads(own_refusal("ollama", "no").partition(b"\r\n\r\n")[2]) == {"error": "no"}
+    assert json.loads(build_refusal("ollama", "no").partition(b"\r\n\r\n")[2]) == {"error": "no"}
 
 
 async def held_once(run: HoldingRun) -> None:
@@ -115,19 +115,19 @@ async def held_once(run: HoldingRun) -> None:
 async def test_the_next_request_is_held_once_and_seen_from_another_process(tmp_path: Path) -> None:
     async with holding(tmp_path, HoldRules()) as run:
         await held_once(run)
-        stands = await asyncio.to_thread(look, run.path, 1000.0)
+        stands = await asyncio.to_thread(read_status, run.path, 1000.0)
         assert (stands.runs, stands.next, stands.each, stands.held) == (True, True, False, ())
         told = asyncio.ensure_future(ask(run.url, "messages", stream=False))
         await run.held()
-        stands = await asyncio.to_thread(look, run.path, 1000.0)
+        stands = await asyncio.to_thread(read_status, run.path, 1000.0)
         (one,) = stands.held
-        assert (one.why, one.thread, stands.next) == (NEXT, "main", False)
+        assert (one.why, one.thread, stands.next) == (NEXT_REASON, "main", False)
         # The SDK gives up after ten minutes.
-        assert 500 < one.left(1000.0) <= 585
+        assert 500 < one.seconds_left(1000.0) <= 585
         assert await asyncio.to_thread(decide, tmp_path, one.id, RELEASE) == "r"
         assert await told
         assert await ask(run.url, "messages", stream=False)
-        assert not (await asyncio.to_thread(look, tmp_path / "other.jsonl")).runs
+        assert not (await asyncio.to_thread(read_status, tmp_path / "other.jsonl")).runs
 
 
 async def test_wanted_no_longer_it_leaves(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.offline.faults import parse
 from ctxtui.services.attach.hold_rules import HoldRules
-from ctxtui.services.attach.holding import ANSWER, REFUSE, REFUSED, RELEASE
+from ctxtui.services.attach.holding import ANSWER, REFUSAL_TEXT, REFUSE, RELEASE
 from ctxtui.services.recordings.open import load
 from tests.attach.holding import HoldingRun, holding
 
@@ -50,10 +50,10 @@ async def test_the_providers_stream_goes_on_behind_the_pings(tmp_path: Path, api
         told = asyncio.ensure_future(ask(run.url, api))
         await pinged(run)
         assert len(run.provider.server.seen) == 1
-        (one,) = run.gate.answer({"do": "list"})["held"]
+        (one,) = run.gate.handle({"do": "list"})["held"]
         assert one["pinged"] and one["can_wait"] and one["seconds_left"] > 500
-        run.gate.answer({"do": "more"})
-        assert run.gate.answer({"do": "list"})["held"][0]["seconds_left"] > 1100
+        run.gate.handle({"do": "more"})
+        assert run.gate.handle({"do": "list"})["held"][0]["seconds_left"] > 1100
         run.gate.release("", RELEASE)
         assert await told == plain
         await run.written()
@@ -86,7 +86,7 @@ async def test_the_users_answer_and_refusal_go_the_same_way(tmp_path: Path, api:
         told = asyncio.ensure_future(ask(run.url, api))
         await pinged(run)
         run.gate.release("", REFUSE)
-        with pytest.raises((anthropic.APIStatusError, openai.APIError), match=REFUSED):
+        with pytest.raises((anthropic.APIStatusError, openai.APIError), match=REFUSAL_TEXT):
             await told
         assert not run.provider.server.seen
 
@@ -109,6 +109,6 @@ async def test_who_asked_for_no_stream_cannot_be_kept_waiting(tmp_path: Path) ->
         told = asyncio.ensure_future(client.messages.create(**asked))
         await run.held()
         with pytest.raises(CtxtuiError, match="no stream"):
-            run.gate.answer({"do": "more"})
+            run.gate.handle({"do": "more"})
         run.gate.release("", RELEASE)
         assert (await told).usage.input_tokens

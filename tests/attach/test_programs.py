@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import BadConfig, NotFound
-from ctxtui.services.attach.around import Around
 from ctxtui.services.attach.registry import FOLDER, program_of, programs
+from ctxtui.services.attach.relayed_program import RelayedProgram
 
 PROGRAMS = programs(FOLDER)
 
@@ -42,23 +42,23 @@ def test_claude_code_by_variable_and_over_its_settings(tmp_path: Path) -> None:
     program, env = program_of(["claude"]), {"HOME": str(tmp_path)}
     assert program.upstreams(env, str(tmp_path)) == {"anthropic": "https://api.anthropic.com"}
     assert program.upstreams({**env, "ANTHROPIC_BASE_URL": "http://gw/x"}, "/") == {"anthropic": "http://gw/x"}
-    assert program.lead(HERE, ["-p"], env, str(tmp_path)) == (["-p"], {"ANTHROPIC_BASE_URL": HERE["anthropic"]})
+    assert program.start_routed(HERE, ["-p"], env, str(tmp_path)) == (["-p"], {"ANTHROPIC_BASE_URL": HERE["anthropic"]})
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": "http://set"}}))
     assert program.upstreams({**env, "ANTHROPIC_BASE_URL": "http://gw/x"}, "/") == {"anthropic": "http://set"}
-    started = program.lead(HERE, ["-p"], env, "/")
+    started = program.start_routed(HERE, ["-p"], env, "/")
     assert started.arguments[0] == "--settings" and HERE["anthropic"] in started.arguments[1]
 
 
 def test_codex_by_its_flag_for_the_provider_in_force(tmp_path: Path) -> None:
     program, env = program_of(["codex"]), {"HOME": "/nowhere", "CODEX_HOME": str(tmp_path)}
     assert program.upstreams(env, "/") == {"openai": "https://api.openai.com/v1"}
-    led = program.lead(HERE, ["exec", "x"], env, "/")
+    led = program.start_routed(HERE, ["exec", "x"], env, "/")
     assert led.arguments == ["-c", 'openai_base_url="http://127.0.0.1:9/v1"', "exec", "x"]
     own = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "http://mine/v1"\n'
     (tmp_path / "config.toml").write_text(own)
     assert program.upstreams(env, "/") == {"openai": "http://mine/v1"}
-    assert program.lead(HERE, [], env, "/").arguments[1].startswith("model_providers.mine.base_url=")
+    assert program.start_routed(HERE, [], env, "/").arguments[1].startswith("model_providers.mine.base_url=")
 
 
 def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
     own = {"provider": {"anthropic": {"options": {"baseURL": "http://mine/v1", "apiKey": "k"}}}, "model": "m"}
     env = {"HOME": str(tmp_path), "OPENCODE_CONFIG_CONTENT": json.dumps(own)}
     assert program.upstreams(env, str(tmp_path))["anthropic"] == "http://mine/v1"
-    told = json.loads(program.lead(HERE, [], env, str(tmp_path)).env["OPENCODE_CONFIG_CONTENT"])
+    told = json.loads(program.start_routed(HERE, [], env, str(tmp_path)).env["OPENCODE_CONFIG_CONTENT"])
     assert told["provider"]["anthropic"]["options"] == {"baseURL": HERE["anthropic"], "apiKey": "k"}
     assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
 
@@ -74,7 +74,9 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
 def test_what_cannot_be_led_says_so(tmp_path: Path) -> None:
     command, env = ["claude"], {"CLAUDE_CODE_USE_BEDROCK": "1"}
     with pytest.raises(BadConfig, match="ctxtui proxy"):
-        Around(command=command, program=program_of(command), folder=tmp_path, database=tmp_path, env=env, cwd="/")
+        RelayedProgram(
+            command=command, program=program_of(command), folder=tmp_path, database=tmp_path, env=env, cwd="/"
+        )
 
 
 def test_pi_by_an_extension_for_each_of_its_providers(tmp_path: Path) -> None:
@@ -88,10 +90,10 @@ def test_pi_by_an_extension_for_each_of_its_providers(tmp_path: Path) -> None:
         "openai": "https://api.openai.com/v1",
         "mine": "http://mine",
     }
-    led = program.lead(HERE, ["-p", "x"], env, "/")
+    led = program.start_routed(HERE, ["-p", "x"], env, "/")
     assert led.arguments[0] == "--extension" and Path(led.arguments[1]).is_file() and led.arguments[2:] == ["-p", "x"]
     assert json.loads(led.env["CTXTUI_BASE_URLS"]) == HERE
-    assert program.lead(HERE, ["list"], env, "/") == (["list"], {})
+    assert program.start_routed(HERE, ["list"], env, "/") == (["list"], {})
 
 
 def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +103,10 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
     own.write_text('commands = ["bot"]\n[providers.house]\nusual = "https://llm.house"\nvariables = ["HOUSE_URL"]\n')
     program = program_of(["bot", "-x"])
     assert program.upstreams({"HOUSE_URL": "http://other"}, "/") == {"house": "http://other"}
-    assert program.lead({"house": "http://127.0.0.1:9"}, [], {}, "/") == ([], {"HOUSE_URL": "http://127.0.0.1:9"})
+    assert program.start_routed({"house": "http://127.0.0.1:9"}, [], {}, "/") == (
+        [],
+        {"HOUSE_URL": "http://127.0.0.1:9"},
+    )
     for text in ("x =", "colour = 1", 'own = "magic"', "[providers.a]", 'commands = "bot"', "providers = 3"):
         own.write_text(text)
         with pytest.raises(BadConfig) as told:
@@ -111,14 +116,14 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("url", ["ftp://x", "https://", "https://u:p@x", "http://x:0/", "x"])
 def test_an_upstream_is_an_address_of_http(tmp_path: Path, url: str) -> None:
-    around = Around(
+    around = RelayedProgram(
         command=["x"],
         program=PROGRAMS[-1],
         folder=tmp_path,
         database=tmp_path / "db",
         env={},
         cwd="/",
-        given={"anthropic": url},
+        named_upstreams={"anthropic": url},
     )
     with pytest.raises(BadConfig):
         around.upstreams()
@@ -127,7 +132,7 @@ def test_an_upstream_is_an_address_of_http(tmp_path: Path, url: str) -> None:
 @pytest.mark.parametrize("proxy", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 def test_a_proxy_of_the_environment_is_not_between_a_program_and_its_relay(proxy: str) -> None:
     program, env = program_of(["python", "x.py"]), {proxy: "http://proxy.example:3128", "NO_PROXY": "intra.example"}
-    told = program.started(HERE, ["x.py"], env, "/").env
+    told = program.start_relayed(HERE, ["x.py"], env, "/").env
     assert told["NO_PROXY"] == told["no_proxy"] == "intra.example,127.0.0.1,localhost"
     assert told["ANTHROPIC_BASE_URL"] == HERE["anthropic"] and proxy not in told
-    assert "NO_PROXY" not in program.started(HERE, [], {}, "/").env
+    assert "NO_PROXY" not in program.start_relayed(HERE, [], {}, "/").env

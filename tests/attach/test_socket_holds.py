@@ -78,10 +78,10 @@ async def test_over_dollars_the_whole_conversation_is_priced(tmp_path: Path) -> 
         assert not run.gate.held
         await run.written()
         # What is new alone is a few tokens: below a tenth of this.
-        run.gate.answer({"do": "on", "rules": {"usd": 0.0005}})
+        run.gate.handle({"do": "on", "rules": {"usd": 0.0005}})
         told = asyncio.ensure_future(client.say("go on"))
         await run.held()
-        (one,) = run.gate.answer({"do": "list"})["held"]
+        (one,) = run.gate.handle({"do": "list"})["held"]
         assert one["why"].startswith("it will cost about $") and one["tokens"] > 9_000
         # What the inspector shows of the same request, which is the next one of the recorded session.
         await run.written()
@@ -105,7 +105,7 @@ async def test_a_foretold_miss_is_held_and_nothing_else(tmp_path: Path) -> None:
         client.instructions = f"Today is tuesday. {client.instructions}"
         told = asyncio.ensure_future(client.say("once more"))
         await run.held()
-        (one,) = run.gate.answer({"do": "list"})["held"]
+        (one,) = run.gate.handle({"do": "list"})["held"]
         assert one["why"].startswith("it will miss the cache: ") and one["miss"]
         run.gate.release("", RELEASE)
         await told
@@ -117,12 +117,12 @@ async def test_what_another_connection_said_is_on_record(tmp_path: Path) -> None
         async with talking(run, store=True) as client:
             await client.say(LONG)
             earlier = client.earlier
-        run.gate.answer({"do": "on", "rules": {"usd": 0.0005}})
+        run.gate.handle({"do": "on", "rules": {"usd": 0.0005}})
         await run.written()
         async with talking(run, earlier, store=True) as client:
             told = asyncio.ensure_future(client.say("go on"))
             await run.held()
-            (one,) = run.gate.answer({"do": "list"})["held"]
+            (one,) = run.gate.handle({"do": "list"})["held"]
             run.gate.release("", RELEASE)
             await told
             assert client.usage["input_tokens"] == pytest.approx(one["tokens"], rel=0.02)
@@ -133,11 +133,11 @@ async def test_by_http_what_the_provider_stores_is_priced_too(tmp_path: Path) ->
     async with holding(tmp_path, HoldRules(usd=1.0)) as run:
         sdk = openai.AsyncOpenAI(api_key="k", base_url=f"{run.url}/v1", max_retries=0)
         first = await sdk.responses.create(model=MODEL, input=LONG, instructions="Look.")
-        run.gate.answer({"do": "on", "rules": {"usd": 0.0005}})
+        run.gate.handle({"do": "on", "rules": {"usd": 0.0005}})
         asked = sdk.responses.create(model=MODEL, input="go on", instructions="Look.", previous_response_id=first.id)
         told = asyncio.ensure_future(asked)
         await run.held()
-        (one,) = run.gate.answer({"do": "list"})["held"]
+        (one,) = run.gate.handle({"do": "list"})["held"]
         run.gate.release("", RELEASE)
         found = await told
         assert found.usage is not None and found.usage.input_tokens == pytest.approx(one["tokens"], rel=0.02)
@@ -147,14 +147,14 @@ async def test_by_http_what_the_provider_stores_is_priced_too(tmp_path: Path) ->
 async def test_the_user_answers_and_the_client_goes_on_from_that(tmp_path: Path) -> None:
     async with holding(tmp_path, HoldRules()) as run, talking(run) as client:
         await client.say("hoi")
-        run.gate.answer({"do": "on"})
+        run.gate.handle({"do": "on"})
         told = asyncio.ensure_future(client.say("which harbour?"))
         await run.held()
         run.gate.release("", ANSWER, "Rotterdam it is.")
         await told
         asked = len(run.provider.server.seen)
         assert client.earlier.startswith("resp_ctxtui_")
-        run.gate.answer({"do": "off"})
+        run.gate.handle({"do": "off"})
         await client.say("thanks")
         # Its provider has never heard of that answer: it is told the whole conversation.
         (body,) = [json.loads(one.body) for one in run.provider.server.seen[asked:]]

@@ -125,7 +125,7 @@ async def test_what_was_never_sent_is_cut_at_once_and_stays_so_until_it_is_taken
 
 async def test_the_prefix_is_rewritten_only_when_the_price_says_so(tmp_path: Path) -> None:
     async with standing(tmp_path, "limit=200", "keep_last=1") as (run, agent):
-        desk, seen = run.gate.desk, run.provider.server.seen
+        desk, seen = run.gate.preparer, run.provider.server.seen
         assert desk is not None
         agent.result(1, LISTING[:600])
         agent.result(2, LISTING * 12)
@@ -152,7 +152,7 @@ def later(seconds: float) -> Callable[[], float]:
 async def test_an_edit_of_the_users_waits_at_the_relay_for_the_expiry(tmp_path: Path) -> None:
     async with holding(tmp_path, HoldRules()) as run:
         agent, seen = Agent(run), run.provider.server.seen
-        assert run.gate.desk is not None
+        assert run.gate.preparer is not None
         agent.said.append({"role": "user", "content": "hoi"})
         agent.result(1, LISTING * 4)
         await agent.ask()
@@ -165,7 +165,7 @@ async def test_an_edit_of_the_users_waits_at_the_relay_for_the_expiry(tmp_path: 
         kept.save()
         await agent.ask("go on")
         assert seen[1].body == agent.own[1] and "done" not in await told(run, 1)
-        run.gate.desk._clock = later(3700.0)
+        run.gate.preparer._clock = later(3700.0)
         await agent.ask("and on")
         assert b"file 0150" not in seen[2].body
         assert (await told(run, 2))["done"] == ["1 edit that waited leaves with this request: the cache has expired"]

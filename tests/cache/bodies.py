@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from ctxtui.cache.markers import MarkerRefusal
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import PrefixChains
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
@@ -61,7 +61,7 @@ def assistant(*content: Any) -> dict[str, Any]:
 
 
 def rules_of(model: str, provider: str = "") -> CacheRules:
-    return cache_rules().rules(model_table().card(model), provider)
+    return cache_rules().for_model(model_table().card(model), provider)
 
 
 class Desk:
@@ -73,8 +73,8 @@ class Desk:
         self.provider = provider
         self.model = model
         self.figures = figures
-        self.prefixes = Prefixes(Tree())
-        self.tokens = Summed(self.prefixes.tree, count)
+        self.prefixes = PrefixChains(Tree())
+        self.tokens = SummedTokens(self.prefixes.tree, count)
 
     def prompt(self, messages: Sequence[Any], **members: Any) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
         betas = members.pop("betas", ())
@@ -84,16 +84,16 @@ class Desk:
 
     def of(self, request: Request, betas: Sequence[str] = ()) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
         rules = replace(rules_of(request.model, self.provider), **self.figures)
-        return prompt_of(self.prefixes, request, rules, self.tokens, provider=self.provider, betas=betas)
+        return prompt_from_request(self.prefixes, request, rules, self.tokens, provider=self.provider, betas=betas)
 
     def ask(self, at: float, messages: Sequence[Any], **members: Any) -> CacheOutcome:
         made, refused = self.prompt(messages, **members)
         assert not refused, refused
-        return self.simulator.ask(made, at)
+        return self.simulator.predict(made, at)
 
     def send(self, at: float, messages: Sequence[Any], began: float | None = None, **members: Any) -> CacheOutcome:
         outcome = self.ask(at, messages, **members)
-        self.simulator.take(outcome, began)
+        self.simulator.record(outcome, began)
         return outcome
 
     def refused(self, messages: Sequence[Any], **members: Any) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxtui.cache import explain, prefix_key
-from ctxtui.cache.explain import SentRequest, Why, agrees, parting, why
+from ctxtui.cache.explain import SentRequest, Why, first_difference, matches_diagnosis, why
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as text_block
@@ -38,7 +38,7 @@ class Session:
         before = self.sent(first)
         left = self.desk.simulator.send(before.prompt, 0, began)
         now = self.sent(second)
-        return why(self.desk.prefixes.tree, before, now, left, self.desk.simulator.ask(now.prompt, at))
+        return why(self.desk.prefixes.tree, before, now, left, self.desk.simulator.predict(now.prompt, at))
 
 
 def body(*messages: Any, **more: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ GROWN = (user(text("go#3000")), assistant(text("a")), user(text("b", "")))
 
 
 def told(found: Why, diagnosis: str) -> bool | None:
-    return agrees(found.cause, found.section, diagnosis)
+    return matches_diagnosis(found.cause, found.section, diagnosis)
 
 
 def named(found: Why | None) -> tuple[str, str, float]:
@@ -171,7 +171,7 @@ def test_compaction() -> None:
     now = session.sent(body(user(text("summary of what was said", ""))))
     summary = tree.child(tree[now.head].parent, text_block("summary"), Place("messages", "user", "summary"))
     marked_ = now._replace(head=summary)
-    found = why(tree, before, marked_, left, session.desk.simulator.ask(now.prompt, 10))
+    found = why(tree, before, marked_, left, session.desk.simulator.predict(now.prompt, 10))
     assert named(found) == (explain.COMPACTION, "", 0)
 
 
@@ -188,11 +188,11 @@ def test_where_two_contexts_part() -> None:
     session = Session()
     first, second = session.sent(START), session.sent(body(*GROWN))
     tree = session.desk.prefixes.tree
-    assert parting(tree, first.head, second.head)[0] == ROOT
-    assert tree[parting(tree, first.head, second.head)[1]].place.role == "assistant"
+    assert first_difference(tree, first.head, second.head)[0] == ROOT
+    assert tree[first_difference(tree, first.head, second.head)[1]].place.role == "assistant"
 
 
 def test_diagnoses_that_say_nothing() -> None:
-    assert agrees(explain.TOOLS, "tools", "previous_message_not_found") is None
-    assert agrees(explain.EXPIRED, "", "messages_changed") is None
-    assert agrees(explain.PARAMETER, "", "reasoning_effort_changed")
+    assert matches_diagnosis(explain.TOOLS, "tools", "previous_message_not_found") is None
+    assert matches_diagnosis(explain.EXPIRED, "", "messages_changed") is None
+    assert matches_diagnosis(explain.PARAMETER, "", "reasoning_effort_changed")

@@ -18,8 +18,8 @@ from ctxtui.cache.marker_placement import (
     messages_back,
     static_end,
 )
-from ctxtui.cache.optimal_markers import MarkerRates, Timed, bound, relative, solve, spent
-from ctxtui.cache.prompt import CacheMark
+from ctxtui.cache.optimal_markers import MarkerRates, TimedPrompt, lower_bound, relative_rates, simulate_cost, solve
+from ctxtui.cache.prompt import CacheMarker
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as words
@@ -35,11 +35,11 @@ def talk(sizes: list[int]) -> list[Any]:
     return [(assistant if n % 2 else user)(text(f"{n}#{size}")) for n, size in enumerate(sizes)]
 
 
-def timed(desk: Desk, sessions: list[tuple[float, list[int]]]) -> list[Timed]:
-    return [Timed(desk.prompt(talk(sizes))[0], at, RATES) for at, sizes in sessions]
+def timed(desk: Desk, sessions: list[tuple[float, list[int]]]) -> list[TimedPrompt]:
+    return [TimedPrompt(desk.prompt(talk(sizes))[0], at, RATES) for at, sizes in sessions]
 
 
-def cheapest(calls: list[Timed]) -> float:
+def cheapest(calls: list[TimedPrompt]) -> float:
     """Every legal choice of markers at every call, through the simulator."""
     choices = []
     for call in calls:
@@ -47,20 +47,20 @@ def cheapest(calls: list[Timed]) -> float:
         every = product((0.0, 300.0, 3600.0), repeat=len(spots))
         legal = []
         for lives in every:
-            marks = tuple(CacheMark(s, life) for s, life in zip(spots, lives, strict=True) if life)
+            marks = tuple(CacheMarker(s, life) for s, life in zip(spots, lives, strict=True) if life)
             if len(marks) <= 4 and all(a.life >= b.life for a, b in pairwise(marks)):
                 legal.append(marks)
         choices.append(legal)
     return _least(Simulator(), calls, choices, 0)
 
 
-def _least(simulator: Simulator, calls: list[Timed], choices: list[Any], n: int) -> float:
+def _least(simulator: Simulator, calls: list[TimedPrompt], choices: list[Any], n: int) -> float:
     if n == len(calls):
         return 0.0
     best = float("inf")
     for marks in choices[n]:
         there = simulator.copy()
-        outcome = there.send(calls[n].prompt._replace(marks=marks), calls[n].at)
+        outcome = there.send(calls[n].prompt._replace(markers=marks), calls[n].at)
         best = min(best, RATES.cost(outcome) + _least(there, calls, choices, n + 1))
     return best
 
@@ -83,8 +83,8 @@ def test_solve_is_as_good_as_brute_force(seed: int) -> None:
     assert plan.exact
     assert plan.cost == pytest.approx(cheapest(calls))
     # What it promises is what the simulator charges.
-    assert spent(calls, plan.marks)[0] == pytest.approx(plan.cost)
-    assert bound(calls) <= plan.cost + 1e-6
+    assert simulate_cost(calls, plan.marks)[0] == pytest.approx(plan.cost)
+    assert lower_bound(calls) <= plan.cost + 1e-6
 
 
 def growing(pauses: list[float]) -> list[tuple[float, list[int]]]:
@@ -99,7 +99,7 @@ def growing(pauses: list[float]) -> list[tuple[float, list[int]]]:
 def test_a_pause_of_half_an_hour_is_bridged_by_a_short_one_hour_write() -> None:
     calls = timed(Desk(), growing([20, 20, 1800, 20]))
     plan = solve(calls)
-    total, outcomes = spent(calls, plan.marks)
+    total, outcomes = simulate_cost(calls, plan.marks)
     assert total == pytest.approx(plan.cost)
     # Before the pause something was written for an hour, and little: its entry holds all in front of it.
     long = sum(n for outcome in outcomes for life, n in outcome.writes if life == 3600.0)
@@ -119,7 +119,7 @@ def test_one_call_needs_no_marker() -> None:
 
 
 def test_relative_rates() -> None:
-    assert relative(rules_of("claude-opus-5-5")) == MarkerRates(1.0, 0.05, {300.0: 1.25, 3600.0: 2.0})
+    assert relative_rates(rules_of("claude-opus-5-5")) == MarkerRates(1.0, 0.05, {300.0: 1.25, 3600.0: 2.0})
 
 
 # --- strategies -------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_each_call_has_its_own_rates() -> None:
     calls = timed(Desk(), growing([20, 20]))
     dear = calls[1]._replace(rates=MarkerRates(10.0, 1.0, {300.0: 12.5, 3600.0: 20.0}))
     plan = solve([calls[0], dear, calls[2]])
-    total, outcomes = spent([calls[0], dear, calls[2]], plan.marks)
+    total, outcomes = simulate_cost([calls[0], dear, calls[2]], plan.marks)
     assert total == pytest.approx(plan.cost)
     # At ten times the price nothing that one more call reads is worth writing.
     assert outcomes[1].written == 0 and outcomes[0].written > 0

@@ -36,7 +36,7 @@ EXPLICIT = {"prompt_cache_options": {"mode": "explicit"}}
 def test_the_end_of_the_latest_user_message_is_a_breakpoint() -> None:
     one = desk()
     first = one.send(0, [said("user", "a#2000")])
-    assert figures(first) == (0, 2000, 0) and first.usage().write_30m == 2000
+    assert figures(first) == (0, 2000, 0) and first.to_usage().write_30m == 2000
     # Boundaries are exact, not rounded.
     grown = [said("user", "a#2000"), said("assistant", "b#33"), said("user", "c#7")]
     assert figures(one.send(1, grown)) == (2000, 40, 0)
@@ -126,7 +126,7 @@ def test_thirty_minutes_renewed_by_use_and_twelve_hours() -> None:
     long = desk()
     half_day = {"prompt_cache_options": {"mode": "explicit", "ttl": "12h"}}
     kept = long.send(0, [said("user", "a#2000", mark=0)], **half_day)
-    assert kept.usage().write_12h == 2000
+    assert kept.to_usage().write_12h == 2000
     assert long.ask(43200, [said("user", "a#2000", mark=0)], **half_day).read == 2000
 
 
@@ -181,7 +181,7 @@ def test_the_cache_key_only_routes_on_older_models() -> None:
     ],
 )
 def test_reads_are_whole_steps(model: str, held: int, read: int) -> None:
-    assert rules_of(model).counted(held, 10**6) == read
+    assert rules_of(model).reported_read(held, 10**6) == read
     if "5.4" in model or "5.5" in model:
         assert read % 512 == 384
 
@@ -220,7 +220,7 @@ def test_ids_of_items_are_not_read_but_phases_are() -> None:
 
 @pytest.mark.parametrize(("model", "held", "read"), [("deepseek-chat", 127, 64), ("deepseek-v4-flash", 300, 256)])
 def test_deepseek_counts_in_64s_or_128s(model: str, held: int, read: int) -> None:
-    assert rules_of(model, "deepseek").counted(held, 10**6) == read
+    assert rules_of(model, "deepseek").reported_read(held, 10**6) == read
 
 
 # --- local servers ---------------------------------------------------------------------------------------------------

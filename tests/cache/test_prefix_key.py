@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ctxtui.cache import prefix_key
 from ctxtui.cache.prefix_key import PrefixEnd, PrefixKeys, PromptFacts
-from ctxtui.cache.prefix_seed import Seed
+from ctxtui.cache.prefix_salt import PrefixSalt
 from ctxtui.core import block
 from ctxtui.core.block import Block, Place
 from ctxtui.core.tree import ROOT, Tree
@@ -31,15 +31,15 @@ dialects = st.sampled_from([ANTHROPIC, CHAT, RESPONSES])
 
 
 def keys(tree: Tree, dialect: str) -> PrefixKeys:
-    return PrefixKeys(tree, Seed(dialect, b"t" * 16, b"s" * 16, b"m" * 16), PromptFacts(tree), strips=False)
+    return PrefixKeys(tree, PrefixSalt(dialect, b"t" * 16, b"s" * 16, b"m" * 16), PromptFacts(tree), strips=False)
 
 
 def ends(made: PrefixKeys, heads: list[int]) -> list[tuple[object, ...]]:
-    return [_plain(made.spot(head, head)) for head in heads]
+    return [_plain(made.position_at(head, head)) for head in heads]
 
 
 def _plain(end: PrefixEnd) -> tuple[object, ...]:
-    return end.key, end.node, end.number, end.section, end.role, end.opens, end.served
+    return end.key, end.node, end.number, end.section, end.role, end.opens_message, end.is_server_result
 
 
 def grown(items: list[tuple[Block, Place]]) -> tuple[Tree, list[int]]:
@@ -81,11 +81,11 @@ def test_a_key_names_section_role_and_every_block_before(dialect: str) -> None:
     found = set()
     for items in contexts:
         tree, heads = grown(items)
-        found.add(keys(tree, dialect).spot(heads[-1], heads[-1]).key)
+        found.add(keys(tree, dialect).position_at(heads[-1], heads[-1]).key)
     assert len(found) == len(contexts) and {len(key) for key in found} == {16}
 
 
 def test_what_a_reader_knows_of_a_place_is_in_no_key() -> None:
     said = block.text("a")
     marked = [grown([(said, Place("messages", "user", mark))]) for mark in ("", "meta", "summary")]
-    assert len({keys(tree, ANTHROPIC).spot(heads[-1], heads[-1]).key for tree, heads in marked}) == 1
+    assert len({keys(tree, ANTHROPIC).position_at(heads[-1], heads[-1]).key for tree, heads in marked}) == 1

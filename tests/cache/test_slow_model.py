@@ -203,7 +203,7 @@ def test_forecast_of_a_path_is_the_simulation_of_its_bytes(asks: list[Ask], data
         texts = [n for n, item in enumerate(request.items) if item.block.kind == "text"]
         gone = set(data.draw(st.lists(st.sampled_from(texts), max_size=2))) if len(texts) > 3 else set()
         staged = request.with_items([item for n, item in enumerate(request.items) if n not in gone])
-        forecast = desk.simulator.ask(desk.of(staged)[0], now)
+        forecast = desk.simulator.predict(desk.of(staged)[0], now)
         # A tree of its own, which knows nothing but these bytes.
         alone = Desk()
         made, refused = alone.of(wire.decode_request(wire.encode_request(staged)))

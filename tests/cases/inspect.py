@@ -70,7 +70,7 @@ class HandMade:
         table = price_table() if self.priced else PriceTable()
         return Study(session, book_of(session, counted=False), None, price_here(table))
 
-    def glimpse(self) -> RecordingEnd | None:
+    def read_end(self) -> RecordingEnd | None:
         return None
 
     def notebook(self, loaded: Loaded) -> Notebook:
@@ -82,10 +82,10 @@ class HandMade:
     def is_live(self, loaded: Loaded) -> bool:
         return self.live
 
-    def desk(self, study: Study, loaded: Loaded) -> StagingArea:
+    def staging(self, study: Study, loaded: Loaded) -> StagingArea:
         return StagingArea(study, self.overlays)
 
-    def keep(self) -> None:
+    def save_counts(self) -> None:
         pass
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from tests.cases.sessions import book_of
 def study_of(session: Session, thread: str = MAIN) -> Study:
     study = Study(session, book_of(session, counted=False), None, price_here(price_table()))
     study.thread(thread)
-    while study.work() or study.rest():
+    while study.work() or study.work_idle():
         pass
     return study
 

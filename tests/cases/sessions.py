@@ -12,7 +12,7 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Happened, Session, Th
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
@@ -30,7 +30,7 @@ def quick_measure(card: ModelCard):  # type: ignore[no-untyped-def]
     """Features with four characters a token: no vocabulary needed."""
 
     def measure(block: Block) -> Features:
-        return features_of(block, lambda text: -(-len(text) // 4), card)
+        return count_features(block, lambda text: -(-len(text) // 4), card)
 
     return measure
 
@@ -72,7 +72,7 @@ class Story:
             value = {"tool_use_id": call_id, "type": "tool_result", "content": content}
             if error:
                 value["is_error"] = True
-            self.add(Item(blocks.of(value), Place("messages", "user")))
+            self.add(Item(blocks.from_part(value), Place("messages", "user")))
         return self
 
     def call(
@@ -89,7 +89,7 @@ class Story:
         sent, self.clock = self.head, self.clock + pause
         self.add(Item(blocks.header("assistant"), Place("messages", "assistant")))
         for part in answer:
-            made = blocks.text(part) if isinstance(part, str) else blocks.of(part)
+            made = blocks.text(part) if isinstance(part, str) else blocks.from_part(part)
             self.add(Item(made, Place("messages", "assistant")))
         seen = Call(
             f"{self.thread}-{self.calls}",
@@ -172,9 +172,9 @@ def every_category() -> Session:
     story.call(use("t3", "mcp__puppeteer__navigate", url="https://example.org"), pause=3120, missed=True)
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     story.results(("t3", [{"type": "text", "text": "a page"}, image]))
-    story.add(Item(blocks.of(image), Place("messages", "user")))
+    story.add(Item(blocks.from_part(image), Place("messages", "user")))
     document = {"type": "document", "title": "spec", "source": {"type": "text", "data": "The specification."}}
-    story.add(Item(blocks.of(document), Place("messages", "user")))
+    story.add(Item(blocks.from_part(document), Place("messages", "user")))
     story.call(use("t4", "Bash", command="false"))
     story.results(("t4", "command not found"), error=True)
     story.call("Done.").tip()
@@ -236,7 +236,9 @@ def long_session(messages: int, *, text: str = "some words about the work in han
     for number in range(messages):
         sent = story.head
         header = Item(blocks.header("assistant"), Place("messages", "assistant"))
-        made = Item(blocks.of(use(f"u{number}", "Bash", command=f"echo {number}")), Place("messages", "assistant"))
+        made = Item(
+            blocks.from_part(use(f"u{number}", "Bash", command=f"echo {number}")), Place("messages", "assistant")
+        )
         story.add(header, made)
         call = Call(
             f"c{number}",

@@ -24,11 +24,11 @@ FRONT = 20_000
 
 
 def call_block(text: str, id_: str, name: str = "Bash") -> Block:
-    return block.of({"type": "tool_use", "id": id_, "name": name, "input": {"command": text}})
+    return block.from_part({"type": "tool_use", "id": id_, "name": name, "input": {"command": text}})
 
 
 def result(text: str, id_: str) -> Block:
-    return block.of({"type": "tool_result", "tool_use_id": id_, "content": text})
+    return block.from_part({"type": "tool_result", "tool_use_id": id_, "content": text})
 
 
 @dataclass

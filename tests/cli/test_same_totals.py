@@ -142,7 +142,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
     path.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in records))
     found = said_alike(ctxtui, path)
     calls = load(path).session.calls.values()
-    assert found["partial_calls"] == sum(call.answered_in_part for call in calls) == len(calls) - 1
+    assert found["partial_calls"] == sum(call.is_partial for call in calls) == len(calls) - 1
     assert found["cost_usd"] is None and found["cost_usd_at_least"] > 0 and found["unpriced_calls"] == 0  # type: ignore[operator]
     assert found["tokens"] == sum(call.usage.input + call.output for call in calls if call.usage)
     assert all(call.output > 1 for call in calls)

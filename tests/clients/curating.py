@@ -23,7 +23,7 @@ from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_kinds import DROP, REPLACE, TRUNCATE
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.held_requests import decide, look
+from ctxtui.services.attach.held_requests import decide, read_status
 from ctxtui.services.attach.holding import APPLY
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.settings import Settings
@@ -62,7 +62,7 @@ class Curating:
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             for path in sorted(self.folder.glob("*.jsonl")):
-                for held in look(path).held:
+                for held in read_status(path).held:
                     # Requests over a WebSocket are one exchange. The recording says a moment later that one waits.
                     if path.read_bytes().count(b'"held":') <= done[path]:
                         continue

@@ -15,7 +15,7 @@ from ctxtui.core.block import HEADER, NOT_RECORDED
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.follow import FollowedNews, Follower, run
+from ctxtui.services.recordings.follow import FollowedNews, Follower, run_follower
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from tests.clients.client import Client, Command
@@ -98,7 +98,7 @@ class Play:
     def _follow(self, watched: Watched, command: Command) -> Watched:
         follower, stop = Follower(), Flag()
         running = self.lab.begin(command)
-        thread = Thread(target=run, args=(follower, watched.take, stop), daemon=True)
+        thread = Thread(target=run_follower, args=(follower, watched.take, stop), daemon=True)
         thread.start()
         try:
             if self.client.again is None:

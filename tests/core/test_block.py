@@ -17,15 +17,15 @@ def test_markers_at_the_block_and_in_a_results_items_are_removed_but_never_insid
         "content": [{"type": "text", "text": "x", "cache_control": MARK}],
         "cache_control": MARK,
     }
-    assert block.of(marked) == block.of(plain)
+    assert block.from_part(marked) == block.from_part(plain)
     asked = {"type": "tool_use", "id": "t", "name": "n", "input": {"cache_control": MARK}}
-    assert block.of({**asked, "cache_control": MARK}) == block.of(asked)
-    assert b"cache_control" in block.of(asked).body
+    assert block.from_part({**asked, "cache_control": MARK}) == block.from_part(asked)
+    assert b"cache_control" in block.from_part(asked).body
 
 
 def test_taking_markers_out_leaves_the_value_that_came_in_alone() -> None:
     given = {"type": "text", "text": "x", "cache_control": MARK}
-    block.of(given)
+    block.from_part(given)
     assert given["cache_control"] is MARK
 
 

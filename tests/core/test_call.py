@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call, answer_in, answer_items, answer_path, answered_from
+from ctxtui.core.call import Call, answer_items, answer_nodes_in, answer_path, answer_start
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 
@@ -20,7 +20,7 @@ def test_it_goes_on_from_the_agents_own_context_where_another_one_left(left: lis
     tree = Tree()
     raw, sent = tree.extend(ROOT, ASKED), tree.extend(ROOT, left)
     call = Call("a", MAIN, raw, sent, tree.extend(raw, SAID))
-    assert answered_from(tree, call) == raw
+    assert answer_start(tree, call) == raw
     assert answer_items(tree, call) == SAID
     assert len(answer_path(tree, call)) == len(SAID)
     # A recording that knows only what left.
@@ -33,9 +33,9 @@ def test_an_answer_stands_behind_what_left_as_far_as_it_was_sent_again(left: lis
     raw, sent = tree.extend(ROOT, ASKED), tree.extend(ROOT, left)
     call = Call("a", MAIN, raw, sent, tree.extend(raw, SAID))
     grown = tree.extend(sent, [*SAID, Item(block.text("six"), USER)])
-    assert [item.block.digest for item in SAID] == [tree[n].block.digest for n in answer_in(tree, call, grown)]
-    assert len(answer_in(tree, call, tree.extend(sent, [SAID[0], Item(block.text("six"), USER)]))) == 1
-    assert answer_in(tree, call, sent) == answer_in(tree, call, tree.extend(ROOT, SAID)) == []
+    assert [item.block.digest for item in SAID] == [tree[n].block.digest for n in answer_nodes_in(tree, call, grown)]
+    assert len(answer_nodes_in(tree, call, tree.extend(sent, [SAID[0], Item(block.text("six"), USER)]))) == 1
+    assert answer_nodes_in(tree, call, sent) == answer_nodes_in(tree, call, tree.extend(ROOT, SAID)) == []
 
 
 def test_none_where_there_is_none_or_it_goes_on_from_neither() -> None:

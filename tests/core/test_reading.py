@@ -67,7 +67,7 @@ CASES = [
 
 @pytest.mark.parametrize(("value", "reading"), CASES, ids=[c[0]["type"] + str(i) for i, c in enumerate(CASES)])
 def test_readings(value: dict, reading: BlockContent) -> None:
-    assert read(block.of(value)) == reading
+    assert read(block.from_part(value)) == reading
 
 
 def test_chat_calls_wrap_their_function_once_more() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.core.tool_calls import is_envelope, output_of
+from ctxtui.core.tool_calls import is_envelope, split_output
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from ctxtui.core.tool_calls import is_envelope, output_of
     ],
 )
 def test_how_a_command_ended(text: str, said: str | None, failed: bool) -> None:
-    assert output_of(text) == (text if said is None else said, failed)
+    assert split_output(text) == (text if said is None else said, failed)
 
 
 def test_what_a_client_writes_around_an_output_is_no_line_of_it() -> None:

@@ -103,7 +103,7 @@ def test_what_is_unknown_of_a_path_is_what_follows_the_last_known(
     known = set(path[: 1 + min(known_to, len(path) - 1)])
     other = tree.extend(path[len(path) // 2], fork)
     for to in (head, other):
-        assert [node.id for node in tree.unknown(to, known)] == [n for n in tree.path(to) if n not in known]
+        assert [node.id for node in tree.missing_nodes(to, known)] == [n for n in tree.path(to) if n not in known]
 
 
 def test_what_holds_a_node_is_the_same_in_whichever_order_one_asks() -> None:

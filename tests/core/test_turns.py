@@ -31,9 +31,9 @@ def test_turns_run_on_through_a_compaction_that_keeps_some() -> None:
     turns = turns_of(tree, calls)
     assert [turns.of_call(n) for n in range(5)] == [2, 2, 2, 3, 3]
     starts = [node for node in tree.path(again) if tree[node].opens_turn]
-    assert [turns.of(node) for node in starts] == [2, 3] and (turns.count, turns.called) == (3, 2)
+    assert [turns.number_of(node) for node in starts] == [2, 3] and (turns.count, turns.count_with_calls) == (3, 2)
     # What no call has brought yet has the next number, whatever is in its context.
-    assert turns.of(tree.extend(alone, asked("and now"))) == 4 and turns.of(alone) == 0
+    assert turns.number_of(tree.extend(alone, asked("and now"))) == 4 and turns.number_of(alone) == 0
 
 
 def test_a_rewound_context_gives_its_next_turn_a_number_of_its_own() -> None:
@@ -44,8 +44,8 @@ def test_a_rewound_context_gives_its_next_turn_a_number_of_its_own() -> None:
     turns = Turns(tree)
     turns.extend(calls[:1])
     turns.extend(calls)
-    assert [turns.of_call(0), turns.of_call(1)] == [2, 3] and turns.of(one) == 2
-    turns.back(1)
+    assert [turns.of_call(0), turns.of_call(1)] == [2, 3] and turns.number_of(one) == 2
+    turns.forget_after(1)
     turns.extend([calls[0], Call("2", "main", one, one)])
     assert turns.of_call(1) == 2 and turns.count == 3
 
@@ -55,7 +55,7 @@ def test_what_was_sent_under_edits_has_the_turns_of_what_the_agent_had() -> None
     raw = tree.extend(ROOT, [*asked("a"), *answer("1"), *asked("b")])
     sent = tree.extend(ROOT, [*answer("1"), *asked("b")])
     turns = turns_of(tree, [Call("0", "main", raw, sent)])
-    assert turns.of_call(0) == 2 and turns.of(sent) == 2
+    assert turns.of_call(0) == 2 and turns.number_of(sent) == 2
 
 
 def test_what_edits_put_in_the_place_of_words_has_the_number_of_their_turn() -> None:
@@ -70,9 +70,9 @@ def test_what_edits_put_in_the_place_of_words_has_the_number_of_their_turn() -> 
     left = tree.extend(sent, [*answer("3"), *asked("d")])
     calls = [Call("0", "main", first, first), Call("1", "main", raw, sent), Call("2", "main", grown, left)]
     turns = turns_of(tree, calls)
-    assert [turns.of_call(n) for n in range(3)] == [2, 3, 4] and (turns.count, turns.called) == (4, 3)
+    assert [turns.of_call(n) for n in range(3)] == [2, 3, 4] and (turns.count, turns.count_with_calls) == (4, 3)
     starts = [node for node in tree.path(left) if tree[node].opens_turn]
-    assert [turns.of(node) for node in starts] == [1, 2, 2, 3, 4]
+    assert [turns.number_of(node) for node in starts] == [1, 2, 2, 3, 4]
     # Taken back, the agent's own words are what they were.
     turns.extend([*calls, Call("3", "main", grown, grown)])
     assert turns.of_call(3) == 4 and turns.count == 4

@@ -25,7 +25,7 @@ from ctxtui.core.edit_kinds import (
     TRUNCATE,
 )
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.context import Context, lifetimes
+from ctxtui.curation.context import Context, marker_lifetimes
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 
@@ -51,7 +51,7 @@ def context_of(body: dict[str, Any], dialect: str) -> tuple[Context, Request]:
     """The context that a request body holds, and the request."""
     request = DIALECTS[dialect].decode_request(canonical.dumps(body), None)
     tree = Tree()
-    return Context(tree, tree.extend(ROOT, request.items), dialect, request.params, lifetimes(request)), request
+    return Context(tree, tree.extend(ROOT, request.items), dialect, request.params, marker_lifetimes(request)), request
 
 
 @st.composite

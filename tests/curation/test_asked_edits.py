@@ -8,7 +8,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation import manual_edits
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.manual_edits import asked
+from ctxtui.curation.manual_edits import edits_for_key
 from tests.curation.test_edits_from_selection import at, message, nothing, result, use
 
 
@@ -36,10 +36,10 @@ def test_what_gains_nothing_is_not_staged_and_the_reason_is_said() -> None:
         ("summarize", long, manual_edits.NOTHING_TO_DRAW),
         ("summarize", go, manual_edits.LONGER),
     ):
-        found = asked(plain, kind, [position], lambda name, data: kept.append(name))
+        found = edits_for_key(plain, kind, [position], lambda name, data: kept.append(name))
         assert (found.edits, found.why, found.left) == ([], why, 1), (kind, position)
     assert not kept, "nothing is kept for what is not staged"
-    assert asked(apply(context, [make("drop", [context.target(long)])]), "truncate", [long], nothing).why == (
+    assert edits_for_key(apply(context, [make("drop", [context.target(long)])]), "truncate", [long], nothing).why == (
         manual_edits.OUT
     )
 
@@ -47,10 +47,12 @@ def test_what_gains_nothing_is_not_staged_and_the_reason_is_said() -> None:
 def test_of_several_blocks_those_that_gain_are_staged_and_the_rest_is_counted() -> None:
     context = made()
     plain, go, long = apply(context, []), at(context, "lets go"), at(context, "x = 1")
-    found = asked(plain, "truncate", [go, long], nothing)
+    found = edits_for_key(plain, "truncate", [go, long], nothing)
     assert [edit.targets for edit in found.edits] == [(context.target(long),)] and found.left == 1
     kept: dict[str, bytes] = {}
-    outside = asked(plain, "externalize", [go, long], kept.__setitem__)
+    outside = edits_for_key(plain, "externalize", [go, long], kept.__setitem__)
     assert len(outside.edits) == 1 and list(kept.values()) == [("x = 1\n" * 400).encode()]
-    assert len(asked(plain, "drop", [go, long], nothing).edits) == 2
-    assert asked(plain, "summarize", list(range(len(context))), nothing).edits, "a whole conversation says something"
+    assert len(edits_for_key(plain, "drop", [go, long], nothing).edits) == 2
+    assert edits_for_key(plain, "summarize", list(range(len(context))), nothing).edits, (
+        "a whole conversation says something"
+    )

@@ -12,17 +12,17 @@ import pytest
 from ctxtui.core import block, edit_json
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Edit, in_force, make
+from ctxtui.core.edit import Edit, active_edits, make
 from ctxtui.core.edit_kinds import KINDS, EditKind
-from ctxtui.core.edit_log import Stamp, standing, undoing
+from ctxtui.core.edit_log import Stamp, edits_in_force, undo_last
 from ctxtui.core.errors import Malformed
 from ctxtui.curation.apply.applied import Insertion
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.block_text import with_words, words_of
+from ctxtui.curation.apply.block_text import block_text, with_text
 from ctxtui.curation.apply.insertion import INSERTIONS
 from ctxtui.curation.apply.rewrite import REWRITERS
 from ctxtui.curation.context import Context
-from ctxtui.curation.edits_from_selection import edits
+from ctxtui.curation.edits_from_selection import make_edits
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.transcript import edit_log
 from tests.curation import shaped
@@ -60,7 +60,7 @@ def test_a_kind_is_documented_with_what_its_payload_holds(kind: EditKind) -> Non
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_kind_is_drawn_and_its_work_is_where_its_row_says(kind: EditKind) -> None:
-    assert kind.mark in MARK and kind.shown
+    assert kind.mark in MARK and kind.label
     assert kind.rewrites == (kind.name in REWRITERS)
     assert kind.adds == (kind.name in INSERTIONS)
     assert not (kind.rewrites and kind.takes_away)
@@ -83,15 +83,15 @@ def test_any_edit_of_a_kind_does_what_its_row_says_and_undone_it_is_nothing(name
         assert not applied.marks or kind.marks_cache
         assert not applied.pinned or kind.pins
         assert edit_json.loads(edit_json.dumps(log)) == log
-        assert kind.shown in logged(log) and MARK[kind.mark].glyph in logged(log)
-        undone = [*log, *undoing(log, Stamp("u", 1.0))]
-        assert in_force(undone) == [] and apply(context, undone) == plain
+        assert kind.label in logged(log) and MARK[kind.mark].glyph in logged(log)
+        undone = [*log, *undo_last(log, Stamp("u", 1.0))]
+        assert active_edits(undone) == [] and apply(context, undone) == plain
     does = kind.rewrites or kind.takes_away or kind.adds or kind.marks_cache or kind.pins
     assert bool(done) == does
 
 
 def _shouted(block_: Block, given: Any) -> Block:
-    return with_words(block_, words_of(block_).upper())
+    return with_text(block_, block_text(block_).upper())
 
 
 def _signed(context: Context, edit: Edit, here: Any) -> list[Insertion]:
@@ -108,11 +108,11 @@ def test_another_kind_is_a_row_and_what_it_does(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(REWRITERS, "shout", _shouted)
     monkeypatch.setitem(INSERTIONS, "shout", _signed)
 
-    [edit] = edits(context, "shout", [1], lambda name, data: None)
+    [edit] = make_edits(context, "shout", [1], lambda name, data: None)
     assert edit_json.from_json(value).kind == edit.kind == "shout"
     applied = apply(context, [edit])
     said = [item.block for item in applied.sent if item.block.kind != HEADER]
     assert said == [block.text("BE LOUD"), block.text("shouted by hand")]
     assert not applied.held and not applied.asleep
-    assert f"{MARK['replaced'].glyph} shout" in logged([edit]) and standing([edit]).staged == (edit,)
-    assert apply(context, [edit, *undoing([edit], Stamp("u", 1.0))]) == apply(context, [])
+    assert f"{MARK['replaced'].glyph} shout" in logged([edit]) and edits_in_force([edit]).staged == (edit,)
+    assert apply(context, [edit, *undo_last([edit], Stamp("u", 1.0))]) == apply(context, [])

@@ -12,15 +12,15 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import (
     SummaryTerms,
-    between,
+    blocks_between,
     breakpoint_steps,
-    edits,
-    reworded,
+    covering_edits,
+    make_edits,
+    rewrite_text,
     runs,
-    standing,
-    summary_of,
+    summarize_run,
     text_at,
-    widened,
+    widen_selection,
 )
 
 
@@ -30,11 +30,11 @@ def message(role: str, *parts: Block) -> list[Item]:
 
 
 def use(id_: str, name: str, **given: object) -> Block:
-    return block.of({"type": "tool_use", "id": id_, "name": name, "input": given})
+    return block.from_part({"type": "tool_use", "id": id_, "name": name, "input": given})
 
 
 def result(id_: str, text: str) -> Block:
-    return block.of({"type": "tool_result", "tool_use_id": id_, "content": text})
+    return block.from_part({"type": "tool_result", "tool_use_id": id_, "content": text})
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def nothing(name: str, data: bytes) -> None:
 
 def test_a_range_leaves_headers_out_and_runs_are_cut_where_something_is_left(context: Context) -> None:
     first, last = at(context, "make the cart"), at(context, "y = 2")
-    chosen = between(context, last, first)
+    chosen = blocks_between(context, last, first)
     assert all(context.items[p].block.kind != "header" for p in chosen)
     assert runs(context, chosen) == [chosen]
     assert [len(run) for run in runs(context, [chosen[0], chosen[-1]])] == [1, 1]
-    edit = summary_of(context, chosen, SummaryTerms())
+    edit = summarize_run(context, chosen, SummaryTerms())
     assert edit is not None and edit.kind == SUMMARIZE and len(edit.targets) == last - first + 1
 
 
@@ -76,7 +76,7 @@ def test_widening_goes_round(context: Context) -> None:
     here = at(context, "y = 2")
     chosen, names = frozenset([here]), []
     for _ in range(5):
-        wider, name = widened(context, here, chosen)
+        wider, name = widen_selection(context, here, chosen)
         chosen = frozenset(wider)
         names.append(name)
     assert names == ["this message", "turn 1", "all of its category", "this block", "this message"]
@@ -85,27 +85,29 @@ def test_widening_goes_round(context: Context) -> None:
 def test_a_key_takes_back_what_stands(context: Context) -> None:
     here = at(context, "y = 2")
     drop = make(DROP, [context.target(here)])
-    assert standing(context, [drop], DROP, [here]) == [drop]
-    assert standing(context, [drop], DROP, [here, here + 1]) == [], "one of them is not dropped yet"
+    assert covering_edits(context, [drop], DROP, [here]) == [drop]
+    assert covering_edits(context, [drop], DROP, [here, here + 1]) == [], "one of them is not dropped yet"
 
 
 def test_truncating_and_externalizing_skip_what_would_gain_nothing(context: Context) -> None:
     long, short = at(context, "x = 1"), at(context, "y = 2")
-    assert [edit.targets for edit in edits(context, "truncate", [long, short], nothing)] == [(context.target(long),)]
+    assert [edit.targets for edit in make_edits(context, "truncate", [long, short], nothing)] == [
+        (context.target(long),)
+    ]
     kept: dict[str, bytes] = {}
-    (edit,) = edits(context, "externalize", [long], kept.__setitem__)
-    assert kept[str(edit.given["name"])].startswith(b"x = 1") and str(edit.given["name"]).startswith("Read_")
+    (edit,) = make_edits(context, "externalize", [long], kept.__setitem__)
+    assert kept[str(edit.params["name"])].startswith(b"x = 1") and str(edit.params["name"]).startswith("Read_")
 
 
 def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
-    chosen = between(context, at(context, "make the cart"), at(context, "y = 2"))
-    summary = summary_of(context, chosen, SummaryTerms())
+    chosen = blocks_between(context, at(context, "make the cart"), at(context, "y = 2"))
+    summary = summarize_run(context, chosen, SummaryTerms())
     assert summary is not None
     node, text, kind = text_at(context, [summary], chosen[1])
-    assert node == chosen[1] and kind == SUMMARIZE and text == summary.given["text"]
-    assert reworded(context, [summary], chosen[1], "shorter").targets == summary.targets
+    assert node == chosen[1] and kind == SUMMARIZE and text == summary.params["text"]
+    assert rewrite_text(context, [summary], chosen[1], "shorter").targets == summary.targets
     plain = at(context, "thanks")
-    assert reworded(context, [summary], plain, "bye").kind == "replace"
+    assert rewrite_text(context, [summary], plain, "bye").kind == "replace"
 
 
 def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:
@@ -114,7 +116,7 @@ def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:
         log, here, offered = list[Edit](), at(context, "thanks"), []
         for _ in range(4):
             steps = breakpoint_steps(there, log, here)
-            offered.append([edit.given.get("ttl") for edit in steps])
+            offered.append([edit.params.get("ttl") for edit in steps])
             log.append(steps[0])
         # Behind a breakpoint a longer one may be impossible: then none is next.
         assert offered == [lives[:1], [lives[1], None], [None], lives[:1]]
@@ -139,5 +141,5 @@ def test_what_stands_is_found_by_what_an_edit_is_about_wherever_that_is() -> Non
         for wanted in ([one] for one in blocks):
             every = {here.find(target): edit for edit in in_force for target in edit.targets}
             there = [every[n] for n in wanted if n in every]
-            assert standing(here, in_force, DROP, wanted) == there
-    assert [one.id for one in standing(context, in_force, DROP, blocks[1:3])] == [f"e{n}" for n in blocks[1:3]]
+            assert covering_edits(here, in_force, DROP, wanted) == there
+    assert [one.id for one in covering_edits(context, in_force, DROP, blocks[1:3])] == [f"e{n}" for n in blocks[1:3]]

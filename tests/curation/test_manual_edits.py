@@ -16,7 +16,14 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.shared_text import others_like, static_part, with_line_ends
 from ctxtui.curation.context import Context
-from ctxtui.curation.manual_edits import compacted, deduplicated, hoistable, hoisted, minimised, moves_there
+from ctxtui.curation.manual_edits import (
+    compact_blocks,
+    deduplicate,
+    existing_moves,
+    hoist,
+    hoistable_texts,
+    minimise_tools,
+)
 from ctxtui.curation.policies.builtin import dedupe_reads
 from ctxtui.curation.policies.policy import Step, run
 from ctxtui.services.recordings.open import load
@@ -55,7 +62,7 @@ def tool(name: str, words: str) -> Block:
 def test_a_shorter_line_that_came_in_its_place_since_stays() -> None:
     """A client that clears results puts a line of its own there: an edit that names the result by its call finds it."""
     before = of(message("user", block.text("go")), *(read(n, CODE, f"{n}.py") for n in range(3)))
-    edits = deduplicated(apply(before, []), results(before)).edits
+    edits = deduplicate(apply(before, []), results(before)).edits
     assert edits
     cleared = of(message("user", block.text("go")), *(read(n, "[cleared]" if n else CODE, f"{n}.py") for n in range(3)))
     assert said(cleared, edits) == [CODE, "[cleared]", "[cleared]"]
@@ -65,16 +72,16 @@ def test_an_equal_result_refers_to_the_one_that_stays() -> None:
     context = of(message("user", block.text("go")), *(read(n, CODE, f"{n}.py") for n in range(3)))
     first, second, third = results(context)
     plain = apply(context, [])
-    assert said(context, deduplicated(plain, [third]).edits)[2] == (
+    assert said(context, deduplicate(plain, [third]).edits)[2] == (
         "[The same as the earlier result of Read 0.py, unchanged.]"
     )
-    assert said(context, deduplicated(plain, [first]).edits)[0] == (
+    assert said(context, deduplicate(plain, [first]).edits)[0] == (
         "[The same as the later result of Read 1.py, unchanged.]"
     )
-    found = deduplicated(plain, [first, second])
+    found = deduplicate(plain, [first, second])
     assert [edit.kind for edit in found.edits] == [DEDUPLICATE] * 2
     assert said(context, found.edits)[2] == CODE, "the one that was not chosen stays"
-    every = said(context, deduplicated(plain, [first, second, third]).edits)
+    every = said(context, deduplicate(plain, [first, second, third]).edits)
     assert every[0] == CODE and all("earlier result of Read 0.py" in text for text in every[1:])
 
 
@@ -82,33 +89,37 @@ def test_a_later_read_makes_an_earlier_one_outdated() -> None:
     context = of(message("user", block.text("go")), read(1, CODE), read(2, OTHER))
     first, second = results(context)
     plain = apply(context, [])
-    assert said(context, deduplicated(plain, [first]).edits) == ["[Outdated: Read a.py was read again later.]", OTHER]
-    assert deduplicated(plain, [second]) == ((), "no other result says the same, and no later one makes it outdated")
-    assert "only results" in deduplicated(plain, [at(context, "go")]).why
+    assert said(context, deduplicate(plain, [first]).edits) == ["[Outdated: Read a.py was read again later.]", OTHER]
+    assert deduplicate(plain, [second]) == ((), "no other result says the same, and no later one makes it outdated")
+    assert "only results" in deduplicate(plain, [at(context, "go")]).why
     cut = apply(context, [make(TRUNCATE, [context.target(first)], {"head": 3, "tail": 3})])
-    assert "changed it already" in deduplicated(cut, [first]).why
+    assert "changed it already" in deduplicate(cut, [first]).why
     short = of(message("user", block.text("go")), read(1, "ok"), read(2, "ok"))
-    assert "shorter than a reference" in deduplicated(apply(short, []), results(short)).why
+    assert "shorter than a reference" in deduplicate(apply(short, []), results(short)).why
 
 
 def test_what_was_read_last_is_never_lost() -> None:
     context = of(message("user", block.text("go")), read(1, CODE), read(2, OTHER), read(3, CODE))
     made = run(Step(dedupe_reads.POLICY, {"minimum": 1, "at_least": 1}), situation_of(context))
     assert said(context, made) == ["[Outdated: Read a.py was read again later.]"] * 2 + [CODE]
-    assert said(context, deduplicated(apply(context, []), results(context)).edits)[2] == CODE
+    assert said(context, deduplicate(apply(context, []), results(context)).edits)[2] == CODE
 
 
 def test_json_is_compacted_by_rule_or_it_is_said_why_not() -> None:
-    data = canonical.text_of([{"name": f"button {n}", "bounds": [1, 2, 3, 4]} for n in range(9)])
+    data = canonical.dump_text([{"name": f"button {n}", "bounds": [1, 2, 3, 4]} for n in range(9)])
     context = of(message("user", block.text(f"screen: {data} end"), block.text("no data"), block.text(data)))
     here, plain = at(context, "screen"), apply(context, [])
-    (edit,) = compacted(plain, [here], {"drop": ["bounds"], "rename": {"name": "n"}}).edits
+    (edit,) = compact_blocks(plain, [here], {"drop": ["bounds"], "rename": {"name": "n"}}).edits
     after = str(apply(context, [edit]).sent[here].block.value()["text"])
     assert after.startswith('screen: [{"n":"button 0"},') and after.endswith("] end") and "bounds" not in after
-    assert compacted(plain, [here], {}).why == "these rules make nothing of it smaller"
-    assert compacted(plain, [at(context, "no data")], {}).why == "there is no JSON in it that could be made smaller"
-    assert compacted(apply(context, [make(DROP, [context.target(here)])]), [here], {"drop": ["bounds"]}).edits == ()
-    assert compacted(apply(context, [edit]), [here], {"drop": ["bounds"]}).edits == [], "it is compact already"
+    assert compact_blocks(plain, [here], {}).why == "these rules make nothing of it smaller"
+    assert (
+        compact_blocks(plain, [at(context, "no data")], {}).why == "there is no JSON in it that could be made smaller"
+    )
+    assert (
+        compact_blocks(apply(context, [make(DROP, [context.target(here)])]), [here], {"drop": ["bounds"]}).edits == ()
+    )
+    assert compact_blocks(apply(context, [edit]), [here], {"drop": ["bounds"]}).edits == [], "it is compact already"
 
 
 def test_definitions_of_tools_are_minimised_once() -> None:
@@ -116,11 +127,11 @@ def test_definitions_of_tools_are_minimised_once() -> None:
     items = [Item(tool("read", "words " * 50), place), Item(tool("run", "short"), place)]
     context = Context(tree, tree.extend(ROOT, [*items, *message("user", block.text("go"))]), "anthropic")
     plain = apply(context, [])
-    (edit,) = minimised(plain, [0, 1]).edits
+    (edit,) = minimise_tools(plain, [0, 1]).edits
     assert edit.targets == (context.target(0),), "the other one has nothing to lose"
-    assert minimised(plain, [1]) == ([], "it is as small as it gets")
-    assert minimised(apply(context, [edit]), [0]).edits == []
-    assert minimised(plain, [at(context, "go")]) == ((), "only definitions of tools are minimised")
+    assert minimise_tools(plain, [1]) == ([], "it is as small as it gets")
+    assert minimise_tools(apply(context, [edit]), [0]).edits == []
+    assert minimise_tools(plain, [at(context, "go")]) == ((), "only definitions of tools are minimised")
 
 
 RULES = "".join(f"Rule {n}: always do the right thing, and never the wrong one.\n" for n in range(6))
@@ -147,7 +158,7 @@ def test_a_message_is_held_against_others_of_its_side_also_of_other_calls(monkey
     here = at(context, "task 0")
     assert others_like(context, here, heads) == [f"{RULES}task 1", f"{RULES}task 2", "then"], "not itself, sent again"
     assert others_like(context, here) == ["then"]
-    monkeypatch.setattr("ctxtui.curation.apply.shared_text.LARGEST", 10)
+    monkeypatch.setattr("ctxtui.curation.apply.shared_text.MAX_COMPARED_CHARS", 10)
     assert others_like(context, here, heads) == ["then"], "what is held against it has a limit"
 
 
@@ -161,14 +172,14 @@ def test_a_part_goes_with_the_line_ends_that_parted_it() -> None:
 def test_what_cannot_be_hoisted_is_said() -> None:
     context = of(message("user", block.text("do this")), message("assistant", block.text("done")), read(1, CODE))
     plain, here = apply(context, []), at(context, "do this")
-    assert hoistable(plain, [here]) == ["do this"] and hoistable(plain, [here, at(context, "done")]) == []
-    assert "cut, do not rewrite" in hoisted(plain, [here], "do that").why
-    assert "cut, do not rewrite" in hoisted(plain, [here], " ").why
-    assert "move the block" in hoisted(plain, [here], "do this").why
-    (edit,) = hoisted(plain, [here], "do ").edits
-    assert edit.given == {"text": "do ", "to": "system"}
-    (edit,) = hoisted(plain, results(context), "x = 1\n").edits
-    assert edit.given["to"] == "first", "what a tool said gets no say in the system prompt"
+    assert hoistable_texts(plain, [here]) == ["do this"] and hoistable_texts(plain, [here, at(context, "done")]) == []
+    assert "cut, do not rewrite" in hoist(plain, [here], "do that").why
+    assert "cut, do not rewrite" in hoist(plain, [here], " ").why
+    assert "move the block" in hoist(plain, [here], "do this").why
+    (edit,) = hoist(plain, [here], "do ").edits
+    assert edit.params == {"text": "do ", "to": "system"}
+    (edit,) = hoist(plain, results(context), "x = 1\n").edits
+    assert edit.params["to"] == "first", "what a tool said gets no say in the system prompt"
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +194,7 @@ def feedback(context: Context, generation: int) -> int:
 
 def offered(context: Context, heads: list[int]) -> tuple[int, str]:
     here = feedback(context, 1)
-    found = static_part(hoistable(apply(context, []), [here]), others_like(context, here, heads))
+    found = static_part(hoistable_texts(apply(context, []), [here]), others_like(context, here, heads))
     assert found is not None and found.others and len(found.text) > 1_000
     return here, found.text
 
@@ -191,8 +202,8 @@ def offered(context: Context, heads: list[int]) -> tuple[int, str]:
 def test_the_static_part_of_the_sample_leaves_and_nothing_is_lost(evolved: list[Context]) -> None:
     context = evolved[-1]
     here, part = offered(context, [one.head for one in evolved])
-    (edit,) = hoisted(apply(context, []), [here], part).edits
-    assert edit.kind == HOIST and edit.given["text"] == part
+    (edit,) = hoist(apply(context, []), [here], part).edits
+    assert edit.kind == HOIST and edit.params["text"] == part
     found, before = apply(context, [edit]), context.reading(here).text
     after = next(one for one in found.items if one.node == context.nodes[here]).item.block.value()["text"]
     cut = before.index(part)
@@ -208,7 +219,7 @@ def test_the_part_that_is_moved_is_the_same_from_call_to_call(evolved: list[Cont
     later = [one for one in evolved if any(FEEDBACK.format(1) in r.block.body.decode() for r in one.items)]
     assert len(later) > 5
     here, part = offered(later[0], [one.head for one in evolved])
-    (edit,) = hoisted(apply(later[0], []), [here], part).edits
+    (edit,) = hoist(apply(later[0], []), [here], part).edits
 
     def fronts(edit: Edit, context: Context) -> list[Item]:
         sent: Applied = apply(context, [edit])
@@ -224,8 +235,8 @@ def test_a_move_stands_where_it_moves_to() -> None:
     context = of(message("user", block.text("a")), message("assistant", block.text("b")), read(1, "ok"))
     here = at(context, '"a"')
     edit = make(MOVE, [context.target(here)], {"to": "start"})
-    assert moves_there(context, [edit], [here], "start") == [edit]
-    assert moves_there(context, [edit], [here], "end") == []
+    assert existing_moves(context, [edit], [here], "start") == [edit]
+    assert existing_moves(context, [edit], [here], "end") == []
     later = make(MOVE, [context.target(here)], {})
-    assert moves_there(context, [edit, later], [here], "start") == []
-    assert moves_there(context, [edit, later], [here], "system") == [later]
+    assert existing_moves(context, [edit, later], [here], "start") == []
+    assert existing_moves(context, [edit, later], [here], "system") == [later]

@@ -83,7 +83,7 @@ def masker(level: Level = Level.SECRETS) -> Masker:
 @pytest.mark.parametrize("secret", SECRETS)
 def test_secrets_go_wherever_they_stand(secret: str) -> None:
     one = masker()
-    made = one.text(f"see {secret}\nand {secret}")
+    made = one.mask_text(f"see {secret}\nand {secret}")
     assert secret not in made and "MIIE" not in made
     assert sum(one.report.values()) == 2
     assert made.count(" 1⟩") == 2, "one secret, one mask"
@@ -99,7 +99,7 @@ def test_every_kind_of_secret_and_person_goes_at_its_level(kind: SecretKind) -> 
         for frame in FRAMES if "\n" not in words else FRAMES[:3]:
             if "YAML" in kind.name and frame not in ("{}", "a\n{}\nb"):
                 continue  # in a sentence "password: x" is no assignment
-            made = masker(Level(kind.level)).text(frame.replace("{}", words))
+            made = masker(Level(kind.level)).mask_text(frame.replace("{}", words))
             left = [part for part in gone if any(part[i : i + 6] in made for i in range(max(1, len(part) - 5)))]
             assert not left, (seed, words, made)
 
@@ -107,7 +107,7 @@ def test_every_kind_of_secret_and_person_goes_at_its_level(kind: SecretKind) -> 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k.level == "personal"], ids=lambda kind: kind.name)
 def test_people_stay_where_only_secrets_go(kind: SecretKind) -> None:
     words, _ = kind.made(0)
-    assert masker().text(words) == words
+    assert masker().mask_text(words) == words
 
 
 LONG_KINDS = [k for k in KINDS if k.level == "secrets" and k.template.isascii() and len(k.made(1)[0]) >= 30]
@@ -117,7 +117,7 @@ LONG_KINDS = [k for k in KINDS if k.level == "secrets" and k.template.isascii() 
 def test_a_secret_in_base64_goes_too(kind: SecretKind) -> None:
     words, _ = kind.made(1)
     coded = base64.b64encode(words.encode()).decode()
-    assert coded[:40] not in masker().text(f"data: {coded} end")
+    assert coded[:40] not in masker().mask_text(f"data: {coded} end")
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_a_secret_in_base64_goes_too(kind: SecretKind) -> None:
     ],
 )
 def test_a_member_that_is_called_a_secret_is_one(value: dict[str, Json], gone: str) -> None:
-    assert gone not in json.dumps(masker().value(value))
+    assert gone not in json.dumps(masker().mask_value(value))
 
 
 def test_members_that_only_describe_a_secret_stay() -> None:
     schema = {"properties": {"password": {"type": "string"}, "token": "string"}, "token": "the", "password": "string"}
-    assert masker().value(schema) == schema
+    assert masker().mask_value(schema) == schema
 
 
 def test_every_rule_says_who_documents_it() -> None:
@@ -149,26 +149,26 @@ def test_nothing_in_the_samples_is_taken_for_a_secret(path: Path) -> None:
     one = masker()
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        one.value(record.pop("body", None))  # a block is masked as one: its signature is the provider's
-        one.value(record)
+        one.mask_value(record.pop("body", None))  # a block is masked as one: its signature is the provider's
+        one.mask_value(record)
     assert one.report == {}
 
 
 @pytest.mark.parametrize(("words", "kept"), KEPT_NAMES)
 def test_the_name_of_a_secret_stays(words: str, kept: str) -> None:
-    made = masker().text(words)
+    made = masker().mask_text(words)
     assert made.startswith(f"{kept}⟨")
 
 
 @pytest.mark.parametrize("words", HARMLESS)
 def test_code_that_only_speaks_of_secrets_stays(words: str) -> None:
-    assert masker(Level.PERSONAL).text(words) == words
+    assert masker(Level.PERSONAL).mask_text(words) == words
 
 
 @pytest.mark.parametrize(("words", "who"), PEOPLE)
 def test_people_stay_with_secrets_and_go_with_personal(words: str, who: str) -> None:
-    assert masker().text(words) == words
-    assert who not in masker(Level.PERSONAL).text(words)
+    assert masker().mask_text(words) == words
+    assert who not in masker(Level.PERSONAL).mask_text(words)
 
 
 def test_text_leaves_shapes_only() -> None:
@@ -180,7 +180,7 @@ def test_text_leaves_shapes_only() -> None:
     }
     answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
     one = masker(Level.TEXT)
-    made, answered = one.value(call), one.value(answer)
+    made, answered = one.mask_value(call), one.mask_value(answer)
     assert (made["type"], list(made)) == ("tool_use", list(call))
     assert answered["tool_use_id"] == made["id"] != "toolu_1"
     assert list(made["input"].values()) == ["xxx/xxxxx.xx", ["xxx"], 11]
@@ -191,7 +191,7 @@ def test_text_leaves_shapes_only() -> None:
 @pytest.mark.parametrize("level", Level)
 def test_heads_of_messages_say_the_form_of_their_blocks(level: Level) -> None:
     head = block.header("user", {"content": "list", "reasoning_content": "string", "function_call": "object"})
-    assert masker(level).block(head) is head
+    assert masker(level).mask_block(head) is head
 
 
 @pytest.mark.parametrize("member", ["name", "id", "detail", "kind", "status", "model", "format", "role", "type", "x"])
@@ -200,52 +200,52 @@ def test_all_that_a_tool_is_given_is_content(member: str) -> None:
     call = {"type": "tool_use", "id": "toolu_1", "name": "set", "input": given}
     function = {"type": "function", "id": "c1", "function": {"name": "set", "arguments": json.dumps(given)}}
     for value in (call, function):
-        made = json.dumps(masker(Level.PERSONAL).value(value))
+        made = json.dumps(masker(Level.PERSONAL).mask_value(value))
         assert not [said for said in (SECRETS[2], "bob") if said in made]
 
 
 def test_a_secret_of_three_neighbours_goes() -> None:
     parts = [SECRETS[2][:3], SECRETS[2][3:20], SECRETS[2][20:]]
-    made = masker().value([{"type": "text", "text": part} for part in parts])
+    made = masker().mask_value([{"type": "text", "text": part} for part in parts])
     assert [part["text"] for part in made] == ["⟨token 1⟩"] * 3
 
 
 def test_a_key_over_the_end_of_a_line_goes_though_its_rest_looks_like_a_word() -> None:
     key = "dt0c01." + "V1CG6JMZCM" * 5
-    assert masker().text(f"see {key}\nARBNHQTIAB4 there") == "see ⟨token 1⟩ there"
-    assert masker().text(f"see {SECRETS[2]}\nVersion4 of") == "see ⟨token 1⟩\nVersion4 of"
+    assert masker().mask_text(f"see {key}\nARBNHQTIAB4 there") == "see ⟨token 1⟩ there"
+    assert masker().mask_text(f"see {SECRETS[2]}\nVersion4 of") == "see ⟨token 1⟩\nVersion4 of"
 
 
 @pytest.mark.parametrize("named", ['see password = "', "DB_PASSWORD=", "passwd='"])
 def test_a_password_that_begins_where_its_name_ends_a_text_goes(named: str) -> None:
     closed = f"correcthorsebattery{named[-1]} there" if named[-1] != "=" else "correcthorsebattery"
-    made = masker().value([{"type": "text", "text": text} for text in (named, closed)])
+    made = masker().mask_value([{"type": "text", "text": text} for text in (named, closed)])
     assert "horse" not in json.dumps(made)
 
 
 @pytest.mark.parametrize("at", range(len("https://hooks.slack.com/"), 70))
 def test_a_webhook_that_two_texts_share_goes_wherever_it_is_cut(at: int) -> None:
     address = "https://hooks.slack.com/services/T0a1B2c3D/B4e5F6g7H/i8J9k0L1m2N3o4P5q6R7s8T9"
-    made = json.dumps(masker().value([{"type": "text", "text": text} for text in (address[:at], address[at:])]))
+    made = json.dumps(masker().mask_value([{"type": "text", "text": text} for text in (address[:at], address[at:])]))
     assert "s8T9" not in made and "6g7H" not in made
 
 
 def test_neighbours_that_only_seem_to_say_a_secret_stay() -> None:
     said = ["secret: string", "/Users/a1b2c3d4/projects/src/handlers", "the token:", "message-handler is a module"]
     value = [{"type": "text", "text": text} for text in said]
-    assert masker().value(value) == value
+    assert masker().mask_value(value) == value
 
 
 def test_an_id_of_the_record_stays_where_it_is_mentioned() -> None:
     id_ = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
     call = {"type": "tool_use", "id": id_, "name": "Read", "input": {}}
-    assert masker().text(id_) != id_
-    assert masker().value([call, {"type": "text", "text": f"see {id_}"}])[1]["text"] == f"see {id_}"
+    assert masker().mask_text(id_) != id_
+    assert masker().mask_value([call, {"type": "text", "text": f"see {id_}"}])[1]["text"] == f"see {id_}"
 
 
 def test_arguments_spelled_as_text_stay_json() -> None:
     call = {"type": "function_call", "call_id": "c1", "arguments": json.dumps({"key": SECRETS[0], "n": 1})}
-    made = masker().value(call)
+    made = masker().mask_value(call)
     assert json.loads(made["arguments"]) == {"key": "⟨api key 1⟩", "n": 1}
 
 
@@ -253,23 +253,23 @@ def test_images_and_what_nobody_can_read_go_with_personal() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "/9j/4AAQ"}}
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     one = masker(Level.PERSONAL)
-    assert one.value(image)["source"]["data"] == PIXEL
-    assert one.value(thought) == {**thought, "signature": "⟨opaque⟩"}
+    assert one.mask_value(image)["source"]["data"] == PIXEL
+    assert one.mask_value(thought) == {**thought, "signature": "⟨opaque⟩"}
     assert one.report == {"image or file": 1, "opaque part": 1}
-    assert masker().value(image) == image
+    assert masker().mask_value(image) == image
 
 
 def test_a_block_without_findings_is_the_same_block() -> None:
     plain = block.text("nothing to hide")
-    assert masker(Level.PERSONAL).block(plain) is plain
-    masked = masker().block(block.text(SECRETS[0]))
+    assert masker(Level.PERSONAL).mask_block(plain) is plain
+    masked = masker().mask_block(block.text(SECRETS[0]))
     assert masked.value() == {"type": "text", "text": "⟨api key 1⟩"}
 
 
 @given(st.text(max_size=300))
 def test_masking_twice_masks_nothing_new(words: str) -> None:
-    once = masker(Level.PERSONAL).text(words)
-    assert masker(Level.PERSONAL).text(once) == once
+    once = masker(Level.PERSONAL).mask_text(words)
+    assert masker(Level.PERSONAL).mask_text(once) == once
 
 
 @pytest.mark.parametrize(
@@ -277,5 +277,5 @@ def test_masking_twice_masks_nothing_new(words: str) -> None:
 )
 def test_hostile_texts_take_no_time(hostile: str) -> None:
     before = time.process_time()
-    masker(Level.PERSONAL).text(hostile)
+    masker(Level.PERSONAL).mask_text(hostile)
     assert time.process_time() - before < 5

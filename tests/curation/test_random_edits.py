@@ -10,13 +10,13 @@ import pytest
 
 from ctxtui.core import canonical
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
 from ctxtui.offline.anthropic import validate
 from ctxtui.offline.anthropic.thinking import signed
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 
@@ -46,7 +46,9 @@ def test_no_sequence_of_edits_makes_a_request_that_is_refused(dialect: str) -> N
         if applied.refused:
             refused += 1
             continue
-        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+        out = encode_outgoing(
+            applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits
+        )
         strict = [f"{r.rule}: {r.message}" for r in STRICT[dialect](canonical.loads(out.body))]
         if strict or out.violations:
             wrong.append((seed, strict[:2], out.violations[:2]))
@@ -65,7 +67,9 @@ def test_thinking_that_does_not_fit_may_be_left_to_the_provider_to_drop() -> Non
         applied = apply(context, edits(rng, context), rules)
         if applied.refused:
             continue
-        out = outgoing(applied, request.skeleton, dialect="anthropic", model=body["model"], takes=Takes(prefill=False))
+        out = encode_outgoing(
+            applied, request.skeleton, dialect="anthropic", model=body["model"], takes=RequestLimits(prefill=False)
+        )
         left += bool(applied.withheld)
         value = canonical.loads(out.body)
         betas = (BINDING_BETA,) if applied.withheld else ()

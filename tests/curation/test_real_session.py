@@ -10,7 +10,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, SUMMARIZE
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.record_summary import summary
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
@@ -50,7 +50,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     assert found.tag.freed > 5_000 and found.tag.moments[-1].once is not None and found.tag.moments[-1].once < 0
     assert pinned not in found.applied.changes and not found.applied.refused
     overlay.apply()
-    body = outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
+    body = encode_outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
     assert validate.refusals(canonical.loads(body.body)) == [] and body.violations == []
     resumed = to_resume(found, path, "claude-code")
     assert claude_code_faults(resumed.data, path.read_bytes(), resumed.id) == []

@@ -16,7 +16,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation import record_summary
 from ctxtui.curation.context import Context
-from ctxtui.curation.edits_from_selection import SummaryTerms, summary_of
+from ctxtui.curation.edits_from_selection import SummaryTerms, summarize_run
 from ctxtui.curation.record_summary import told_of_errors, told_of_tests
 from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
@@ -124,9 +124,9 @@ def test_it_is_never_longer_than_asked_and_says_what_the_blocks_say(dialect: str
             assert text == drawn(context, run, limit), "the same record gives the same words"
             assert_true(context, run, text)
             said += bool(text)
-        edit = summary_of(context, run, SummaryTerms(count, rng.choice([0, 50, 10_000])))
+        edit = summarize_run(context, run, SummaryTerms(count, rng.choice([0, 50, 10_000])))
         size = sum(count(context.items[p].block) for p in run if context.items[p].block.kind != HEADER)
-        assert edit is None or count(block.text(str(edit.given["text"]))) < size, "it is shorter than what it replaces"
+        assert edit is None or count(block.text(str(edit.params["text"]))) < size, "it is shorter than what it replaces"
     assert said > 80
 
 
@@ -218,7 +218,7 @@ def openai_chat() -> dict[str, Any]:
     messages: list[Any] = []
     for n, (kind, *words) in enumerate(TALK):
         if kind == "call":
-            inner = {"name": words[0], "arguments": canonical.text_of(words[1])}
+            inner = {"name": words[0], "arguments": canonical.dump_text(words[1])}
             call = {"id": f"t{n}", "type": "function", "function": inner}
             messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
             messages.append({"role": "tool", "tool_call_id": f"t{n}", "content": words[2]})
@@ -231,7 +231,7 @@ def openai_responses() -> dict[str, Any]:
     items: list[Any] = []
     for n, (kind, *words) in enumerate(TALK):
         if kind == "call":
-            given = canonical.text_of(words[1])
+            given = canonical.dump_text(words[1])
             items.append({"type": "function_call", "call_id": f"t{n}", "name": words[0], "arguments": given})
             items.append({"type": "function_call_output", "call_id": f"t{n}", "output": words[2]})
         else:

@@ -70,7 +70,7 @@ def test_a_situation_that_goes_on_finds_what_a_new_one_finds(dialect: str, seed:
     earlier: Earlier | None = None
     log: tuple[Edit, ...] = ()
     for number, end in enumerate(ends):
-        context = context.grown(nodes[end - 1])
+        context = context.grow_to(nodes[end - 1])
 
         def here(at: int, context: Context = context) -> int:
             return size(context.items[at].block)
@@ -80,7 +80,7 @@ def test_a_situation_that_goes_on_finds_what_a_new_one_finds(dialect: str, seed:
         more = as_policies_ask(rng, context)[:2]
         now = now.under([replace(edit, id=f"{number} {edit.id}") for edit in more])
         same_as_new(now)
-        earlier, log = now.so_far(), now.log
+        earlier, log = now.computed_so_far(), now.log
 
 
 def same_as_new(now: PolicyContext) -> None:
@@ -91,4 +91,4 @@ def same_as_new(now: PolicyContext) -> None:
         assert getattr(now, name) == getattr(new, name), name
     assert now.applied.changes == new.applied.changes
     assert now.applied.inserts == new.applied.inserts
-    assert now.asked.ids == {edit.id for edit in now.log}
+    assert now.edited.ids == {edit.id for edit in now.log}

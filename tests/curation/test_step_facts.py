@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxtui.curation.context import Context
-from ctxtui.curation.policies.builtin.keep_rounds import POLICY, RanTests, ran_tests
+from ctxtui.curation.policies.builtin.keep_rounds import POLICY, SuiteRun, read_test_run
 from tests.curation.conversations import context_of
 from tests.curation.policies.test_policies import situation_of
 
@@ -23,23 +23,23 @@ FAIL\tgithub.com/pedro/bot/pkg/api\t5.023s"""
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("===== 12 passed in 0.31s =====", RanTests(12, 0)),
-        ("FAILED tests/a.py::test_x - assert 1\n=== 1 failed, 11 passed ===", RanTests(11, 1, ("tests/a.py::test_x",))),
-        (GO, RanTests(1, 1, ("TestRateLimit",))),
-        ("--- PASS: TestA (0.00s)\nPASS\nok  \tpkg/a\t0.01s", RanTests(1, 0)),
+        ("===== 12 passed in 0.31s =====", SuiteRun(12, 0)),
+        ("FAILED tests/a.py::test_x - assert 1\n=== 1 failed, 11 passed ===", SuiteRun(11, 1, ("tests/a.py::test_x",))),
+        (GO, SuiteRun(1, 1, ("TestRateLimit",))),
+        ("--- PASS: TestA (0.00s)\nPASS\nok  \tpkg/a\t0.01s", SuiteRun(1, 0)),
         (
             "test a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored",
-            RanTests(1, 1),
+            SuiteRun(1, 1),
         ),
-        ("Test Suites: 1 failed, 2 passed\nTests:       3 failed, 9 passed, 12 total", RanTests(9, 3)),
-        ("FAIL: test_y (t.T)\nRan 12 tests in 0.1s\n\nFAILED (failures=1, errors=1)", RanTests(10, 2, ("test_y",))),
-        ("Ran 3 tests in 0.002s\n\nOK", RanTests(3, 0)),
+        ("Test Suites: 1 failed, 2 passed\nTests:       3 failed, 9 passed, 12 total", SuiteRun(9, 3)),
+        ("FAIL: test_y (t.T)\nRan 12 tests in 0.1s\n\nFAILED (failures=1, errors=1)", SuiteRun(10, 2, ("test_y",))),
+        ("Ran 3 tests in 0.002s\n\nOK", SuiteRun(3, 0)),
         ("nothing of the kind", None),
         ("the door passed 3 people", None),
     ],
 )
-def test_how_tests_went(text: str, found: RanTests | None) -> None:
-    assert ran_tests(text) == found
+def test_how_tests_went(text: str, found: SuiteRun | None) -> None:
+    assert read_test_run(text) == found
 
 
 def talk(*rounds: tuple[str, str, dict[str, Any], str]) -> Context:
@@ -79,7 +79,7 @@ Steps 5-8:
 
 def test_rounds_become_steps_under_the_headings_of_the_document() -> None:
     made = list(POLICY.propose(situation_of(talk(*ROUNDS)), {"n": 1, "slack": 0, "limit": 0, "cut": 1000}))
-    assert [edit.kind for edit in made] == ["summarize"] and made[0].given["text"] == LOG
+    assert [edit.kind for edit in made] == ["summarize"] and made[0].params["text"] == LOG
 
 
 def test_facts_go_before_anything_of_the_last_rounds_is_cut() -> None:

@@ -32,9 +32,9 @@ from typing import IO, Any, Final
 import anthropic
 
 from benchmarks.terminal import Terminal
-from ctxtui.services.attach.around import Around
-from ctxtui.services.attach.held_requests import hold_next, look
+from ctxtui.services.attach.held_requests import hold_next, read_status
 from ctxtui.services.attach.registry import program_of
+from ctxtui.services.attach.relayed_program import RelayedProgram
 from ctxtui.services.config.settings import Settings
 from tests.clients.request_pieces import bodies
 from tests.pty_app import CTXTUI, REPO, environment
@@ -50,7 +50,7 @@ _HELD: Final = 16.5
 
 async def serve(folder: Path, provider: str) -> None:
     """The relay's process: `kill` ends the recorder's thread, `flush` writes what waits and says what is amiss."""
-    around = Around(
+    around = RelayedProgram(
         command=["agent"],
         program=program_of([], "any"),
         folder=folder,
@@ -236,7 +236,7 @@ class Scene:
         asking = threading.Thread(target=self.ask, args=(number, victim != SCREEN))
         asking.start()
         if victim == SCREEN:
-            until(lambda: look(recording).held or not asking.is_alive(), "the request waits")
+            until(lambda: read_status(recording).held or not asking.is_alive(), "the request waits")
             self.screen.read(0.5)
         else:
             time.sleep(self.chance.random() * 0.6)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from ctxtui.offline import RunningProvider, SetClock
 from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.sse import parse
+from ctxtui.wire.sse import parse_stream
 from tests.offline.loop import READ, anthropic_loop
 
 LONG = "All work and no play makes a dull prompt. " * 150
@@ -73,7 +73,7 @@ def test_every_event_is_of_the_sdks_types(claude: anthropic.Anthropic) -> None:
                 adapter.validate_python(value)
     assert kinds >= {"message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop"}
     reader = DIALECTS["anthropic"].stream_reader()
-    reader.feed(parse(body))
+    reader.feed(parse_stream(body))
     read = reader.response()
     assert (read.complete, read.stop_reason) == (True, "tool_use")
 

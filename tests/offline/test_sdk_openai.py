@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from ctxtui.offline import RunningProvider, SetClock
 from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.sse import parse
+from ctxtui.wire.sse import parse_stream
 from tests.offline.loop import CHAT_TOOLS, RESPONSES_TOOLS, chat_loop, responses_loop
 
 TASK = "Read a.txt and b.txt, then find port in b.txt. Which port is it?"
@@ -61,21 +61,21 @@ def test_every_answer_and_event_is_of_the_sdks_types(gpt: openai.OpenAI) -> None
     asked: Any = {"model": "offline", "messages": read, "tools": CHAT_TOOLS, "stream_options": {"include_usage": True}}
     with gpt.chat.completions.with_streaming_response.create(stream=True, **asked) as raw:
         body = b"".join(raw.iter_bytes())
-    for event in parse(body):
+    for event in parse_stream(body):
         if event.data != "[DONE]":
             ChatCompletionChunk.model_validate(event.value())
     reader = DIALECTS["openai_chat"].stream_reader()
-    reader.feed(parse(body))
+    reader.feed(parse_stream(body))
     assert (reader.response().complete, reader.response().stop_reason) == (True, "tool_calls")
     adapter: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
     items: Any = {"model": "offline", "input": "read a.txt", "tools": RESPONSES_TOOLS, "reasoning": {"summary": "auto"}}
     Response.model_validate(json.loads(gpt.responses.with_raw_response.create(**items).text))
     with gpt.responses.with_streaming_response.create(stream=True, **items) as raw:
         body = b"".join(raw.iter_bytes())
-    numbers = [adapter.validate_python(event.value()).sequence_number for event in parse(body)]
+    numbers = [adapter.validate_python(event.value()).sequence_number for event in parse_stream(body)]
     assert numbers == list(range(len(numbers)))
     reader = DIALECTS["openai_responses"].stream_reader()
-    reader.feed(parse(body))
+    reader.feed(parse_stream(body))
     assert reader.response().complete
 
 

@@ -68,7 +68,7 @@ async def worked_out(screen: InspectorScreen, pilot: Pilot[None]) -> None:
         study, scene = screen.state.study, screen.panels.scene
         if study and scene and scene.counted and screen.state.complete:
             known = study.thread(screen.state.thread)
-            if known.priced == len(known.calls) and known.looked:
+            if known.priced == len(known.calls) and known.is_searched:
                 return
         await pilot.pause(0.1)
         facts = (study, scene and (scene.counted, len(scene.calls)), screen.state.complete, screen.state.thread)

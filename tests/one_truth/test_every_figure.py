@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.services.recordings.databases.address import is_database
-from ctxtui.services.recordings.databases.sessions import roots
+from ctxtui.services.recordings.databases.sessions import list_roots
 from tests.cases import claude_code, claude_code_requests, codex, codex_current
 from tests.corpus import every_recording
 from tests.one_truth import commands, screens
@@ -42,7 +42,7 @@ def session_of(path: Path, folder: Path) -> Path:
     copied = folder / path.name
     shutil.copyfile(path, copied)
     if is_database(copied):
-        copied = folder / f"{path.name}#{next(iter(roots(copied))).id}"
+        copied = folder / f"{path.name}#{next(iter(list_roots(copied))).id}"
     if commands.ran(["show", str(copied)]).code != 0:
         pytest.skip("not a session")
     return copied

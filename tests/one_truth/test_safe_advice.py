@@ -20,7 +20,7 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.safe_edits import unquoted
+from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.counting import Counter
@@ -137,7 +137,7 @@ def test_edits_stay_of_which_nothing_is_quoted_and_what_goes_along_counts() -> N
     calls = [p for p, item in enumerate(context.items) if item.block.kind == "tool_use"]
     drops = [make(DROP, context.targets([call])) for call in calls]
     # Only the calls are dropped: their results go along.
-    assert unquoted(found.base.situation, drops) == [drops[1], *drops[3:]]
+    assert without_quoted(found.base.situation, drops) == [drops[1], *drops[3:]]
 
 
 def test_a_finding_that_proposes_nothing_says_why() -> None:

@@ -125,7 +125,7 @@ def test_law_of_the_recordings_of_the_corpus(path: Path) -> None:
         call
         for call in session.calls.values()
         if call.is_reported
-        and not call.answered_in_part
+        and not call.is_partial
         and IN_ALL not in call.extra
         and call.fidelity != Fidelity.TOTALS
         and call.stop_reason != COUNTED

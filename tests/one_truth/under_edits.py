@@ -14,7 +14,7 @@ from typing import Any, Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, Target
 from ctxtui.offline.usage_ledger import UsageLedger
-from ctxtui.services.attach.curated import curated
+from ctxtui.services.attach.curated import curate_request
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.recordings.open import load
@@ -71,7 +71,7 @@ class Telling:
         """One request with its answer; its provider cleared the first `cleared` results by itself."""
         self.clock += pause
         raw = self._body()
-        made = curated(self.url, raw, self.log.applied) if self.log.applied else None
+        made = curate_request(self.url, raw, self.log.applied) if self.log.applied else None
         assert made is None or not made.proof.refused, made
         left = (made.body if made is not None else None) or raw
         said = self._answered(answer, left, cleared)

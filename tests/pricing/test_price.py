@@ -7,7 +7,7 @@ import pytest
 import ctxtui
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import PriceTable, parse_prices, price
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 
 TABLE = parse_prices((Path(ctxtui.__file__).parent / "data/prices.toml").read_text())
 JULY_2025 = 1752380000.0
@@ -78,7 +78,7 @@ def test_every_row_names_its_source() -> None:
 )
 def test_the_rates_are_those_of_the_provider_s_page(model: str, input_: float, output: float, read: float) -> None:
     """facts §3, in USD per million tokens."""
-    found = rates(model, at=1795219200.0, table=TABLE)
+    found = find_rates(model, at=1795219200.0, table=TABLE)
     assert found is not None
     per_million = (1e6 * found.fresh, 1e6 * found.output, 1e6 * found.read, 1e6 * found.write_5m, 1e6 * found.write_1h)
     assert per_million == pytest.approx((input_, output, read, 1.25 * input_, 2 * input_))

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import essence, parse_prices, price, price_call, uncached
-from ctxtui.pricing.rates import rates
-from ctxtui.pricing.terms import STANDARD, Terms, terms_of
+from ctxtui.pricing.price import keep_priced_fields, parse_prices, price, price_call, price_uncached
+from ctxtui.pricing.rates import find_rates
+from ctxtui.pricing.terms import STANDARD, Terms, read_terms
 from ctxtui.services.config.package_data import price_table
 
 NOVEMBER_2026 = 1795219200.0
@@ -41,7 +41,7 @@ def usd(model: str, usage: Usage, terms: Terms = STANDARD, provider: str = "") -
 )
 def test_every_kind_of_token_has_its_rate(model: str, usage: Usage, expected: float | None) -> None:
     if expected is None:  # above 272,000 tokens the whole request costs twice, its answer half as much again
-        short = rates(model, length=272_000, at=NOVEMBER_2026)
+        short = find_rates(model, length=272_000, at=NOVEMBER_2026)
         assert short is not None
         expected = 2 * (usage.fresh * short.fresh + usage.cache_read * short.read)
     assert usd(model, usage) == pytest.approx(expected)
@@ -79,8 +79,8 @@ def test_other_terms_multiply_every_rate(model: str, terms: Terms, times: float)
 )
 def test_fast_mode_costs_what_its_page_says_of_each_model(model: str, times: float, output: float) -> None:
     table = price_table()
-    usual = rates(model, at=NOVEMBER_2026, table=table)
-    fast = rates(model, at=NOVEMBER_2026, table=table, terms=Terms(fast=True))
+    usual = find_rates(model, at=NOVEMBER_2026, table=table)
+    fast = find_rates(model, at=NOVEMBER_2026, table=table, terms=Terms(fast=True))
     assert usual is not None and fast is not None
     assert fast.output * MILLION == pytest.approx(output)
     for kind in ("fresh", "read", "write_5m", "write_1h", "output"):
@@ -89,8 +89,8 @@ def test_fast_mode_costs_what_its_page_says_of_each_model(model: str, times: flo
 
 def test_a_batch_is_half_price_also_where_the_library_has_no_row_for_it() -> None:
     long_ago = 1752380000.0
-    half = rates("claude-opus-4-20250514", at=long_ago, terms=Terms(batch=True))
-    whole = rates("claude-opus-4-20250514", at=long_ago)
+    half = find_rates("claude-opus-4-20250514", at=long_ago, terms=Terms(batch=True))
+    whole = find_rates("claude-opus-4-20250514", at=long_ago)
     assert half is not None and whole is not None and half.write_1h == pytest.approx(whole.write_1h / 2)
 
 
@@ -106,7 +106,7 @@ def test_a_batch_is_half_price_also_where_the_library_has_no_row_for_it() -> Non
     ],
 )
 def test_terms_are_read_from_the_record(extra: dict[str, Any], terms: Terms) -> None:
-    assert terms_of(extra) == terms
+    assert read_terms(extra) == terms
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_terms_are_read_from_the_record(extra: dict[str, Any], terms: Terms) -> 
 def test_a_client_s_spelling_finds_the_price_and_local_models_have_none(
     model: str, provider: str, per_million: float | None
 ) -> None:
-    found = rates(model, provider, NOVEMBER_2026)
+    found = find_rates(model, provider, NOVEMBER_2026)
     assert (found and found.fresh * MILLION) == (None if per_million is None else pytest.approx(per_million))
 
 
@@ -161,8 +161,8 @@ def test_counting_tokens_is_free_and_cohere_bills_its_own_units() -> None:
 
 def test_what_is_sent_to_another_process_has_the_same_price() -> None:
     one = call(Usage(fresh=10, cache_read=900, output=5), speed="fast", requestId="r", big="x" * 1000)
-    assert price_call(essence(one)) == price_call(one) and "big" not in essence(one).extra
-    without = uncached(one)
+    assert price_call(keep_priced_fields(one)) == price_call(one) and "big" not in keep_priced_fields(one).extra
+    without = price_uncached(one)
     assert without is not None and without.fresh == pytest.approx(910 * 8e-6)
 
 

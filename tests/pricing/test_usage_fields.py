@@ -17,14 +17,14 @@ from pydantic import BaseModel
 
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import Cost, lacks_price, price_call
-from ctxtui.pricing.table import UsageField, usage_fields
+from ctxtui.pricing.table import UsageField, parse_usage_fields
 from ctxtui.services.config.package_data import DATA, price_table
 from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google
 from ctxtui.wire import anthropic, openai_chat, openai_responses
 from ctxtui.wire.request import Response
 
 NOVEMBER_2026 = 1795219200.0
-FIELDS = usage_fields((DATA / "usage.toml").read_text())
+FIELDS = parse_usage_fields((DATA / "usage.toml").read_text())
 SDK: dict[str, tuple[type[BaseModel], str]] = {
     "anthropic": (messages.Usage, ""),
     "anthropic delta": (messages.MessageDeltaUsage, ""),

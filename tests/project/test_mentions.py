@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ctxtui.project.named import mentions, relevant, spelled
-from ctxtui.services.project.attachments import missing
+from ctxtui.services.project.attachments import list_missing_files
 
 
 def test_what_a_message_names() -> None:
@@ -22,7 +22,7 @@ def test_what_a_message_names() -> None:
 
 def test_what_is_not_there_is_told_where_it_looks_like_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x")
-    assert missing("@a.py, @b.py and @someone", tmp_path) == ["b.py"]
+    assert list_missing_files("@a.py, @b.py and @someone", tmp_path) == ["b.py"]
 
 
 def test_what_has_to_do_with_a_message() -> None:

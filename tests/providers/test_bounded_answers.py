@@ -21,7 +21,7 @@ MOST = 1 << 16
 @pytest.fixture(autouse=True)
 def _smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_answers, "MAX_BODY", MOST)
-    whole = unpacking.unpacker
+    whole = unpacking.make_unpacker
     monkeypatch.setattr(bounded_answers, "unpacker", lambda encoding: whole(encoding, MOST))
 
 

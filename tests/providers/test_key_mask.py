@@ -24,7 +24,7 @@ def streamed(mask: KeyMask, pieces: Sequence[bytes]) -> bytes:
             yield piece
 
     async def read() -> bytes:
-        return b"".join([data async for data in mask.stream(given_by())])
+        return b"".join([data async for data in mask.mask_stream(given_by())])
 
     return asyncio.run(read())
 
@@ -39,7 +39,7 @@ def test_a_stream_in_any_pieces_is_masked_as_in_one(words: str, sizes: list[int]
         pieces.append(data[:size])
         data = data[size:]
     made = streamed(KeyMask(KEY), [*pieces, data])
-    assert KEY.encode() not in made and made.decode() == KeyMask(KEY).text(words)
+    assert KEY.encode() not in made and made.decode() == KeyMask(KEY).mask_text(words)
 
 
 def test_a_half_that_ends_as_the_key_begins() -> None:
@@ -49,8 +49,8 @@ def test_a_half_that_ends_as_the_key_begins() -> None:
 
 
 def test_halves_of_a_key_go_and_short_words_stay() -> None:
-    assert KeyMask(KEY).text(f"wrong key {HALF}... ({KEY[len(HALF) :]})") == "wrong key [key]... ([key])"
-    assert KeyMask("none").text("none of it") == "none of it"
+    assert KeyMask(KEY).mask_text(f"wrong key {HALF}... ({KEY[len(HALF) :]})") == "wrong key [key]... ([key])"
+    assert KeyMask("none").mask_text("none of it") == "none of it"
     assert streamed(KeyMask(""), [b"x", b"y"]) == b"xy"
 
 

@@ -15,7 +15,7 @@ from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.providers.local_servers import find_servers, look_at
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import choose
+from ctxtui.services.chat.model_choice import choose_model
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.servers.conftest import llama_cpp_python
@@ -47,7 +47,7 @@ async def test_it_is_found_and_named(model: Path, tmp_path: Path) -> None:
         assert found is not None and found.endpoint.kind == "llama-cpp-python" and found.models[0].id == "tiny"
         (same,) = await find_servers({}, [("vllm", url[:-3]), ("llama-cpp-python", url[:-3])])
         assert same == found, "it is told from the others on its port"
-        partner = await choose(ModelChoice(base_url=url), config(tmp_path), {})
+        partner = await choose_model(ModelChoice(base_url=url), config(tmp_path), {})
         assert (partner.window, partner.origin) == (4096, "assumed: the server does not tell")
 
 
@@ -79,12 +79,12 @@ async def test_two_turns_an_interrupt_and_going_on(model: Path, tmp_path: Path) 
 async def test_a_prompt_that_does_not_fit_tells_the_window_and_the_way_out(model: Path, tmp_path: Path) -> None:
     with llama_cpp_python(model, 2048) as url:
         async with talking(url, tmp_path) as chat:
-            assert chat.host.partner is not None and chat.host.partner.window == 4096
+            assert chat.host.chat_model is not None and chat.host.chat_model.window == 4096
             await chat.say("x" * 3000)
             told = chat.moments(mo.Noted)[-1]
             assert told.kind == "error" and "maximum context length is 2048" in told.text
             assert "start it with --n_ctx" in told.text
-            assert (chat.host.partner.window, chat.host.partner.origin) == (2048, "the server's refusal")
+            assert (chat.host.chat_model.window, chat.host.chat_model.origin) == (2048, "the server's refusal")
             assert chat.host.session.about.window == 2048
             await chat.say("and now?")
             assert json.loads(chat.moments(mo.Drafted)[-1].draft.body)["max_tokens"] == 2048 // 4, (

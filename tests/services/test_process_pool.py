@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.services import process_pool, session_work
 from ctxtui.services.child_process import ChildGone, ChildProcess
-from ctxtui.services.process_pool import answers
+from ctxtui.services.process_pool import iter_answers
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
 from tests.cli.conftest import Run, ctxtui, home
@@ -41,7 +41,7 @@ MAKER = "tests.services.test_process_pool:make"
 def test_every_request_has_its_answer_and_the_dead_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     children: list[ChildProcess] = []
-    found = dict(answers(MAKER, [1, 2, -3, 4, 5, 6], gone, 2, children=children))
+    found = dict(iter_answers(MAKER, [1, 2, -3, 4, 5, 6], gone, 2, children=children))
     assert sorted(found) == [-3, 1, 2, 4, 5, 6] and found[-3] == 0
     # One of them died and was started anew.
     assert len(children) == 2 and len({*found.values()} - {0}) <= 3 and os.getpid() not in found.values()
@@ -50,7 +50,7 @@ def test_every_request_has_its_answer_and_the_dead_are_told(monkeypatch: pytest.
 def test_it_ends_when_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     stop = Event()
-    coming = answers(MAKER, iter(range(1, 1_000_000)), gone, 2, stop=stop)
+    coming = iter_answers(MAKER, iter(range(1, 1_000_000)), gone, 2, stop=stop)
     next(coming)
     stop.set()
     assert len(list(coming)) <= 2
@@ -95,11 +95,11 @@ def test_all_processors_find_what_one_finds(ctxtui: Run, monkeypatch: pytest.Mon
 
     def counted(*given: object, **more: object) -> object:
         asked.append(len(given[1]))  # type: ignore[arg-type]
-        return answers(*given, **more)  # type: ignore[arg-type]
+        return iter_answers(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(session_work, "answers", counted)
-    monkeypatch.setattr(session_work, "processors", lambda: 2)
-    monkeypatch.setattr(session_work, "_WORTH", 0)
+    monkeypatch.setattr(session_work, "iter_answers", counted)
+    monkeypatch.setattr(session_work, "processor_count", lambda: 2)
+    monkeypatch.setattr(session_work, "_MIN_PARALLEL_BYTES", 0)
     found = ctxtui(*command)
     assert asked and (found.code, found.out, found.err) == (here.code, here.out, here.err)
 
@@ -125,7 +125,7 @@ def test_little_work_starts_no_process(ctxtui: Run, monkeypatch: pytest.MonkeyPa
     def never(*given: object) -> object:
         raise AssertionError("a process for a few kB")
 
-    monkeypatch.setattr(session_work, "answers", never)
+    monkeypatch.setattr(session_work, "iter_answers", never)
     Path("logs").mkdir()
     for n in range(3):
         Path(f"logs/{n}.jsonl").write_bytes(generate(n_messages=12, seed=n))
@@ -133,4 +133,4 @@ def test_little_work_starts_no_process(ctxtui: Run, monkeypatch: pytest.MonkeyPa
 
 
 def test_there_is_always_a_processor() -> None:
-    assert 1 <= process_pool.processors() <= 8
+    assert 1 <= process_pool.processor_count() <= 8

@@ -76,8 +76,8 @@ def test_errors_are_raised_here_with_place_and_way_out() -> None:
 
 
 def test_where_the_process_dies_work_goes_on_here(worker: Worker[Adder]) -> None:
-    os.kill(worker.anyhow(Adder.pid), signal.SIGKILL)
-    assert worker.anyhow(Adder.pid) == os.getpid() and worker.anyhow(Adder.add, 2) == 5
+    os.kill(worker.call_or_run_here(Adder.pid), signal.SIGKILL)
+    assert worker.call_or_run_here(Adder.pid) == os.getpid() and worker.call_or_run_here(Adder.add, 2) == 5
 
 
 def test_steps_of_a_process_that_dies_say_so(worker: Worker[Adder]) -> None:

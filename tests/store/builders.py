@@ -181,14 +181,14 @@ def _conversation(tree: Tree, rounds: int, r: random.Random, id_: str, words: in
         name = f"msg_{id_}_{n}"
         call_id, path = f"toolu_{r.getrandbits(64):x}", f"src/{n}.py"
         use = {"type": "tool_use", "id": call_id, "name": "Read", "input": {"path": path}}
-        answer = [_says("assistant", " ".join(r.choices(LEXICON, k=words))), Item(block.of(use), ASSISTANT)]
+        answer = [_says("assistant", " ".join(r.choices(LEXICON, k=words))), Item(block.from_part(use), ASSISTANT)]
         after = tree.extend(head, answer)
         usage = Usage(fresh=n, cache_read=100 * n, write_5m=10, output=50)
         times = {"started": 1.7e9 + 60 * n, "ended": 1.7e9 + 60 * n + 5}
         heads = {"raw_head": head, "sent_head": head, "response_head": after}
         yield CallSeen(Call(name, MAIN, model="claude-sonnet-4-5", provider="anthropic", usage=usage, **heads, **times))
         said = {"type": "tool_result", "tool_use_id": call_id, "content": " ".join(r.choices(LEXICON, k=5 * words))}
-        head = tree.extend(after, [Item(block.of(said), USER)])
+        head = tree.extend(after, [Item(block.from_part(said), USER)])
         yield TipMoved(MAIN, head)
 
 

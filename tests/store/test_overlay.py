@@ -8,7 +8,7 @@ import pytest
 
 from ctxtui.core.edit import Edit, Target, make
 from ctxtui.core.edit_kinds import DROP, NOTE, PIN
-from ctxtui.core.edit_log import Stamp, applying, standing, undoing
+from ctxtui.core.edit_log import Stamp, apply_staged, edits_in_force, undo_last
 from ctxtui.core.errors import NotFound
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, talk
@@ -36,12 +36,12 @@ def test_a_log_comes_back_as_it_was_and_lives_with_its_session(store: Store) -> 
 def test_undo_goes_on_after_a_restart(store: Store) -> None:
     session = store.import_session(talk(2), FILE)
     store.add_edits(session, [ONE])
-    store.add_edits(session, applying(store.edits(session), Stamp("a", 2.0)))
-    assert standing(store.edits(session)) == ((ONE,), ())
-    store.add_edits(session, undoing(store.edits(session), Stamp("u", 3.0)))
-    assert standing(store.edits(session)) == ((), (ONE,)), "what was applied is staged again"
-    store.add_edits(session, undoing(store.edits(session), Stamp("v", 4.0)))
-    assert standing(store.edits(session)) == ((), ())
+    store.add_edits(session, apply_staged(store.edits(session), Stamp("a", 2.0)))
+    assert edits_in_force(store.edits(session)) == ((ONE,), ())
+    store.add_edits(session, undo_last(store.edits(session), Stamp("u", 3.0)))
+    assert edits_in_force(store.edits(session)) == ((), (ONE,)), "what was applied is staged again"
+    store.add_edits(session, undo_last(store.edits(session), Stamp("v", 4.0)))
+    assert edits_in_force(store.edits(session)) == ((), ())
 
 
 def test_no_entry_is_changed(store: Store) -> None:

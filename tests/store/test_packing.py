@@ -91,11 +91,13 @@ def test_previews_are_one_harmless_line(made: block.Block) -> None:
 
 
 def test_a_preview_says_what_the_block_says() -> None:
-    use = block.of({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls \x1b[31m" + "x" * 300}})
+    use = block.from_part(
+        {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls \x1b[31m" + "x" * 300}}
+    )
     assert preview(use).startswith('Bash {"command":"ls')
     assert preview(block.text("a\n\n\tb \u202e c")) == "a b c"
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 400_000}}
-    assert preview(block.of(image)).startswith('{"type":"image"')
+    assert preview(block.from_part(image)).startswith('{"type":"image"')
 
 
 def test_a_session_takes_little_room(tmp_path: Path) -> None:

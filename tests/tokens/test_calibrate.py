@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.calibrate import LEARNT, SHARE, Calibration, Errors
+from ctxtui.tokens.calibrate import COVERAGE, MIN_REPORTS, Calibration, Errors
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.hidden_reminders import Rhythm
+from ctxtui.tokens.hidden_reminders import ReminderPredictor
 from ctxtui.tokens.models import ModelTable
-from ctxtui.tokens.weights import prior
+from ctxtui.tokens.weights import prior_weights
 
 CLAUDE, GPT = "claude-sonnet-4-5", "gpt-5.4"
 
@@ -49,9 +49,9 @@ def test_the_sessions_own_weights_are_found(table: ModelTable, ratio: float) -> 
 def test_until_enough_was_learnt_the_prior_holds(table: ModelTable) -> None:
     card = table.card(CLAUDE)
     learnt = Calibration(card)
-    for x, tokens in rounds(card.factors, LEARNT - 1):
+    for x, tokens in rounds(card.factors, MIN_REPORTS - 1):
         learnt.learn(x, tokens)
-    assert learnt.weights == prior(card) and not learnt.weights.calibrated
+    assert learnt.weights == prior_weights(card) and not learnt.weights.calibrated
     learnt.learn(*rounds(card.factors, 1, seed=2)[0])
     assert learnt.weights.calibrated
 
@@ -100,7 +100,7 @@ def test_an_interval_holds_nine_in_ten_whatever_the_errors_look_like() -> None:
             low, high = errors.bounds()
             inside += low <= error <= high
             errors.learn(error)
-        assert inside / 2000 >= SHARE - 0.02
+        assert inside / 2000 >= COVERAGE - 0.02
 
 
 def test_intervals_follow_when_errors_grow() -> None:
@@ -114,33 +114,33 @@ def test_intervals_follow_when_errors_grow() -> None:
 
 
 def test_an_addition_every_third_answer_is_foretold() -> None:
-    rhythm, right = Rhythm(), 0
+    rhythm, right = ReminderPredictor(), 0
     for n in range(1, 61):
         came = n % 3 == 0
-        right += (rhythm.expected((2, 1)) > 0) is came
+        right += (rhythm.expect((2, 1)) > 0) is came
         rhythm.learn((2, 1), 90.0 if came else 0.0, 10.0)
     assert right >= 50
-    assert rhythm.expected((2, 1)) == 0
+    assert rhythm.expect((2, 1)) == 0
 
 
 def test_parts_are_counted_where_answers_do_not_keep_time() -> None:
-    dice, rhythm, parts, right, due = random.Random(3), Rhythm(), 0, 0, 0
+    dice, rhythm, parts, right, due = random.Random(3), ReminderPredictor(), 0, 0, 0
     for n in range(200):
         step = dice.choice([1, 2])
         parts += step
         came = parts >= 4
         if n >= 60:
             due += came
-            right += came and rhythm.expected((step, 1)) > 0
+            right += came and rhythm.expect((step, 1)) > 0
         rhythm.learn((step, 1), 90.0 if came else dice.gauss(0, 5), 10.0)
         parts = 0 if came else parts
     assert right >= 0.8 * due
 
 
 def test_noise_has_no_rhythm() -> None:
-    dice, rhythm = random.Random(5), Rhythm()
+    dice, rhythm = random.Random(5), ReminderPredictor()
     told = 0
     for _ in range(300):
-        told += rhythm.expected((1, 1)) > 0
+        told += rhythm.expect((1, 1)) > 0
         rhythm.learn((1, 1), dice.gauss(0, 60), 30.0)
     assert told < 15

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tiktoken import Encoding
 
 from ctxtui.tokens import encode
-from ctxtui.tokens.encode import count_text, pieces
+from ctxtui.tokens.encode import count_text, split_pieces
 from tests.sampling import few
 from tests.tokens.conftest import encoding
 
@@ -18,7 +18,7 @@ ALPHABET = "abzAB09 \t\n\r/'\"{}[]:,;.=<>\\-_sétñ漢字\u0301\u00a0\u2003٣�
 @pytest.mark.parametrize("name", NAMES)
 @given(text=st.text(ALPHABET, max_size=400), size=st.integers(40, 120))
 def test_a_safe_cut_changes_no_count(name: str, text: str, size: int) -> None:
-    parts = list(pieces(text, size))
+    parts = list(split_pieces(text, size))
     assert "".join(parts) == text
     assert all(0 < len(part) <= size for part in parts)
     ends = [sum(map(len, parts[: i + 1])) for i in range(len(parts) - 1)]
@@ -38,7 +38,7 @@ def test_where_it_is_safe_to_cut(text: str, safe: bool) -> None:
 
 def test_long_prose_counts_as_in_one_go(o200k: Encoding) -> None:
     text = "It's 12 o'clock, said the fox;\n\n  def jump(): return 'over'  # /\n" * 9000
-    assert len(text) > 2 * encode.PIECE
+    assert len(text) > 2 * encode.PIECE_CHARACTERS
     assert count_text(o200k, text) == len(o200k.encode_ordinary(text))
 
 

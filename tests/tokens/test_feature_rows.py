@@ -21,7 +21,7 @@ def test_compositions_are_those_of_tuples(steps: list[tuple[int, list[tuple[int,
     for before, more in steps:
         before %= len(plain)
         if not more:
-            rows.same(before)
+            rows.add_same(before)
             plain.append(plain[before])
             continue
         rows.add(before, more)
@@ -30,13 +30,13 @@ def test_compositions_are_those_of_tuples(steps: list[tuple[int, list[tuple[int,
             mixed[category] = plus(mixed[category], own)
         plain.append(tuple(mixed))
     if len(plain) > 2:
-        rows.put(1, 0, [(2, Features(text=1.5))])
+        rows.replace(1, 0, [(2, Features(text=1.5))])
         plain[1] = (NOTHING, NOTHING, Features(text=1.5), *plain[0][3:])
-        rows.put_same(2, 1)
+        rows.replace_same(2, 1)
         plain[2] = plain[1]
-    assert [rows.at(number) for number in range(len(rows))] == plain
+    assert [rows.composition_at(number) for number in range(len(rows))] == plain
     assert all(
-        rows.of(number, category) == plain[number][category] == rows.values(rows.row_at(number, category))
+        rows.features_at(number, category) == plain[number][category] == rows.values(rows.row_at(number, category))
         for number in range(len(rows))
         for category in range(len(CATEGORIES))
     )

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import block as blocks
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.image import UNSEEN, image_tokens, pdf_pages
+from ctxtui.tokens.image import UNKNOWN_SIZE, image_tokens, pdf_pages
 from ctxtui.tokens.models import ModelTable
-from ctxtui.tokens.weights import is_exact, prior, slack, tokens
+from ctxtui.tokens.weights import half_interval, is_exact, prior_weights, weigh
 from tests.tokens.test_image import png
 
 Count = Callable[[str], int]
@@ -30,7 +30,7 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 
 
 def of(value: Any, count: Count, table: ModelTable, model: str = CLAUDE) -> Features:
-    return features_of(blocks.of(value), count, table.card(model))
+    return count_features(blocks.from_part(value), count, table.card(model))
 
 
 @pytest.mark.parametrize(
@@ -72,23 +72,23 @@ def test_a_call_counts_its_name_and_input(count: Count, table: ModelTable) -> No
 
 
 def test_a_header_counts_one_message(count: Count, table: ModelTable) -> None:
-    got = features_of(blocks.header("user"), count, table.card(CLAUDE))
+    got = count_features(blocks.header("user"), count, table.card(CLAUDE))
     assert got == Features(messages=1)
 
 
 def test_what_is_not_there_counts_nothing(count: Count, table: ModelTable) -> None:
     card = table.card(CLAUDE)
     missing = blocks.make(blocks.NOT_RECORDED, {"type": "not_recorded", "what": "system prompt"})
-    assert features_of(missing, count, card) == NOTHING
-    assert features_of(blocks.unreadable("line 3", "cut"), count, card) == NOTHING
+    assert count_features(missing, count, card) == NOTHING
+    assert count_features(blocks.unreadable("line 3", "cut"), count, card) == NOTHING
 
 
 def test_definitions_by_each_providers_rule(count: Count, table: ModelTable) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "description": "what"}}}
     tool = blocks.make(blocks.TOOL, {"name": "f", "description": "does", "parameters": schema})
-    claude = features_of(tool, count, table.card(CLAUDE))
+    claude = count_features(tool, count, table.card(CLAUDE))
     assert claude == Features(tools=count(tool.body.decode()), definitions=1)
-    openai = features_of(tool, count, table.card("gpt-5.4"))
+    openai = count_features(tool, count, table.card("gpt-5.4"))
     assert openai == Features(tools=7 + count("f:does") + 3 + 3 + count("a:string:what"), definitions=1)
 
 
@@ -99,7 +99,7 @@ def test_an_image_that_is_only_pointed_at_is_guessed(count: Count, table: ModelT
         {"type": "base64", "media_type": "image/png", "data": "?"},
     ):
         got = of({"type": "image", "source": source}, count, table)
-        assert got.image == image_tokens(card.image, *UNSEEN)
+        assert got.image == image_tokens(card.image, *UNKNOWN_SIZE)
     data_url = {"type": "input_image", "image_url": "data:image/png;base64," + base(png(1024, 1024))}
     assert of(data_url, count, table, "gpt-5.5").image == 1229
 
@@ -138,7 +138,7 @@ def test_no_block_is_too_strange(count: Count, table: ModelTable, kind: str, val
     for model in (CLAUDE, "gpt-5.5", "else"):
         got = of({"type": kind, **value}, count, table, model)
         assert all(number >= 0 for number in got)
-        assert tokens(got, prior(table.card(model))) >= 0
+        assert weigh(got, prior_weights(table.card(model))) >= 0
 
 
 VECTORS = st.builds(Features, *[st.integers(0, 1000).map(float)] * len(Features._fields))
@@ -153,32 +153,32 @@ def test_features_are_linear(a: Features, b: Features) -> None:
 @given(VECTORS, VECTORS)
 def test_tokens_of_a_sum_are_the_sum_of_tokens(table: ModelTable, a: Features, b: Features) -> None:
     for model in (CLAUDE, "gpt-5.5", "claude-opus-4-7"):
-        weights = prior(table.card(model))
-        assert tokens(plus(a, b), weights) == pytest.approx(tokens(a, weights) + tokens(b, weights))
-        assert slack(plus(a, b), weights) <= slack(a, weights) + slack(b, weights) + 1e-6
+        weights = prior_weights(table.card(model))
+        assert weigh(plus(a, b), weights) == pytest.approx(weigh(a, weights) + weigh(b, weights))
+        assert half_interval(plus(a, b), weights) <= half_interval(a, weights) + half_interval(b, weights) + 1e-6
 
 
 def test_method(table: ModelTable) -> None:
-    exact, estimate = prior(table.card("gpt-5.5")), prior(table.card(CLAUDE))
+    exact, estimate = prior_weights(table.card("gpt-5.5")), prior_weights(table.card(CLAUDE))
     assert is_exact(Features(text=10, messages=1), exact)
-    assert slack(Features(text=10), exact) == 0
+    assert half_interval(Features(text=10), exact) == 0
     assert not is_exact(Features(text=10), estimate)
-    assert slack(Features(text=100), estimate) == pytest.approx(100 * estimate.factors.text * 0.15)
+    assert half_interval(Features(text=100), estimate) == pytest.approx(100 * estimate.factors.text * 0.15)
     for guess in (Features(json=1), Features(tools=1), Features(hidden=1), Features(image=1), Features(thinking=1)):
         assert not is_exact(guess, exact)
 
 
 def test_measured_framing_of_codex_calls(count: Count, table: ModelTable) -> None:
     # Recorded: a call and its result cost 20 tokens more than the words in them, on gpt-5.3 to 5.5.
-    weights = prior(table.card("gpt-5.5"))
+    weights = prior_weights(table.card("gpt-5.5"))
     call = {"type": "function_call", "call_id": "c", "name": "shell", "arguments": json.dumps({"cmd": "ls"})}
     done = {"type": "function_call_output", "call_id": "c", "output": "a.py b.py"}
     total = plus(of(call, count, table, "gpt-5.5"), of(done, count, table, "gpt-5.5"))
     words = count("shell") + count('{"cmd": "ls"}') + count("a.py b.py")
-    assert tokens(total, weights) == words + 20
+    assert weigh(total, weights) == words + 20
 
 
 @given(st.text(st.sampled_from("ab é→⿯⯿\u2000\u1fff\u2c00\ud800数"), max_size=30))
 def test_symbols_are_runs_of_characters_from_2000_to_2bff(text: str) -> None:
-    made = blocks.of({"type": "tool_result", "tool_use_id": "t", "content": text})
-    assert features_of(made, len, ModelTable(()).card("")).symbols == len(re.findall("[\u2000-\u2bff]+", text))
+    made = blocks.from_part({"type": "tool_result", "tool_use_id": "t", "content": text})
+    assert count_features(made, len, ModelTable(()).card("")).symbols == len(re.findall("[\u2000-\u2bff]+", text))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.tokens.image import Resizing, image_size, image_tokens, parse_image_rule, resized
+from ctxtui.tokens.image import Resizing, fit_size, image_size, image_tokens, parse_image_rule
 
 STANDARD = parse_image_rule("resize 1568 1568")
 HIGH = parse_image_rule("resize 2576 4784")
@@ -49,7 +49,7 @@ def test_low_detail_is_the_base() -> None:
     ],
 )
 def test_size_at_which_an_image_is_read(rule: Resizing, size: tuple[int, int], read_at: tuple[int, int]) -> None:
-    assert resized(rule, *size) == read_at
+    assert fit_size(rule, *size) == read_at
 
 
 @given(st.integers(1, 20000), st.integers(1, 20000))
@@ -57,7 +57,7 @@ def test_no_image_is_over_the_limits(width: int, height: int) -> None:
     for rule in (STANDARD, HIGH):
         assert isinstance(rule, Resizing)
         assert image_tokens(rule, width, height) <= rule.max_tokens
-        assert max(resized(rule, width, height)) <= rule.max_edge
+        assert max(fit_size(rule, width, height)) <= rule.max_edge
 
 
 def test_unknown_rule() -> None:

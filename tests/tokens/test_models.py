@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.tokens.models import ModelDataError, ModelTable, fits, parse_models, plain_id
+from ctxtui.tokens.models import ModelDataError, ModelTable, matches_pattern, parse_models, plain_id
 
 
 @pytest.mark.parametrize(
@@ -200,10 +200,10 @@ def test_a_later_rule_overrides_figure_by_figure() -> None:
 
 @given(st.text("ab-.", max_size=8), st.text("ab-.*?[]", max_size=6))
 def test_patterns_fit_as_those_of_file_names_do(name: str, pattern: str) -> None:
-    assert fits(name, pattern) == fnmatchcase(name, pattern)
+    assert matches_pattern(name, pattern) == fnmatchcase(name, pattern)
 
 
 @given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=4), st.data())
 def test_names_made_of_a_pattern_fit_it(parts: list[str], data: st.DataObject) -> None:
     name = parts[0] + "".join(data.draw(st.text("abc", max_size=2)) + part for part in parts[1:])
-    assert fits(name, "*".join(parts)) and fnmatchcase(name, "*".join(parts))
+    assert matches_pattern(name, "*".join(parts)) and fnmatchcase(name, "*".join(parts))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.tokens.features import NOTHING, Features, plus
-from ctxtui.tokens.share import shares
+from ctxtui.tokens.share import split_features
 
 WHOLE = st.builds(
     Features,
@@ -23,7 +23,7 @@ WHOLE = st.builds(
 @given(WHOLE, st.lists(st.integers(0, 10**5), min_size=1, max_size=40), st.data())
 def test_shares_add_up_in_any_order(whole: Features, weights: list[int], data: st.DataObject) -> None:
     keeper = data.draw(st.integers(0, len(weights) - 1))
-    parts = shares(whole, weights, keeper)
+    parts = split_features(whole, weights, keeper)
     total = NOTHING
     for part in data.draw(st.permutations(parts)):
         total = plus(total, part)
@@ -33,6 +33,6 @@ def test_shares_add_up_in_any_order(whole: Features, weights: list[int], data: s
 
 
 def test_shares_follow_the_weights() -> None:
-    assert [part.text for part in shares(Features(text=100), [10, 30, 0, 60])] == [10, 30, 0, 60]
-    assert [part.text for part in shares(Features(text=7), [0, 0])] == [7, 0]
-    assert [part.returns for part in shares(Features(result=9, returns=1), [1, 2], 1)] == [0, 1]
+    assert [part.text for part in split_features(Features(text=100), [10, 30, 0, 60])] == [10, 30, 0, 60]
+    assert [part.text for part in split_features(Features(text=7), [0, 0])] == [7, 0]
+    assert [part.returns for part in split_features(Features(result=9, returns=1), [1, 2], 1)] == [0, 1]

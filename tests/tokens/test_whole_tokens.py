@@ -10,7 +10,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens import cumulate
 from ctxtui.tokens.cumulate import FeatureRows, WholeTokens
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 
 
 def _weights(dice: random.Random) -> Weights:
@@ -31,13 +31,13 @@ def test_every_context_comes_to_what_its_features_come_to() -> None:
     for many in (40, 6_000):
         _grown(rows, dice, many)
         for number in dice.sample(range(len(rows)), 30):
-            told = tuple(round(tokens(one, weights)) for one in rows.at(number))
-            assert whole.at(number) == told
-            assert tuple(whole.of(number, category) for category in range(len(CATEGORIES))) == told
-    rows.put(7, 3, [(1, Features(text=9.0))])
-    assert whole.of(7, 1) == round(tokens(rows.of(7, 1), weights)), "one that is counted again"
+            told = tuple(round(weigh(one, weights)) for one in rows.composition_at(number))
+            assert whole.tokens_at(number) == told
+            assert tuple(whole.category_tokens(number, category) for category in range(len(CATEGORIES))) == told
+    rows.replace(7, 3, [(1, Features(text=9.0))])
+    assert whole.category_tokens(7, 1) == round(weigh(rows.features_at(7, 1), weights)), "one that is counted again"
     with pytest.raises(IndexError):
-        whole.at(len(rows))
+        whole.tokens_at(len(rows))
 
 
 def test_a_row_is_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,13 +45,13 @@ def test_a_row_is_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(features: Features, weights: Weights) -> float:
         weighed.append(features)
-        return tokens(features, weights)
+        return weigh(features, weights)
 
-    monkeypatch.setattr(cumulate, "tokens", counted)
+    monkeypatch.setattr(cumulate, "weigh", counted)
     dice, rows = random.Random(6), FeatureRows()
     _grown(rows, dice, 300)
     whole = WholeTokens(rows, _weights(dice))
     for _ in range(3):
         for number in range(len(rows)):
-            whole.at(number)
+            whole.tokens_at(number)
     assert len(weighed) == 301, "one row for each context, and that of none"

@@ -350,12 +350,12 @@ async def test_another_model_from_now_on(tmp_path: Path) -> None:
 
 async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(tmp_path: Path) -> None:
     async with provider([]) as server, chatting(tmp_path, server) as (screen, pilot):
-        partner = screen.state.host.partner
+        partner = screen.state.host.chat_model
         assert partner is not None
         hosted = replace(
             partner, endpoint=dataclasses.replace(partner.endpoint, local=False), models=("mystery-1", MODEL)
         )
-        screen.state.host.partner = hosted
+        screen.state.host.chat_model = hosted
         await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
         rows = {each.name: each.help() for each in screen.app.screen.diff.every}
@@ -364,7 +364,9 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         other = rows["claude-haiku-4-5"]
         assert "200.0k window" in other and "$1.00 in, $5.00 out" in other and "from the price list" in other
         await pilot.press(*"haiku-4-5", "enter")
-        assert screen.state.host.partner.model == "claude-haiku-4-5" and screen.state.host.partner.window == 200_000
+        assert (
+            screen.state.host.chat_model.model == "claude-haiku-4-5" and screen.state.host.chat_model.window == 200_000
+        )
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
@@ -388,7 +390,7 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
             screen = app.screen
             assert isinstance(screen, ChatScreen)
             await until(pilot, lambda: screen.state.host.runner is not None)
-            partner = screen.state.host.partner
+            partner = screen.state.host.chat_model
             assert partner is not None and (partner.model, partner.window) == ("tiny", 16384)
             await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 60)
             await until(pilot, lambda: "the rest was cut" in shown(screen))
@@ -474,7 +476,7 @@ def received(seen: list[Seen]) -> list[str]:
 
 def notes(screen: ChatScreen) -> list[object]:
     assert screen.edits.overlay is not None
-    return [edit.given.get("text") for edit in screen.edits.overlay.staged if edit.kind == "note"]
+    return [edit.params.get("text") for edit in screen.edits.overlay.staged if edit.kind == "note"]
 
 
 async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_back(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -
         chat.go(chat.rows(CALL)[0])
         await pilot.press("d", "a")
         await chat.say("thank you")
-        assert screen.panels.scene is not None and screen.panels.scene.call.edited
+        assert screen.panels.scene is not None and screen.panels.scene.call.is_edited
         nodes = [chat.data.entry(row) for row in range(chat.data.count) if chat.data.entry(row) > 0]
         for node in nodes:
             chat.go(node)

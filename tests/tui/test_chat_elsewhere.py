@@ -40,7 +40,7 @@ async def test_going_on_with_a_chat_that_is_open_shows_it_and_offers_a_branch(tm
         await until(pilot, lambda: isinstance(app.screen, ChatScreen) and app.screen.state.host.runner is not None)
         branch = app.screen
         assert isinstance(branch, ChatScreen)
-        assert branch.state.host.session.about.id != id_ and branch.state.host.wish.call == 1
+        assert branch.state.host.session.about.id != id_ and branch.state.host.choice.call == 1
         assert "one answer" in painted(branch)
     ended(host)
 

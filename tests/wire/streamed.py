@@ -21,7 +21,7 @@ def cut(text: str, seed: int) -> list[str]:
 
 
 def event(name: str, value: Any) -> str:
-    data = value if isinstance(value, str) else canonical.text_of(value)
+    data = value if isinstance(value, str) else canonical.dump_text(value)
     return (f"event: {name}\n" if name else "") + f"data: {data}\n\n"
 
 
@@ -38,7 +38,7 @@ def anthropic(message: dict[str, Any], seed: int = 0) -> Iterator[str]:
         yield event("content_block_start", {"type": "content_block_start", "index": n, "content_block": empty})
         for field in streamed:
             kind, key = {"input": ("input_json_delta", "partial_json")}.get(field, (f"{field}_delta", field))
-            words = canonical.text_of(block[field]) if field == "input" else block[field]
+            words = canonical.dump_text(block[field]) if field == "input" else block[field]
             for piece in cut(words, seed):
                 delta = {"type": kind, key: piece}
                 yield event("content_block_delta", {"type": "content_block_delta", "index": n, "delta": delta})
@@ -114,7 +114,7 @@ def ollama_chat(answer: dict[str, Any], seed: int = 0) -> Iterator[str]:
     top = {"model": answer["model"], "created_at": "2026-11-01T00:00:00Z"}
 
     def line(message: dict[str, Any], **more: Any) -> str:
-        return canonical.text_of({**top, "message": {"role": "assistant", "content": "", **message}, **more}) + "\n"
+        return canonical.dump_text({**top, "message": {"role": "assistant", "content": "", **message}, **more}) + "\n"
 
     message = answer["message"]
     for key in ("thinking", "content"):

@@ -14,7 +14,7 @@ from ctxtui.wire import registry
 from ctxtui.wire.codec.check_skeleton import check
 from ctxtui.wire.grammar import GRAMMARS
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.encode import export
+from ctxtui.wire.translate.encode import export_request
 from tests.transcripts.reading import ODD, changed, places
 
 MARK = {"type": "ephemeral"}
@@ -63,7 +63,7 @@ def test_a_damaged_spelling_is_refused_or_builds_or_says_why_not(dialect: str, i
                 registry.encode(request)
                 registry.encode(request.with_items(whole.items[:-1]))
                 built += 1
-                body, _ = export(dialect, whole.items, request.skeleton, model="m")
+                body, _ = export_request(dialect, whole.items, request.skeleton, model="m")
                 assert isinstance(json.loads(body.decode("utf-8", "replace"), strict=False), dict), place
             except Malformed as error:
                 assert "damaged" in error.way_out

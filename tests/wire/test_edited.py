@@ -96,8 +96,8 @@ def _holds_without(request: Request, chosen: set[int]) -> None:
     params = {**request.params}
     for key in grammar.keys:
         params.pop(key, None)
-    assert {key: canonical.text_of(v) for key, v in again.params.items() if key in params} == {
-        key: canonical.text_of(v) for key, v in params.items()
+    assert {key: canonical.dump_text(v) for key, v in again.params.items() if key in params} == {
+        key: canonical.dump_text(v) for key, v in params.items()
     }
 
 

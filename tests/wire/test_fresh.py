@@ -19,7 +19,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.encode import build, export
+from ctxtui.wire.translate.encode import build_body, export_request
 from ctxtui.wire.translate.turns import _KINDS, CALL, RESULT
 from tests.sampling import few, few_rows
 from tests.transcripts.reading import ODD, changed, places
@@ -34,7 +34,7 @@ def request_of(events: list[tuple[str, ...]], source: str) -> Request:
 
 
 def built(items: Any, target: str) -> tuple[dict[str, Any], list[str]]:
-    body, lost = build(target, items, model="m")
+    body, lost = build_body(target, items, model="m")
     return json.loads(body), lost
 
 
@@ -45,7 +45,7 @@ def built(items: Any, target: str) -> tuple[dict[str, Any], list[str]]:
 @given(events=EVENTS)
 def test_what_is_built_is_legal_and_keeps_every_word(source: str, target: str, events: list[tuple[str, ...]]) -> None:
     request = request_of(events, source)
-    body, lost = build(target, request.items, model="m")
+    body, lost = build_body(target, request.items, model="m")
     again = DIALECTS[target].decode_request(body, None)
     problems = [v for v in check(target, body) if not v.message.startswith("at least one")]
     assert problems == []
@@ -106,7 +106,7 @@ def test_values_of_any_type_are_said_or_named_among_the_losses(
         if one.kind != block.HEADER:
             items[at] = Item(block.make(one.kind, signed(one.value(), numbers)), place)
     for target in NAMES:
-        made, lost = build(target, items, model="m")
+        made, lost = build_body(target, items, model="m")
         assert DIALECTS[target].decode_request(made, None).model == "m"
         unsaid, head = set(), 0
         for at, item in enumerate(items):
@@ -144,10 +144,10 @@ def test_a_part_that_is_damaged_is_said_or_named(kind: str, value: Any, role: st
     head = [] if role == "system" else [Item(block.header(role), place)]
     items = [Item(block.header("user"), user), Item(block.text("hi"), user), *head]
     items += [Item(block.make(kind, value), place)]
-    body, lost = build(target, items, model="m")
+    body, lost = build_body(target, items, model="m")
     assert [line.startswith(loss) for line in lost] == [True] * bool(loss), lost
     said = [read(item.block).text for item in DIALECTS[target].decode_request(body, None).items]
-    assert loss or (value if isinstance(value, str) else canonical.text_of(value)) in said
+    assert loss or (value if isinstance(value, str) else canonical.dump_text(value)) in said
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -254,7 +254,9 @@ def test_what_is_not_known_is_left_out_and_named() -> None:
         Item(block.text("hi"), Place("messages", "user", "meta")),
         Item(block.unreadable("line 3", "cut"), Place("messages", "user")),
         Item(block.header("assistant", {"id": "msg_1"}), Place("messages", "assistant")),
-        Item(block.of({"type": "tool_use", "id": "a", "name": "n", "input": {}}), Place("messages", "assistant")),
+        Item(
+            block.from_part({"type": "tool_use", "id": "a", "name": "n", "input": {}}), Place("messages", "assistant")
+        ),
     ]
     body, lost = built(items, "anthropic")
     assert body["messages"] == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
@@ -274,15 +276,15 @@ def test_a_conversation_that_begins_with_the_assistant_is_introduced() -> None:
 def test_export_uses_the_skeleton_of_its_own_dialect() -> None:
     body = b'{ "model":"m",  "messages":[{"role":"user","content":"hi"}], "stream" : true}'
     request = DIALECTS["openai_chat"].decode_request(body, None)
-    assert export("openai_chat", request.items, request.skeleton, model="m") == (body, [])
-    other, _ = export("anthropic", request.items, request.skeleton, model="claude")
+    assert export_request("openai_chat", request.items, request.skeleton, model="m") == (body, [])
+    other, _ = export_request("anthropic", request.items, request.skeleton, model="claude")
     assert json.loads(other)["model"] == "claude"
 
 
 def test_a_summary_in_words_crosses_dialects() -> None:
     items = [
         Item(block.header("assistant"), Place("messages", "assistant")),
-        Item(block.of({"type": "compaction", "content": "what was said"}), Place("messages", "assistant")),
+        Item(block.from_part({"type": "compaction", "content": "what was said"}), Place("messages", "assistant")),
         Item(block.header("user"), Place("messages", "user")),
         Item(block.text("go on"), Place("messages", "user")),
     ]
@@ -323,6 +325,6 @@ def test_cache_markers_do_not_cross_dialects_and_are_counted(target: str) -> Non
     said = [{"role": "user", "content": [{"type": "text", "text": "hello", **marker}]}]
     body = json.dumps({"model": "claude-opus-5", "max_tokens": 9, "system": system, "messages": said}).encode()
     request = DIALECTS["anthropic"].decode_request(body, None)
-    _, lost = export(target, request.items, request.skeleton, model="m")
+    _, lost = export_request(target, request.items, request.skeleton, model="m")
     assert lost == ["cache markers (2)"]
-    assert export("anthropic", request.items, request.skeleton, model="m") == (body, [])
+    assert export_request("anthropic", request.items, request.skeleton, model="m") == (body, [])

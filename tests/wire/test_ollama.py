@@ -7,9 +7,9 @@ import json
 from ctxtui.core import canonical
 from ctxtui.core.block_content import read
 from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.sse import parse
-from ctxtui.wire.translate.encode import build
-from ctxtui.wire.translate.turns import source_of
+from ctxtui.wire.sse import parse_stream
+from ctxtui.wire.translate.encode import build_body
+from ctxtui.wire.translate.turns import detect_dialect
 from tests.wire.talk import PIXEL, ollama_chat, openai_chat
 
 OLLAMA = DIALECTS["ollama_chat"]
@@ -24,7 +24,7 @@ TALK = [
 
 def test_blocks_of_a_body() -> None:
     request = OLLAMA.decode_request(canonical.dumps(ollama_chat(TALK)), None)
-    assert source_of(request.items) == "ollama_chat"
+    assert detect_dialect(request.items) == "ollama_chat"
     kinds = [item.block.kind for item in request.items if item.block.kind != "header"]
     assert kinds == ["tool", "text", "text", "image", "tool_call", "text", "text"]
     picture = next(item.block for item in request.items if item.block.kind == "image")
@@ -35,7 +35,7 @@ def test_blocks_of_a_body() -> None:
 
 def test_a_chat_body_becomes_one_of_ollama() -> None:
     chat = DIALECTS["openai_chat"].decode_request(canonical.dumps(openai_chat(TALK)), None)
-    body, lost = build("ollama_chat", chat.items, model="llama3.1:8b")
+    body, lost = build_body("ollama_chat", chat.items, model="llama3.1:8b")
     assert lost == []
     call = {"id": "c1", "function": {"name": "read", "arguments": {"path": "a"}}}
     assert json.loads(body)["messages"] == [
@@ -55,7 +55,7 @@ def test_calls_without_ids_are_paired_by_name() -> None:
         for call in message.get("tool_calls", ()):
             del call["id"]
     request = OLLAMA.decode_request(canonical.dumps(body), None)
-    chat, lost = build("openai_chat", request.items, model="m")
+    chat, lost = build_body("openai_chat", request.items, model="m")
     assert lost == []
     said = json.loads(chat)["messages"]
     assert said[3]["tool_calls"][0]["id"] == said[4]["tool_call_id"]
@@ -70,14 +70,14 @@ def test_lines_and_figures() -> None:
         b'"prompt_eval_count":26,"eval_count":3,"eval_duration":5}\n'
     )
     reader = OLLAMA.stream_reader()
-    deltas = reader.feed(parse(lines))
+    deltas = reader.feed(parse_stream(lines))
     assert [(delta.kind, delta.text) for delta in deltas] == [("thinking", "so"), ("text", "hel"), ("text", "lo")]
     found = reader.response()
     assert (found.stop_reason, found.complete, found.extra["eval_duration"]) == ("length", True, 5)
     assert found.usage is not None and (found.usage.input, found.usage.output, found.usage.has_cache) == (26, 3, False)
     cut = OLLAMA.stream_reader()
-    cut.feed(parse(lines[:150]))
+    cut.feed(parse_stream(lines[:150]))
     assert not cut.response().complete
     failed = OLLAMA.stream_reader()
-    failed.feed(parse(b'{"error":"model not found"}\n'))
+    failed.feed(parse_stream(b'{"error":"model not found"}\n'))
     assert (failed.finished, failed.response().error) == (True, "model not found")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ctxtui.core import canonical
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.sse import EventParser, parse
-from ctxtui.wire.stream import Delta, merge
+from ctxtui.wire.sse import EventParser, parse_stream
+from ctxtui.wire.stream import Delta, merge_delta
 from tests.corpus import corpus_params
 from tests.wire.hostile import WORDS as ANY_WORDS
 from tests.wire.streamed import STREAMS, event
@@ -221,14 +221,14 @@ def test_arguments_may_come_as_an_object_and_the_end_without_done() -> None:
 def test_the_event_parser_takes_any_bytes_in_any_pieces(pieces: list[bytes]) -> None:
     parser = EventParser()
     found = [event for piece in pieces for event in parser.feed(piece)]
-    assert [*found, *parser.close()] == parse(b"".join(pieces))
+    assert [*found, *parser.close()] == parse_stream(b"".join(pieces))
 
 
 FINE_PRINT = b"\xef\xbb\xbfevent: a\rdata: 1\r\ndata:2\n: note\nid: 7\nother: x\n\ndata\n\nevent: lone\n\ndata: end"
 
 
 def test_the_event_parsers_fine_print() -> None:
-    found = parse(FINE_PRINT)
+    found = parse_stream(FINE_PRINT)
     assert [(e.name, e.data, e.id) for e in found] == [("a", "1\n2", "7"), ("", "", "7"), ("", "end", "7")]
     assert found[0].value() is None
 
@@ -237,12 +237,12 @@ def test_the_event_parsers_fine_print() -> None:
 def test_a_cut_inside_a_line_end_is_no_line_end(size: int) -> None:
     parser = EventParser()
     pieces = [FINE_PRINT[at : at + size] for at in range(0, len(FINE_PRINT), size)]
-    assert [*(event for piece in pieces for event in parser.feed(piece)), *parser.close()] == parse(FINE_PRINT)
+    assert [*(event for piece in pieces for event in parser.feed(piece)), *parser.close()] == parse_stream(FINE_PRINT)
 
 
 def test_merge_keeps_what_it_does_not_know() -> None:
     value: dict[str, Any] = {"a": "x", "b": [1], "c": {"d": "y"}, "e": 1}
-    merge(value, {"a": "z", "b": [2], "c": {"d": "!"}, "e": 2, "f": None, "g": 3})
+    merge_delta(value, {"a": "z", "b": [2], "c": {"d": "!"}, "e": 2, "f": None, "g": 3})
     assert value == {"a": "xz", "b": [1, 2], "c": {"d": "y!"}, "e": 2, "f": None, "g": 3}
 
 

@@ -23,13 +23,13 @@ def test_anthropic_excludes_the_cache_and_splits_writes() -> None:
         "output_tokens": 7,
         "output_tokens_details": {"thinking_tokens": 3},
     }
-    found = usage.anthropic(report)
+    found = usage.anthropic_usage(report)
     assert found == Usage(fresh=10, cache_read=100, write_5m=20, write_1h=30, output=7, reasoning=3)
     assert found.input == 160
     del report["cache_creation"]
-    assert usage.anthropic(report) == Usage(fresh=10, cache_read=100, write_5m=50, output=7, reasoning=3)
-    assert usage.anthropic({"input_tokens": 5, "output_tokens": 1}) == Usage(fresh=5, output=1, has_cache=False)
-    assert usage.anthropic({}) is None
+    assert usage.anthropic_usage(report) == Usage(fresh=10, cache_read=100, write_5m=50, output=7, reasoning=3)
+    assert usage.anthropic_usage({"input_tokens": 5, "output_tokens": 1}) == Usage(fresh=5, output=1, has_cache=False)
+    assert usage.anthropic_usage({}) is None
 
 
 def test_passes_of_one_answer_are_kept_and_the_last_message_is_the_context() -> None:
@@ -108,13 +108,13 @@ def test_passes_of_one_answer_are_kept_and_the_last_message_is_the_context() -> 
     ],
 )  # fmt: skip
 def test_chat(report: Any, expected: Usage | None) -> None:
-    assert usage.chat(report) == expected
+    assert usage.chat_usage(report) == expected
 
 
 def test_local_servers_report_beside_usage() -> None:
     timings = {"cache_n": 90, "prompt_n": 10, "predicted_n": 5}
-    assert usage.chat(None, {"timings": timings}) == Usage(fresh=10, cache_read=90, output=5)
-    assert usage.chat({"prompt_tokens": 100, "completion_tokens": 5}, {"timings": timings}) == Usage(
+    assert usage.chat_usage(None, {"timings": timings}) == Usage(fresh=10, cache_read=90, output=5)
+    assert usage.chat_usage({"prompt_tokens": 100, "completion_tokens": 5}, {"timings": timings}) == Usage(
         fresh=10, cache_read=90, output=5
     )
     body = {"model": "l", "message": {"role": "assistant", "content": "x"}, "done": True, "prompt_eval_count": 7}
@@ -135,10 +135,10 @@ def test_responses_counts_the_cache_inside_input() -> None:
         "output_tokens_details": {"reasoning_tokens": 4},
         "total_tokens": 109,
     }
-    found = usage.responses(report)
+    found = usage.responses_usage(report)
     assert found == Usage(fresh=10, cache_read=60, write_30m=10, write_12h=20, output=9, reasoning=4)
     assert found.input == 100
-    assert usage.responses({"input_tokens": 3, "output_tokens": 1}) == Usage(fresh=3, output=1, has_cache=False)
+    assert usage.responses_usage({"input_tokens": 3, "output_tokens": 1}) == Usage(fresh=3, output=1, has_cache=False)
 
 
 KEYS = st.sampled_from(
@@ -149,5 +149,5 @@ KEYS = st.sampled_from(
 
 @given(st.dictionaries(KEYS, st.one_of(JSONS, st.dictionaries(KEYS, JSONS, max_size=2)), max_size=5))
 def test_no_report_however_odd_breaks_a_reader(report: dict[str, Any]) -> None:
-    for found in (usage.chat(report), usage.responses(report), usage.anthropic_passes(report)[0]):
+    for found in (usage.chat_usage(report), usage.responses_usage(report), usage.anthropic_passes(report)[0]):
         assert found is None or min(found.fresh, found.input, found.output) >= 0

@@ -15,7 +15,7 @@ from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands, lifetime
 from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.analysis.running_totals import running_of
-from ctxtui.cache.explain import agrees
+from ctxtui.cache.explain import matches_diagnosis
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
@@ -43,7 +43,7 @@ class Evidence:
             return
         held = usage.cache_read + usage.cache_write
         if rules.mechanism.keeps_every_prefix:
-            held = rules.counted(usage.input, usage.input + rules.spare)
+            held = rules.reported_read(usage.input, usage.input + rules.spare)
         if held:
             self._left[call.thread, held] = call
         if 0 < usage.cache_read * 2 < usage.input:
@@ -61,7 +61,7 @@ class Evidence:
             return ""
         shared = self._tree.common(forecast.base.sent_head, forecast.call.sent_head)
         after = next(iter(self._tree.path(forecast.call.sent_head, shared)), shared)
-        same = agrees(cause.name, self._tree[after].place.section, said)
+        same = matches_diagnosis(cause.name, self._tree[after].place.section, said)
         return f"; the provider says {said}" + ("" if same is None else ", as found here" if same else ", unlike here")
 
     def _told(self, forecast: CacheForecast, cause: Cause) -> str:
@@ -161,7 +161,7 @@ def _span(seconds: float) -> str:
 
 SHARE: Final = 0.02
 LEAST: Final = 300
-"""A forecast is within when it is off by no more than `SHARE` of the input or `LEAST` tokens."""
+"""A forecast is within when it is off by no more than `COVERAGE` of the input or `LEAST` tokens."""
 
 
 class CacheAudited(Struct, frozen=True, kw_only=True):
@@ -234,7 +234,7 @@ class CacheAuditor:
         rules = self._rules(call)
         foretold = self.forecasts.foretell(call)
         found = None
-        if foretold.read is not None and call.usage is not None and call.usage.has_cache and rules.known:
+        if foretold.read is not None and call.usage is not None and call.usage.has_cache and rules.is_known:
             found = self._audited(foretold.read, demand, number)
         self.forecasts.learn(call, foretold)
         self._past.add(call, rules)

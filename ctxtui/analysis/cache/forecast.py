@@ -113,7 +113,7 @@ def _anew(forecast: CacheForecast) -> bool:
 
 def usage_of(forecast: CacheForecast) -> Usage:
     """The usage that a foretold call would report: what is not read is written as the simulator has it, or fresh."""
-    own, rest = forecast.outcome.usage(), forecast.input - forecast.read
+    own, rest = forecast.outcome.to_usage(), forecast.input - forecast.read
     names = [name for name in _WRITES if getattr(own, name)]
     fresh = min(rest, own.fresh) if names else rest
     left = rest - fresh
@@ -154,7 +154,7 @@ class CacheForecaster:
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
         """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
         made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
-        outcome = self._simulator.ask(made, self._at(call, foretold.step.asked))
+        outcome = self._simulator.predict(made, self._at(call, foretold.step.asked))
         cause = self._cause(foretold, outcome)
         whole = min(max(self._read(foretold, outcome, cause.name), 0), foretold.predicted)
         habit, rules = self._habit(call), made.rules
@@ -164,7 +164,7 @@ class CacheForecaster:
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
             floor = min(read, self._shortfalls[call.model].floor(whole))
-            ceiling = max(read, rules.counted(foretold.predicted, foretold.predicted))
+            ceiling = max(read, rules.reported_read(foretold.predicted, foretold.predicted))
         guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
         return CacheForecast(
             call=call,
@@ -315,7 +315,7 @@ class CacheForecaster:
             return max(outcome.read, habit.cold)
         front = self._prompts.front(foretold.call)
         if rules.mechanism.keeps_every_prefix:
-            return rules.counted(front, foretold.predicted)
+            return rules.reported_read(front, foretold.predicted)
         return max(front, habit.cold)
 
     def _habit(self, call: Call) -> Habit:

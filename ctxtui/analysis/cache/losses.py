@@ -128,7 +128,7 @@ class CacheDemands:
         held = was.input if inferred is not None else self._held(was, call, resent, rules) if was.has_cache else 0
         expected, lives = min(held, resent.tokens), lived(rules, life)
         if rules.mechanism.keeps_every_prefix:
-            expected = rules.counted(expected, call.usage.input if call.usage else expected)
+            expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
         late = pause - lives if pause is not None and pause > lives else None
         return CacheDemand(
             resent=resent,
@@ -151,4 +151,4 @@ class CacheDemands:
             return held
         assert call.usage is not None
         proven = was.cache_read or call.usage.cache_read or call.model in self._reads
-        return was.input if proven or (rules.known and resent.changed) else 0
+        return was.input if proven or (rules.is_known and resent.changed) else 0

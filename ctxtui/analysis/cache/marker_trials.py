@@ -12,7 +12,7 @@ from ctxtui.analysis.cache.client_habit import sent_at
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.marker_placement import (
-    BEHIND_SYSTEM,
+    PREFIX_STRATEGIES,
     STRATEGIES,
     KnownEnds,
     PlacementRequest,
@@ -20,10 +20,10 @@ from ctxtui.cache.marker_placement import (
     markable_at,
     static_end,
 )
-from ctxtui.cache.marker_value import Worth, worth
-from ctxtui.cache.optimal_markers import MarkerPlan, MarkerRates, Timed, relative, solve, spent
+from ctxtui.cache.marker_value import MarkerValue, evaluate_markers
+from ctxtui.cache.optimal_markers import MarkerPlan, MarkerRates, TimedPrompt, relative_rates, simulate_cost, solve
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prompt import CacheMark
+from ctxtui.cache.prompt import CacheMarker
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call
@@ -61,7 +61,7 @@ class Placing:
     tried: tuple[Tried, ...]
     relative: bool
     plan: MarkerPlan
-    markers: tuple[Worth, ...]
+    markers: tuple[MarkerValue, ...]
     inferred: bool
     static: bool
 
@@ -85,19 +85,19 @@ def placing(
         return None
     known = [price for call in calls if (price := rates(call)) is not None]
     priced = len(known) == len(calls)
-    prices = known if priced else [relative(rules(call)) for call in calls]
+    prices = known if priced else [relative_rates(rules(call)) for call in calls]
     tree = book.session.tree
     static = static_end(tree, calls[-1].sent_head) != ROOT
     timed = [
-        Timed(prompts.prompt(call, _input(call), _life(call)), sent_at(call) or 0.0, price)
+        TimedPrompt(prompts.prompt(call, _input(call), _life(call)), sent_at(call) or 0.0, price)
         for call, price in zip(calls, prices, strict=True)
     ]
     tried = [
-        _tried(strategy, *spent(timed, strategic(book, prompts, calls, timed, strategy)))
+        _tried(strategy, *simulate_cost(timed, strategic(book, prompts, calls, timed, strategy)))
         for strategy in STRATEGIES
-        if static or strategy.name not in BEHIND_SYSTEM
+        if static or strategy.name not in PREFIX_STRATEGIES
     ]
-    own, outcomes = spent(timed, [call.prompt.marks for call in timed])
+    own, outcomes = simulate_cost(timed, [call.prompt.markers for call in timed])
     return Placing(
         thread=thread,
         calls=tuple(calls),
@@ -106,7 +106,7 @@ def placing(
         tried=tuple(sorted(tried, key=lambda one: one.cost)),
         relative=not priced,
         plan=solve(timed, lambda node: markable_at(tree, node) == node),
-        markers=tuple(worth(outcomes, prices)),
+        markers=tuple(evaluate_markers(outcomes, prices)),
         inferred=not any(prompts.recorded(call) for call in calls),
         static=static,
     )
@@ -133,23 +133,23 @@ def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> 
 
 
 def strategic(
-    book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[Timed], strategy: Strategy
-) -> list[tuple[CacheMark, ...]]:
+    book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[TimedPrompt], strategy: Strategy
+) -> list[tuple[CacheMarker, ...]]:
     """The marks that `strategy` puts on each call, which knows what is cached by then."""
     simulator, found = Simulator(), []
     tree, known = book.session.tree, KnownEnds()
     for call, one in zip(calls, timed, strict=True):
-        held = partial(simulator.held, one.prompt, one.at)
+        held = partial(simulator.deepest_cached, one.prompt, one.at)
         here = PlacementRequest(tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens, known)
         made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
         simulator.send(made, one.at)
-        found.append(made.marks)
+        found.append(made.markers)
     return found
 
 
 def _tried(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> Tried:
     total = sum(outcome.total for outcome in outcomes)
-    return Tried(strategy.name, strategy.told, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
+    return Tried(strategy.name, strategy.description, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
 
 
 def _life(call: Call) -> str:

@@ -13,7 +13,7 @@ from ctxtui.cache import explain
 from ctxtui.cache import outcome as reasons
 from ctxtui.cache.explain import SentRequest
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_seed import effective
+from ctxtui.cache.prefix_salt import effective_parameters
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import CLIENT_VERSION, Call, EpochStart
 from ctxtui.core.tree import ROOT, Tree
@@ -112,12 +112,12 @@ def _in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float
     anew = call.epoch.number != before.epoch.number
     if anew and call.epoch.start in _SHRUNK:
         return Cause(COMPACTION)
-    first, second = explain.parting(tree, before.sent_head, call.sent_head)
+    first, second = explain.first_difference(tree, before.sent_head, call.sent_head)
     if first != ROOT and ROOT not in (before.sent_head, call.sent_head):
         # Tools stand in front of everything: a change of theirs is the first there is.
         sections = {tree[node].place.section for node in (first, second) if node != ROOT}
         if "tools" in sections:
-            return Cause(TOOLS, what=explain.tools_changed(tree, before.sent_head, call.sent_head))
+            return Cause(TOOLS, what=explain.describe_tool_changes(tree, before.sent_head, call.sent_head))
         if "system" in sections:
             return Cause(CONTENT)
     changed = _parameters(before, call, rules)
@@ -144,7 +144,7 @@ def _parameters(before: Call, call: Call, rules: CacheRules) -> str:
     """Which parameters that reach the prompt differ between two calls, as far as they are on record."""
     if before.skeleton is not None and call.skeleton is not None:
         given = [
-            {path: value for path, _, value in effective(rules, one.skeleton.dialect, sent_params(one))}
+            {path: value for path, _, value in effective_parameters(rules, one.skeleton.dialect, sent_params(one))}
             for one in (before, call)
             if one.skeleton is not None
         ]

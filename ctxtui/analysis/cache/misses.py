@@ -38,7 +38,7 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.file_accesses import touches
+from ctxtui.core.file_accesses import find_touches
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.pricing.price import Cost
 from ctxtui.pricing.rates import Rates
@@ -309,7 +309,7 @@ def _writer(book: Book, base: Call, call: Call, node: int) -> str:
         if CATEGORIES[here.category] != "tool_call":
             continue
         got = read(here.block)
-        if any(touch.path and touch.path in words for touch in touches(got, book.session.about.cwd)):
+        if any(touch.path and touch.path in words for touch in find_touches(got, book.session.about.cwd)):
             return got.name
     return ""
 

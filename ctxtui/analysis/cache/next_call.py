@@ -70,7 +70,7 @@ class Coming(Struct, frozen=True, kw_only=True):
 def typical_answer(calls: Sequence[Call]) -> int:
     """Tokens of a typical answer of the last calls."""
     # A partial count says less than nothing where there are whole ones.
-    whole = (call.output for call in reversed(calls) if call.output and not call.answered_in_part)
+    whole = (call.output for call in reversed(calls) if call.output and not call.is_partial)
     outputs = list(islice(whole, LAST)) or list(islice(filter(None, (call.output for call in reversed(calls))), LAST))
     return round(median(outputs)) if outputs else 0
 
@@ -87,8 +87,8 @@ def coming(
 ) -> Coming:
     """The next call as `asked`; `expiry` as in the class, `calls` are the thread's so far, `half` is the half width of
     the forecast of its input, in tokens."""
-    outcome, forecast = asked.simulator.ask(asked.prompt, asked.at), asked.forecast
-    usage = usage_of(forecast) if forecast is not None else outcome.usage()
+    outcome, forecast = asked.simulator.predict(asked.prompt, asked.at), asked.forecast
+    usage = usage_of(forecast) if forecast is not None else outcome.to_usage()
     answer, total = typical_answer(calls), usage.input
     read, write, fresh = _input_prices(usage, charge, asked.at)
     return Coming(
@@ -106,7 +106,7 @@ def coming(
         expires=min(expiry, asked.at + life) if expiry is not None and life else expiry,
         life=life,
         inferred=inferred,
-        marks=len(asked.prompt.marks),
+        marks=len(asked.prompt.markers),
         floor=forecast.floor if forecast is not None else usage.cache_read,
         ceiling=forecast.ceiling if forecast is not None else usage.cache_read,
         cause=forecast.cause.name if forecast is not None else "",

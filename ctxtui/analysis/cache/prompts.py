@@ -8,19 +8,19 @@ from typing import Final
 
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.explain import SentRequest
-from ctxtui.cache.markers import Markers, markers_on
-from ctxtui.cache.prefix_key import Prefixes, RequestEnds
-from ctxtui.cache.prefix_seed import Seed, seed
-from ctxtui.cache.prompt import CachedPrompt, prompt
+from ctxtui.cache.markers import Markers, read_markers_on
+from ctxtui.cache.prefix_key import PrefixChains, RequestEnds
+from ctxtui.cache.prefix_salt import PrefixSalt, prefix_salt
+from ctxtui.cache.prompt import CachedPrompt, build_prompt
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.call import Call, answered_from
+from ctxtui.core.call import Call, answer_start
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, plus
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import source_of
+from ctxtui.wire.translate.turns import detect_dialect
 
 
 class Lengths:
@@ -112,8 +112,8 @@ class CachePrompts:
         self._inputs = inputs
         self._path = tree.running()
         self._params: dict[str, tuple[str, dict[str, Json]]] = {}
-        self._prefixes = Prefixes(tree)
-        self._seeds: dict[tuple[str, str, bool], Seed] = {}
+        self._prefixes = PrefixChains(tree)
+        self._seeds: dict[tuple[str, str, bool], PrefixSalt] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
         self._likely: dict[str, list[tuple[int, float, int]]] = {}
@@ -139,7 +139,7 @@ class CachePrompts:
 
     def _counted(self, call: Call, head: int) -> float:
         """Tokens of the blocks of the context `head`, as they are counted."""
-        parts = self._counts(call.model).at(head)
+        parts = self._counts(call.model).composition_at(head)
         return self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
 
     def prompt(
@@ -165,7 +165,7 @@ class CachePrompts:
             marks = self._likely.get(call.id)
         if marks is None and own is not None:
             path = self._path.to(head)
-            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.marks]
+            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.valid]
         if marks is None:
             marked = rules.mechanism.writes_at_markers
             lasts = rules.seconds(life) if marked else 0.0
@@ -179,7 +179,9 @@ class CachePrompts:
         counts = self._counts(call.model)
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
         base = self._seed(call, rules)
-        return prompt(self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer)
+        return build_prompt(
+            self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer
+        )
 
     def _last_ends(self, head: int, count: int) -> tuple[int, ...]:
         """The nodes at which the last `count` messages of the context `head` end, in order."""
@@ -201,7 +203,7 @@ class CachePrompts:
             return
         tree, head, path = self._tree, coming.sent_head, self._path.to(after.sent_head)
         found: list[tuple[int, float, int]] = []
-        for mark in own.marks:
+        for mark in own.valid:
             node = path[mark.item]
             behind = tree[after.sent_head].message - tree[node].message
             if tree[node].place.section == "messages" and behind < 2:
@@ -214,7 +216,7 @@ class CachePrompts:
         """The markers of `call` as its request has them, by position; None where they are not on record."""
         return self._markers(call, self._rules(call))
 
-    def seed(self, call: Call) -> Seed:
+    def seed(self, call: Call) -> PrefixSalt:
         """What the prefix keys of `call` begin with."""
         return self._seed(call, self._rules(call))
 
@@ -237,7 +239,7 @@ class CachePrompts:
         found = self._marked.get(call.id)
         if found is None:
             items = PathItems(self._tree, self._path.to(call.sent_head))
-            found = self._marked[call.id] = markers_on(items, Request((), call.skeleton), rules)
+            found = self._marked[call.id] = read_markers_on(items, Request((), call.skeleton), rules)
         return found
 
     def reported(self, call: Call, first: bool) -> bool:
@@ -252,10 +254,10 @@ class CachePrompts:
         if not whole:
             return False
         own = self._markers(call, rules)
-        if own is not None and own.marks and marked:
+        if own is not None and own.valid and marked:
             # What was cached ends at the last marker.
             lengths.pin(call.sent_head, usage.input)
-            lengths.pin(self._path.to(call.sent_head)[own.marks[-1].item], whole)
+            lengths.pin(self._path.to(call.sent_head)[own.valid[-1].item], whole)
         else:
             lengths.pin(call.sent_head, whole)
         if rules.answers and usage.output_final and call.response_head != call.sent_head and self._goes_on(call):
@@ -263,22 +265,24 @@ class CachePrompts:
         return True
 
     def _goes_on(self, call: Call) -> bool:
-        return answered_from(self._tree, call) == call.sent_head
+        return answer_start(self._tree, call) == call.sent_head
 
-    def _seed(self, call: Call, rules: CacheRules) -> Seed:
+    def _seed(self, call: Call, rules: CacheRules) -> PrefixSalt:
         if call.skeleton is not None:
             self._params[call.thread] = dialect, params = call.skeleton.dialect, sent_params(call)
-            return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
+            return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
         if call.thread in self._params:
             # A client goes on with what it asked for before, also in a request that is not on record or not made yet.
             dialect, params = self._params[call.thread]
-            return seed(rules, dialect, provider=call.provider, model=call.model, params=params)
+            return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
         params = _told_params(call)
         key = (call.provider, call.model, bool(params))
         found = self._seeds.get(key)
         if found is None:
             dialect = self._dialect(call, rules)
-            found = self._seeds[key] = seed(rules, dialect, provider=call.provider, model=call.model, params=params)
+            found = self._seeds[key] = prefix_salt(
+                rules, dialect, provider=call.provider, model=call.model, params=params
+            )
         return found
 
     def _dialect(self, call: Call, rules: CacheRules) -> str:
@@ -286,7 +290,7 @@ class CachePrompts:
             return rules.mechanism.dialect or CHAT
         known = _DIALECTS.get(call.provider)
         # A name that the user gave a provider says nothing of its dialect, the blocks do.
-        return known or (RESPONSES if source_of(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
+        return known or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
     def _length(self, call: Call) -> Lengths:
         key = (call.thread, call.model)

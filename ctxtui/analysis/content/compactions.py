@@ -19,9 +19,9 @@ from ctxtui.analysis.figures import CallFigures, figures
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_in, answer_path
+from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_nodes_in, answer_path
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import READ, Touch, touches
+from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.core.tree import Node, Tree
 from ctxtui.curation.price.dependence import literals_of
 from ctxtui.curation.record_summary import CHOSE
@@ -215,7 +215,7 @@ class _Found:
         for index in range(self._at, self._end):
             call = self._calls[index]
             # The answer of the call before came with that.
-            seen.update(answer_in(tree, before, call.sent_head))
+            seen.update(answer_nodes_in(tree, before, call.sent_head))
             for node in tree.path(call.sent_head, tree.common(before.sent_head, call.sent_head)):
                 if node not in seen and tree[node].block.kind != HEADER:
                     seen.add(node)
@@ -241,7 +241,7 @@ class _Found:
         found: dict[str, list[int]] = {}
         for node in self._old:
             if self._tree[node].category == _CALL:
-                for touch in touches(read(self._tree[node].block), self._cwd):
+                for touch in find_touches(read(self._tree[node].block), self._cwd):
                     found.setdefault(touch.path, []).append(node)
         back = self._read_again(found)
         names = [path.rpartition("/")[2] for path in found]
@@ -267,7 +267,7 @@ class _Found:
             if self._tree[node].category != _CALL:
                 continue
             got = read(self._tree[node].block)
-            for touch in touches(got, self._cwd):
+            for touch in find_touches(got, self._cwd):
                 before = had.setdefault(touch.path, [])
                 new = touch.kind == READ and not any(one.kind != READ or one.covers(touch) for one in before)
                 before.append(touch)

@@ -22,7 +22,7 @@ from ctxtui.analysis.figures import block_figure, figures, not_recorded
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.sequence_diff import Range, aligned
+from ctxtui.core.sequence_diff import Range, align
 from ctxtui.core.tree import Node, Tree
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
@@ -223,13 +223,13 @@ def key(node: Node) -> Hashable:
 def parts(a: Tree, b: Tree, one: Sequence[int], other: Sequence[int]) -> Iterator[tuple[Range, Range, bool]]:
     """Ranges of both that are equal, by digest or at least in what they say, and those that are not."""
     olds, news = [key(a[n]) for n in one], [key(b[n]) for n in other]
-    for (start, end), (first, last) in aligned(olds, news):
+    for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:
             yield (start, end), (first, last), True
             continue
         said = [neutral(a[n]) for n in one[start:end]]
         says = [neutral(b[n]) for n in other[first:last]]
-        for (low, high), (left, right) in aligned(said, says):
+        for (low, high), (left, right) in align(said, says):
             equal = said[low:high] == says[left:right]
             yield (start + low, start + high), (first + left, first + right), equal
 

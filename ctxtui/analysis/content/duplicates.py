@@ -17,7 +17,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import CHANGE, READ, Touch, touches
+from ctxtui.core.file_accesses import CHANGE, READ, Touch, find_touches
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.turns import Turns
 
@@ -193,7 +193,7 @@ class DuplicateFinder:
             self._compare(node, text)
 
     def _called(self, got: BlockContent) -> None:
-        found = tuple(touches(got, self._cwd))
+        found = tuple(find_touches(got, self._cwd))
         if found:
             self._calls[got.call_id] = found
 
@@ -288,11 +288,11 @@ def stale(tree: Tree, head: int, turns: Turns, repeats: Iterable[Repeat]) -> dic
     """The stale tool results of the context `head`, each with why: its file was read again or changed since, its text
     stands elsewhere too (`repeats` of this context), or it answers a call of an earlier turn."""
     known = {one.node: _STALE[one.kind] for one in repeats if one.kind != WORKSPACE}
-    now = turns.of(head)
+    now = turns.number_of(head)
     found = {}
     for node in tree.path(head):
         if tree[node].category == _RESULT:
-            why = known.get(node) or (EARLIER if now and turns.of(node) < now else "")
+            why = known.get(node) or (EARLIER if now and turns.number_of(node) < now else "")
             if why:
                 found[node] = why
     return found

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import touches
+from ctxtui.core.file_accesses import find_touches
 from ctxtui.core.tree import Node, Tree
 
 FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"
@@ -117,7 +117,7 @@ class HeavyGroups:
         call = names.call(got.call_id or names.answered(node), node.id)
         if call is None:
             return (got.name or "tool", RESULTS)
-        touched = next(iter(touches(call, self._cwd)), None)
+        touched = next(iter(find_touches(call, self._cwd)), None)
         if touched is not None and touched.kind == "read":
             return (touched.path, FILE)
         program = _program(call)

@@ -35,7 +35,7 @@ def _definition(value: Json) -> str:
 
 def _sorted(value: Json) -> str:
     """JSON text in which the order of keys does not matter."""
-    return canonical.text_of(_ordered(value))
+    return canonical.dump_text(_ordered(value))
 
 
 def _ordered(value: Json) -> Json:
@@ -63,7 +63,7 @@ def _lines(value: Json, name: str = "") -> list[str]:
         return [line for key, item in value.items() for line in _lines(item, f"{name}.{key}" if name else str(key))]
     if isinstance(value, list):
         return [line for at, item in enumerate(value) for line in _lines(item, f"{name}[{at}]")]
-    text = value if isinstance(value, str) else canonical.text_of(value)
+    text = value if isinstance(value, str) else canonical.dump_text(value)
     if not name:
         return [text]
     return [f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"]

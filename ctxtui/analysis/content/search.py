@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
@@ -46,10 +46,10 @@ def words_of_reading(got: BlockContent, kind: str) -> str:
 
 def _arguments(given: Json) -> Iterator[str]:
     if not isinstance(given, Mapping):
-        yield given if isinstance(given, str) else text_of(given)
+        yield given if isinstance(given, str) else dump_text(given)
         return
     for key, item in given.items():
-        yield f"{key}  {item if isinstance(item, str) else text_of(item)}"
+        yield f"{key}  {item if isinstance(item, str) else dump_text(item)}"
 
 
 class FirstPlace(Struct, frozen=True):
@@ -95,7 +95,7 @@ def _place(
     for node in reversed(fresh):
         here = tree[node]
         if here.block.digest not in found:
-            place = FirstPlace(node, thread, call, turns.of(node), CATEGORIES[here.category])
+            place = FirstPlace(node, thread, call, turns.number_of(node), CATEGORIES[here.category])
             found[here.block.digest] = place
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.sequence_diff import aligned
+from ctxtui.core.sequence_diff import align
 
 SAME, REMOVED, ADDED = "same", "removed", "added"
 
@@ -93,5 +93,5 @@ Stretch = tuple[Sequence[str], Sequence[str]]
 
 
 def _stretches(a: Sequence[str], b: Sequence[str]) -> Iterator[Stretch]:
-    for (start, end), (first, last) in aligned(a, b):
+    for (start, end), (first, last) in align(a, b):
         yield a[start:end], b[first:last]

@@ -38,7 +38,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             spelled(best.name),
             kind=KIND,
             says="cache markers placed as {names} would have saved {usd} of input over {calls}",
-            cure=f"place cache markers: {best.told}",
+            cure=f"place cache markers: {best.description}",
             names=(best.name,),
             setting="ctxtui cache --markers shows what each strategy costs",
         )

@@ -21,7 +21,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     dead = dead_weight(here.context.tree, given.calls, given.costs.stays, given.costs.running.own)
     known = set(results(here))
     at = [p for one in dead.dead if (p := given.position(one.node)) is not None and p in known]
-    free = [p for p in at if here.stands(p) and p not in here.pinned and p not in here.taken_back]
+    free = [p for p in at if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
     edits = given.unquoted([make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)])
     about = weighed(given, edits, LEAST)
     if about is None:

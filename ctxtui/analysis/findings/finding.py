@@ -19,7 +19,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
-from ctxtui.curation.policies.safe_edits import unquoted
+from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
@@ -85,7 +85,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Those of `edits` that lose nothing which is quoted later. Raises `NothingToStage` where each does."""
-        kept = unquoted(self.situation, edits)
+        kept = without_quoted(self.situation, edits)
         if edits and not kept:
             raise NothingToStage("later blocks quote all of it")
         return kept
@@ -100,7 +100,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         usage, by = call.usage, self.rates(call)
         if usage is None or by is None:
             return 0.0
-        return usage.fresh * by.fresh + usage.cache_read * by.read + by.written(usage)
+        return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def position(self, node: int) -> int | None:
         """Where the block that `node` first was stands in the context now, if it still does as it was."""

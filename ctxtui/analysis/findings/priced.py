@@ -14,7 +14,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.advice import best_moment, saved_over
+from ctxtui.curation.price.advice import best_moment, savings_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 LEAST: Final = 0.01
@@ -63,7 +63,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     def saves(self) -> float | None:
         """USD that the next `horizon` calls cost less (None: not known)."""
         if self.tag is not None:
-            return saved_over(self.tag, self.horizon)
+            return savings_over(self.tag, self.horizon)
         return None if self.finding.ahead is None else self.finding.ahead * self.horizon
 
     @property
@@ -93,7 +93,7 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
         # Where nothing changes, what would stand for it stands there already.
         if change is None or (change.after is not None and here.count(change.after) >= here.size(at)):
             longer += 1
-    return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
+    return StagedBlocks(len(blocks), longer, after.repair_count - here.applied.repair_count)
 
 
 def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
@@ -139,4 +139,4 @@ class Findings(Struct, frozen=True, kw_only=True):
     @property
     def saves(self) -> float | None:
         """USD that all edits together save over the horizon."""
-        return saved_over(self.together, self.horizon) if self.together is not None else None
+        return savings_over(self.together, self.horizon) if self.together is not None else None

@@ -9,7 +9,7 @@ from msgspec import Struct
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.core.edit import Edit, Target
 from ctxtui.curation.context import Context
-from ctxtui.curation.policies.risk import Risk, only_tools_go
+from ctxtui.curation.policies.risk import Risk, drops_only_tools
 from ctxtui.curation.price.advice import Advice
 
 
@@ -71,7 +71,9 @@ def suggestions(
     every = [
         *(Suggestion(what=one, is_safe=not one.loses_text) for one in found),
         *(
-            Suggestion(what=one, is_safe=one.risk <= Risk.OUTSIDE or only_tools_go(context, one.edits), staged=staged)
+            Suggestion(
+                what=one, is_safe=one.risk <= Risk.OUTSIDE or drops_only_tools(context, one.edits), staged=staged
+            )
             for one in more
         ),
     ]

@@ -89,7 +89,7 @@ Usd = Callable[[Usage], float | None]
 
 def unit_of(tree: Tree, calls: Sequence[Call]) -> str:
     """What the calls of a thread are counted in: rounds where a person opened it at most, turns elsewhere."""
-    return ROUND if turns_of(tree, calls).called <= 1 else TURN
+    return ROUND if turns_of(tree, calls).count_with_calls <= 1 else TURN
 
 
 def grown_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
@@ -101,7 +101,7 @@ def grown_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGro
 def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: Usd | None = None) -> list[TurnGrowth]:
     """As `grown_turns`, for `calls` of a thread whose contexts have the `size` (tokens)."""
     turns = turns_of(tree, calls)
-    alone = turns.called <= 1
+    alone = turns.count_with_calls <= 1
     groups: list[list[Call]] = []
     for n, call in enumerate(calls):
         if n and not alone and turns.of_call(n - 1) == turns.of_call(n):

@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core.call import COMPACTED, EDITS, Call, EpochStart
 from ctxtui.core.edit import REPAIR, USER, Edit
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.session import Session
 
 BY_HAND: Final = "by hand"
@@ -65,6 +65,6 @@ def policies_of(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[s
             entries = [entry for entry in log if call.started is None or entry.at <= call.started]
             key = call.thread, len(entries)
             if key not in known:
-                known[key] = {edit.author for edit in standing(entries).applied}
+                known[key] = {edit.author for edit in edits_in_force(entries).applied}
             found |= known[key]
     return tuple(sorted(BY_HAND if name == USER else name for name in found - {REPAIR}))

@@ -103,7 +103,7 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
         usd=least if whole else None,
         least=least,
         priced=priced,
-        partial=sum(call.answered_in_part for call in calls),
+        partial=sum(call.is_partial for call in calls),
         since=_since(session.thread_calls(parent), calls) if parent else 0,
         folds=sum(call.epoch.start in _FOLDS for call in _begun(calls)),
     )

@@ -10,15 +10,15 @@ from operator import is_
 from typing import NamedTuple
 
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.edit import REPAIR, Edit, in_force
+from ctxtui.core.edit import REPAIR, Edit, active_edits
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Edge
+from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Position
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import put_in
+from ctxtui.curation.apply.standing_markers import inserted_items
 from ctxtui.curation.context import THINKING, Context, is_call
-from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing
-from ctxtui.curation.price.request_count import kept_apart, side_at
+from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing_positions
+from ctxtui.curation.price.request_count import is_kept_apart, side_of_place
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammar import ANTHROPIC
 
@@ -108,7 +108,7 @@ class EditedPath:
         if applied is None:
             return None
         length = applied.length
-        if self._awaited.came(context, length):
+        if self._awaited.has_appeared(context, length):
             return None
         if length == len(context) or not (applied.changes or applied.inserts or applied.held):
             return replace(applied, length=len(context))
@@ -118,7 +118,7 @@ class EditedPath:
 
     def _missing(self, applied: Applied) -> AwaitedTargets:
         """The blocks that edits are about and that are not there yet: of an edit of several blocks some may be."""
-        targets = (target for edit in in_force(self.log) for target in edit.targets)
+        targets = (target for edit in active_edits(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
     def _reaches(self, context: Context, applied: Applied, length: int) -> bool:
@@ -141,7 +141,7 @@ class EditedPath:
     def _written(self, applied: Applied, start: int) -> int:
         """Make the path from the raw position `start` on; gives its head."""
         context = applied.context
-        if not applied.touched and not self._out and not (self._made and context.dialect == ANTHROPIC):
+        if not applied.is_changed and not self._out and not (self._made and context.dialect == ANTHROPIC):
             self._ends[start:] = context.nodes[start:]
             return context.head
         del self._ends[start:]
@@ -172,9 +172,9 @@ class EditedPath:
         tree = self._tree
         if item.block.kind == HEADER and self._made and applied.context.dialect == ANTHROPIC and head != ROOT:
             # Requests that are built anew have no two messages of one side in a row.
-            last = side_at(tree[head].place)
-            if last and last == side_at(item.place):
-                apart = position >= 0 and position not in applied.changes and kept_apart(applied, position)
+            last = side_of_place(tree[head].place)
+            if last and last == side_of_place(item.place):
+                apart = position >= 0 and position not in applied.changes and is_kept_apart(applied, position)
                 if not apart:
                     return head
         return tree.child(head, item.block, item.place)
@@ -184,19 +184,19 @@ class EditedPath:
         if not self._out or applied.context.items[position].block.kind != HEADER:
             return False
         message = applied.context.message_at(position)
-        if message is None or not message.headed:
+        if message is None or not message.has_header:
             return False
         parts = range(message.start + 1, message.stop)
         gone = (p for p in parts if p not in self._out)
         return all((change := applied.changes.get(p)) is not None and change.after is None for p in gone)
 
-    def standing(self, applied: Applied, edge: Edge) -> int:
+    def standing(self, applied: Applied, edge: Position) -> int:
         """The sent node of what stands at `edge` under the edits that were applied last."""
         position, order = edge
         if order == RAW:
             return self._ends[position]
         head = self._ends[position - 1] if position else ROOT
-        for item in put_in(applied)[position][: order + 1]:
+        for item in inserted_items(applied)[position][: order + 1]:
             head = self._put(applied, head, Item(item.block, item.place._replace(mark="")), -1)
         return head
 
@@ -208,7 +208,7 @@ def _parting(before: Applied | None, applied: Applied) -> int:
     end = min(before.length, applied.length)
     if before.changes is not applied.changes:
         a, b = before.changes, applied.changes
-        for position in differing(a, b):
+        for position in differing_positions(a, b):
             if position < end and not _same(a.get(position), b.get(position)):
                 end = position
     if before.inserts is not applied.inserts:

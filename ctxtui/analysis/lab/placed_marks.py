@@ -8,18 +8,18 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.cache.prompts import CachePrompts, message_before
 from ctxtui.analysis.lab.edited_path import EditedPath
 from ctxtui.analysis.lab.variant import RECORDED
-from ctxtui.cache.marker_placement import STRATEGIES, Held, KnownEnds, PlacementRequest, Strategy
+from ctxtui.cache.marker_placement import STRATEGIES, DeepestCached, KnownEnds, PlacementRequest, Strategy
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied
-from ctxtui.curation.apply.standing_markers import standing_markers
+from ctxtui.curation.apply.standing_markers import markers_under_edits
 
 LIVES: Final = ("5m", "1h")
 """The client's own markers, but with this lifetime for all of them."""
 
 Mark = tuple[int, float, int]
-"""A node, a lifetime in seconds, and as `CacheMark.ends`."""
+"""A node, a lifetime in seconds, and as `CacheMarker.ends`."""
 
 
 def strategy_names() -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def marks_of(
     prompts: CachePrompts,
     tree: Tree,
     rules: CacheRules,
-    held: Held,
+    held: DeepestCached,
     tokens: Callable[[int], int],
     known: KnownEnds | None = None,
 ) -> tuple[list[Mark], bool]:
@@ -76,10 +76,10 @@ def marks_of(
     if own is None:
         marks = _inferred(here, tree, rules)
     else:
-        had = {(mark.item, RAW): mark.life for mark in own.marks if not mark.ends}
-        fixed = standing_markers(here.applied, had)
+        had = {(mark.item, RAW): mark.life for mark in own.valid if not mark.ends}
+        fixed = markers_under_edits(here.applied, had)
         marks = [(here.path.standing(here.applied, edge), life, 0) for edge, life in fixed.items()]
-        for mark in own.marks:
+        for mark in own.valid:
             node = here.head if mark.ends == 1 else message_before(tree, here.head)
             if mark.ends and node != ROOT:
                 marks.append((node, mark.life, mark.ends))

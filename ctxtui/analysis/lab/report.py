@@ -143,7 +143,7 @@ def _usd(bench: Bench, own: VariantRun, run: VariantRun) -> tuple[float | None, 
         return None, False
     every = list(bench.book.session.calls.values())
     known = [usd for call in every if (usd := tried.get(call.id, bench.paid(call))) is not None]
-    lacks = any(call.answered_in_part or lacks_price(call, bench.costs.get(call.id)) for call in every)
+    lacks = any(call.is_partial or lacks_price(call, bench.costs.get(call.id)) for call in every)
     return (sum(known) if known else None), lacks
 
 
@@ -187,7 +187,7 @@ def _notes(
     if len(calls) == 1:
         yield "one call: nothing could be read from a cache, and no policy shows what it does later"
     if any(call.read is None for call in first.calls):
-        ruled = all(bench.rules(bench.as_model(call, runs[0].variant.model)).known for call in calls)
+        ruled = all(bench.rules(bench.as_model(call, runs[0].variant.model)).is_known for call in calls)
         why = (
             "when calls were sent is not on record" if ruled else "how the provider of these calls caches is not known"
         )

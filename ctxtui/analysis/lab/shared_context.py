@@ -36,7 +36,7 @@ class SharedContext:
         made = call.skeleton is None
         before = self.context
         if before is not None and made == self.made and (made or before.dialect == _dialect(call)):
-            found = before.grown(call.sent_head)
+            found = before.grow_to(call.sent_head)
         else:
             found = Context.of_call(self._book.session.tree, call, call.sent_head)
         if found is not before:

@@ -23,14 +23,14 @@ from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.cache.marker_placement import KnownEnds
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
-from ctxtui.cache.prompt import prompt
+from ctxtui.cache.prefix_key import PrefixChains
+from ctxtui.cache.prompt import build_prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block, text
 from ctxtui.core.call import WINDOW, Call, answer_items, answer_path
 from ctxtui.core.category import INDEX
-from ctxtui.core.edit import Edit, in_force
+from ctxtui.core.edit import Edit, active_edits
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
@@ -38,7 +38,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.dependence import Literals, quotes
+from ctxtui.curation.price.dependence import Literals, find_quotes
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.tokens import weights
@@ -131,7 +131,7 @@ class Bench:
         self.charge = charge
         self.costs = costs
         self.usable_share = usable_share
-        self.prefixes = Prefixes(book.session.tree)
+        self.prefixes = PrefixChains(book.session.tree)
         self._usable: dict[tuple[str, str], int] = {}
         self._sums: dict[str, dict[int, int]] = {}
         self._summed_of = -1
@@ -296,7 +296,7 @@ class VariantPass:
                 earlier=earlier,
             )
             after = after_all(self.variant.steps, situation)
-            thread.earlier = tokens, after.so_far()
+            thread.earlier = tokens, after.computed_so_far()
             return after.log, after.applied
 
         return propose
@@ -308,7 +308,7 @@ class VariantPass:
         outcome = self._outcome(step, call, here, hidden, total)
         recorded = step.call.usage
         output = recorded.output if recorded is not None else self._answer(call, model)
-        usage = outcome.usage(output or 0) if outcome is not None else None
+        usage = outcome.to_usage(output or 0) if outcome is not None else None
         before = self._heads.get(call.thread, ROOT)
         self._heads[call.thread] = here.head
         self._calls.append(
@@ -333,7 +333,7 @@ class VariantPass:
     def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
         """The tokens that the request has less than the recorded one in what that read, wrote and sent."""
         call, nodes = step.call, here.applied.context.nodes
-        if self.variant.model or not here.applied.touched:
+        if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
         found = []
         for depth in self._bench.part_ends(call):
@@ -375,7 +375,7 @@ class VariantPass:
         self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int
     ) -> CacheOutcome | None:
         rules = self._bench.rules(call)
-        if step.at is None or not rules.known:
+        if step.at is None or not rules.is_known:
             return None
         tokens = self._lengths(step, call, here, hidden, total)
         seed = self._prompts.seed(call)
@@ -383,14 +383,14 @@ class VariantPass:
 
         def held(life: float = 0.0) -> int:
             # Few strategies ask for it.
-            base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
-            return self._simulator.held(base, start, life)
+            base = build_prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
+            return self._simulator.deepest_cached(base, start, life)
 
         marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
             answer = self._tree.extend(here.head, answer_items(self._tree, step.call))
-        made = prompt(
+        made = build_prompt(
             self._bench.prefixes,
             rules,
             seed,
@@ -402,11 +402,11 @@ class VariantPass:
             answer=answer,
         )
         at = step.at if step.asked_at is None else step.asked_at
-        outcome = self._simulator.ask(made, at, why=False)
-        self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at, why=False))
+        outcome = self._simulator.predict(made, at, why=False)
+        self._simulator.record(outcome if at == step.at else self._simulator.predict(made, step.at, why=False))
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
         floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
-        return outcome.reading(min(floor, tokens(here.path.shared)) if floor else 0)
+        return outcome.with_min_read(min(floor, tokens(here.path.shared)) if floor else 0)
 
     def _lengths(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int) -> SentLengths:
         model, head = call.model or self._book.session.model, step.call.sent_head
@@ -444,8 +444,8 @@ class VariantPass:
         for thread in list(self._last):
             self._end(thread)
         edits = {name: tuple(one.path.log) for name, one in self._threads.items() if one.path.log}
-        made = [edit for log in edits.values() for edit in in_force(log) if edit.does.stands_for]
-        sizes = [self._tokens_of(str(edit.given.get("text") or "")) for edit in made]
+        made = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
+        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in made]
         refused = next((one.path.refused for one in self._threads.values() if one.path.refused), "")
         return VariantRun(
             variant=self.variant,
@@ -461,7 +461,7 @@ class VariantPass:
         return self._block_tokens(next(iter(self._models), ""), text(words))
 
     def _block_tokens(self, model: str, block: Block) -> int:
-        return round(weights.tokens(self._book.measure(model)(block), self._book.weights(model)))
+        return round(weights.weigh(self._book.measure(model)(block), self._book.weights(model)))
 
 
 def simulated_usd(bench: Bench, call: Call, usage: Usage) -> float | None:
@@ -482,7 +482,7 @@ def _later_quotes(known: Literals, applied: Applied, since: Mapping[int, int]) -
         return 0
     known.advance()
     found = set()
-    for quote in quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
+    for quote in find_quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
         if quote.position not in found and any(by >= since.get(quote.position, 0) for by in quote.by):
             found.add(quote.position)
     return sum(applied.changes[position].before.kind != HEADER for position in found)

@@ -11,7 +11,7 @@ from ctxtui.analysis.figures import BlockFigure
 from ctxtui.analysis.labels.segments import featured
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens.features import plus
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 
 
 class SegmentFigure(Struct, frozen=True):
@@ -42,14 +42,14 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
     split = book.segments(model, node)
     if not split:
         return []
-    before = ways.at(here.parent)
+    before = ways.composition_at(here.parent)
     sums = {category: before[category] for category in ways.categories(node)}
     out: list[SegmentFigure] = []
-    owed = ways.owed(node)
+    owed = ways.header_features(node)
     for one, own in zip(split, featured(split, ways.measure(here.block), here.category), strict=True):
         start = sums[one.category]
         sums[one.category] = plus(start, plus(own, owed) if not out else own)
-        grown = round(tokens(sums[one.category], weights)) - round(tokens(start, weights))
+        grown = round(weigh(sums[one.category], weights)) - round(weigh(start, weights))
         out.append(SegmentFigure(one.start, one.end, one.label, CATEGORIES[one.category], one.begins, grown))
     return out
 
@@ -90,7 +90,7 @@ def session_labels(book: Book) -> list[LabelFigure]:
     most calls counts it."""
     model, seen = book.session.model, set()
     found: list[SegmentFigure] = []
-    for node in book.cumulated(model).split:
+    for node in book.cumulated(model).split_nodes:
         here = book.session.tree[node]
         if (here.block.digest, here.category) not in seen:
             seen.add((here.block.digest, here.category))

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.labels.match import Match
 from ctxtui.tokens.features import Features, plus
-from ctxtui.tokens.share import shares
+from ctxtui.tokens.share import split_features
 
 UNLABELLED: Final = -1
 """The rule number of text that no rule found."""
@@ -94,7 +94,7 @@ def featured(segments: Sequence[Segment], whole: Features, category: int) -> lis
     """The features of each segment of a block of `category`, which add up to those of the `whole` block; what is no
     text goes to the first segment that counts in the block's own category."""
     keeper = next((n for n, one in enumerate(segments) if one.category == category), 0)
-    return shares(whole, [one.weight for one in segments], keeper)
+    return split_features(whole, [one.weight for one in segments], keeper)
 
 
 def by_category(segments: Sequence[Segment], whole: Features, category: int) -> list[tuple[int, Features]]:

@@ -133,7 +133,7 @@ def bill(
                 cost = costs.get(call.id)
                 _enter(found, call, cost, resent, losses.get((thread, number)))
                 _leave_over(found, book, call, cost)
-                if call.answered_in_part:
+                if call.is_partial:
                     found.partial += 1
                     found.likely = found.likely.plus(*_beyond(book, call, cost))
     return found

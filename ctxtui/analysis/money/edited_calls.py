@@ -158,7 +158,7 @@ class EditedThread(NamedTuple):
         left = now.usage if now is not None else None
         # The tag goes by what reports make of the request, of which a token may be less than one that is counted.
         gone = sum(freed.values())
-        scale = max(0.0, (tag.foretold - tag.foretold_under) / gone) if tag is not None and gone else 1.0
+        scale = max(0.0, (tag.forecast - tag.forecast_under) / gone) if tag is not None and gone else 1.0
         return edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=left, scale=scale)
 
     def _nodes(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:

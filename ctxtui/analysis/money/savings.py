@@ -224,7 +224,7 @@ def written_rate(call: Call, by: Rates) -> float:
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh
-    return by.written(usage) / usage.cache_write
+    return by.write_cost(usage) / usage.cache_write
 
 
 CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries", "unused tools", "cache"
@@ -263,5 +263,5 @@ def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: Call
         own = thread.running.own(context.nodes[position])
         if own:
             freed[context.nodes[position]] = min(less, own)
-    names = (found.names[0], found.risk.words)
+    names = (found.names[0], found.risk.description)
     return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxtui.core.call import COUNTED, Call
 from ctxtui.core.category import CATEGORIES
-from ctxtui.pricing.price import Cost, known_usd, lacks_price, tokens_of
+from ctxtui.pricing.price import Cost, count_charged_tokens, known_usd, lacks_price
 
 if TYPE_CHECKING:
     # What many sessions come to is asked of rows alone: working out a session's is not read in for it.
@@ -77,9 +77,11 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
         free = 0.0 if call.stop_reason == COUNTED else None
-        return SpendingRow(name, free, calls=call.count, partial=int(call.answered_in_part))
+        return SpendingRow(name, free, calls=call.count, partial=int(call.is_partial))
     usd = known_usd(call, cost)
-    return SpendingRow(name, usd, tokens_of(call), call.count, int(lacks_price(call, cost)), int(call.answered_in_part))
+    return SpendingRow(
+        name, usd, count_charged_tokens(call), call.count, int(lacks_price(call, cost)), int(call.is_partial)
+    )
 
 
 def by_category(

@@ -194,7 +194,7 @@ class ReadContexts:
     def _standing(self, call: Call, gone: Absences, head: int) -> Absences:
         """What is `gone` of the context of `call`, as it stands in `head`: that is the agent's own where it left under
         edits, and its blocks are others' nodes."""
-        if not gone or not call.edited or self._tree.holds(head, call.sent_head):
+        if not gone or not call.is_edited or self._tree.holds(head, call.sent_head):
             return gone
         return self._carried(gone, self._tree.common(call.sent_head, head), head)
 

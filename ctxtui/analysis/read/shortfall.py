@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.read.absence import NONE_GONE, NOT_SENT, Absences, Missing, explain, oldest_messages
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call, Fidelity, answer_in
+from ctxtui.core.call import Call, Fidelity, answer_nodes_in
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -168,7 +168,7 @@ class Shortfalls:
 
     def notice(self, call: Call) -> int:
         """Tokens of what stands in the place of a cleared result."""
-        return round(tokens(_CLEARED, self._book.weights(call.model)))
+        return round(weigh(_CLEARED, self._book.weights(call.model)))
 
     def gone(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
         """The blocks that are gone, where `rest` tokens remain of the report and `before` stand before them."""
@@ -260,7 +260,7 @@ class Shortfalls:
     ) -> Missing:
         book, tree = self._book, self._tree
         came = tree.path(call.sent_head, shared)
-        answered = answer_in(tree, base, call.sent_head) if base else []
+        answered = answer_nodes_in(tree, base, call.sent_head) if base else []
         held = set(came)
         left, again = left_cached(base), base is not None and self._again(base, call)
         lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * left

@@ -1,4 +1,4 @@
-"""Caches without markers: the longest prefix seen lately, counted in steps (OpenAI before 5.6, DeepSeek, vLLM)."""
+"""Caches without markers: the longest recent prefix, in steps (OpenAI before 5.6, DeepSeek, vLLM)."""
 
 from __future__ import annotations
 
@@ -13,60 +13,60 @@ from ctxtui.cache.rules import Mechanism
 
 
 class Automatic:
-    """Every prefix of every request, for as long as it is used now and then."""
+    """Every prefix of every request, until it is no longer used."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(keeps_every_prefix=True)
 
     def __init__(self, trail: PrefixHistory | None = None) -> None:
-        self.trail = trail or PrefixHistory()
+        self.history = trail or PrefixHistory()
 
     def copy(self) -> Automatic:
-        """A cache of its own with the same prefixes."""
-        return Automatic(self.trail.copy())
+        """Return an independent cache with the same prefixes."""
+        return Automatic(self.history.copy())
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read now; changes nothing."""
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """Predict what a request reads now; changes nothing."""
         rules = prompt.rules
-        hit = self.trail.deepest(prompt.last, self._holds(at, rules.retention))
+        hit = self.history.deepest(prompt.last, self._holds(at, rules.retention))
         common = prompt.tokens(hit.node) if hit else 0
-        read = rules.counted(common, prompt.total)
+        read = rules.reported_read(common, prompt.total)
         reasons = () if read or not why else self._why(prompt, at, common)
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The longest prefix that is cached; every shorter one is with it."""
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """Longest cached prefix, which includes every shorter one; None if none."""
         retention = prompt.rules.retention
-        return self.trail.deepest(prompt.last, self._holds(at, retention)) if retention >= life else None
+        return self.history.deepest(prompt.last, self._holds(at, retention)) if retention >= life else None
 
     def _holds(self, at: float, retention: float, began: bool = True) -> Callable[[int, int], bool]:
-        """Whether some request with a prefix was sent lately (and its answer has begun)."""
-        uses = self.trail.uses
+        """Return a test whether a request with a prefix was sent recently (and its answer has begun)."""
+        uses = self.history.uses
 
         def lately(use: Use) -> bool:
             return use.at + retention >= at and (use.ready <= at or not began)
 
         def holds(owner: int, number: int) -> bool:
             late = (n for n in range(len(uses) - 1, owner, -1) if lately(uses[n]))
-            return lately(uses[owner]) or any(self.trail.has(n, owner, number) for n in late)
+            return lately(uses[owner]) or any(self.history.has(n, owner, number) for n in late)
 
         return holds
 
     def _why(self, prompt: CachedPrompt, at: float, common: int) -> tuple[Reason, ...]:
-        known = self.trail.known(prompt.last)
-        if known is None:
+        longest = self.history.longest_known(prompt.last)
+        if longest is None:
             return (Reason(NEVER),)
-        owner, number = self.trail.owner(known)
-        uses = [u for n, u in enumerate(self.trail.uses) if n >= owner and self.trail.has(n, owner, number)]
-        if common or prompt.tokens(known.node) < prompt.rules.minimum:
-            return (Reason(MINIMUM, known, prompt.rules.minimum - prompt.tokens(known.node)),)
+        owner, number = self.history.owner(longest)
+        uses = [u for n, u in enumerate(self.history.uses) if n >= owner and self.history.has(n, owner, number)]
+        if common or prompt.tokens(longest.node) < prompt.rules.minimum:
+            return (Reason(MINIMUM, longest, prompt.rules.minimum - prompt.tokens(longest.node)),)
         if all(use.ready > at for use in uses):
-            return (Reason(NOT_YET, known, min(use.ready for use in uses) - at),)
-        return (Reason(EXPIRED, known, at - max(use.at for use in uses) - prompt.rules.retention),)
+            return (Reason(NOT_YET, longest, min(use.ready for use in uses) - at),)
+        return (Reason(EXPIRED, longest, at - max(use.at for use in uses) - prompt.rules.retention),)
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent and its answer `began` (Unix seconds)."""
+    def record(self, outcome: CacheOutcome, began: float) -> None:
+        """Record a sent request whose answer `began` (Unix seconds)."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
-        # A prefix that cannot be read yet is the same prefix all the same.
-        shared = self.trail.deepest(last, self._holds(outcome.at, prompt.rules.retention, began=False))
-        self.trail.enter(last, shared, outcome.at, began)
+        # A prefix that is not readable yet still counts as the same prefix.
+        shared = self.history.deepest(last, self._holds(outcome.at, prompt.rules.retention, began=False))
+        self.history.add_request(last, shared, outcome.at, began)

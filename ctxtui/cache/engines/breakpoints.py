@@ -1,31 +1,31 @@
-"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or implied by message ends (facts §4)."""
+"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or at message ends (facts §4)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple
 
-from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Entry, Reason, split
+from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, CacheOutcome, Entry, Reason, split_writes
 from ctxtui.cache.prefix_key import PrefixEnd
-from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.cache.rules import Mechanism
 
-ENDS_LOOKED_UP: Final = 21
-"""Implicit breakpoints that are looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
-the SDK names the latest 80 breakpoints of any kind, which `Rules.lookback` is)."""
+MAX_IMPLICIT_BREAKPOINTS: Final = 21
+"""Number of implicit breakpoints looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
+the SDK names the latest 80 breakpoints of any kind, which `CacheRules.lookback` is)."""
 _RESULTS: Final = frozenset({"tool", "function"})
 _FIRST: Final = frozenset({"system", "developer", ""})
 _EXPLICIT: Final = b"explicit"
 
 
 class _Candidate(NamedTuple):
-    spot: PrefixEnd
+    position: PrefixEnd
     key: bytes
     life: float
 
 
 class Breakpoints:
-    """The entries of every model and scope."""
+    """Entries of all models and scopes."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(takes_breakpoints=True, minimum_by_model=True)
 
@@ -33,65 +33,73 @@ class Breakpoints:
         self.entries: dict[bytes, Entry] = entries or {}
 
     def copy(self) -> Breakpoints:
-        """A cache of its own with the same entries."""
+        """Return an independent cache with the same entries."""
         return Breakpoints(dict(self.entries))
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read and write now; changes nothing."""
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """Predict what a request reads and writes now; changes nothing."""
         rules = prompt.rules
-        marked = [_Candidate(mark.spot, mark.spot.key + _EXPLICIT, mark.life) for mark in prompt.marks]
+        marked = [_Candidate(mark.position, mark.position.key + _EXPLICIT, mark.life) for mark in prompt.markers]
         life = rules.seconds(rules.life)
-        implied = [] if prompt.explicit else [_Candidate(s, s.ended, life) for s in ends(prompt.last)]
+        implied = (
+            []
+            if prompt.explicit
+            else [_Candidate(s, s.message_end_key, life) for s in implicit_breakpoints(prompt.last)]
+        )
         if not marked and not implied:
             return CacheOutcome(prompt, at, reasons=(Reason(NO_MARKER),))
-        found, noted = self._hit([*marked[-rules.lookback :], *implied], at)
-        hit = found.spot if found else None
+        best, reasons = self._find_hit([*marked[-rules.lookback :], *implied], at)
+        hit = best.position if best else None
         read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
-        to_write = sorted([*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.spot.number)
+        to_write = sorted(
+            [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.position.number
+        )
         new = [
             (one, tokens)
             for one in to_write
-            if (tokens := min(prompt.tokens(one.spot.node), prompt.total)) >= rules.minimum and tokens > read
+            if (tokens := min(prompt.tokens(one.position.node), prompt.total)) >= rules.minimum and tokens > read
         ]
         if not new and not hit:
-            last = to_write[-1].spot
-            noted = [*noted, Reason(MINIMUM, last, rules.minimum - prompt.tokens(last.node))]
-        charged = [(CacheMark(one.spot, one.life), tokens) for one, tokens in new]
+            last = to_write[-1].position
+            reasons = [*reasons, Reason(MINIMUM, last, rules.minimum - prompt.tokens(last.node))]
+        charged = [(CacheMarker(one.position, one.life), tokens) for one, tokens in new]
         entered = tuple((one.key, one.life) for one, _ in new)
-        renewed = tuple(c.key for c in (*marked, *implied) if hit and c.spot.number <= hit.number and self._live(c, at))
-        lasts = new[-1][0].life if new else self.entries[found.key][2] if found else None
-        return CacheOutcome(prompt, at, read, split(read, charged), hit, entered, renewed, lasts, tuple(noted))
+        renewed = tuple(
+            c.key for c in (*marked, *implied) if hit and c.position.number <= hit.number and self._is_live(c, at)
+        )
+        lasts = new[-1][0].life if new else self.entries[best.key][2] if best else None
+        return CacheOutcome(prompt, at, read, split_writes(read, charged), hit, entered, renewed, lasts, tuple(reasons))
 
-    def _hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
-        noted: list[Reason] = []
-        for one in sorted(candidates, key=lambda one: -one.spot.number):
-            entry = self.entries.get(one.key)
+    def _find_hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
+        reasons: list[Reason] = []
+        for candidate in sorted(candidates, key=lambda one: -one.position.number):
+            entry = self.entries.get(candidate.key)
             if entry is None:
                 continue
             until, ready, _ = entry
             if until < at:
-                noted.append(Reason(EXPIRED, one.spot, at - until))
+                reasons.append(Reason(EXPIRED, candidate.position, at - until))
             elif ready > at:
-                noted.append(Reason(NOT_YET, one.spot, ready - at))
+                reasons.append(Reason(NOT_YET, candidate.position, ready - at))
             else:
-                return one, noted
-        return None, noted or [Reason(NEVER)]
+                return candidate, reasons
+        return None, reasons or [Reason(NEVER)]
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The deepest place of a live entry on the prompt's path, of those with at least that lifetime."""
-        for spot in prompt.last.back():
-            keys = [spot.key + _EXPLICIT, *([] if prompt.explicit else [spot.ended])]
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds; None if none."""
+        for position in prompt.last.back():
+            keys = [position.key + _EXPLICIT, *([] if prompt.explicit else [position.message_end_key])]
             entries = (e for key in keys if (e := self.entries.get(key)))
             if any(ready <= at <= until and lasts >= life for until, ready, lasts in entries):
-                return spot
+                return position
         return None
 
-    def _live(self, one: _Candidate, at: float) -> bool:
-        entry = self.entries.get(one.key)
+    def _is_live(self, candidate: _Candidate, at: float) -> bool:
+        entry = self.entries.get(candidate.key)
         return entry is not None and entry[1] <= at <= entry[0]
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent and its answer `began` (Unix seconds)."""
+    def record(self, outcome: CacheOutcome, began: float) -> None:
+        """Record a sent request whose answer `began` (Unix seconds)."""
         entries, at = self.entries, outcome.at
         for key in outcome.renewed:
             until, ready, life = entries[key]
@@ -102,25 +110,27 @@ class Breakpoints:
             entries[key] = (at + life, min(before[1], began) if before and live else began, life)
 
 
-def ends(last: PrefixEnd) -> Iterator[PrefixEnd]:
-    """The places of implicit breakpoints, the latest first: ends of user messages, of runs of tool outputs, and of the
-    initial developer block."""
-    found = 0
+def implicit_breakpoints(last: PrefixEnd) -> Iterator[PrefixEnd]:
+    """Yield the positions of implicit breakpoints, the latest first.
+
+    These are the ends of user messages, of runs of tool outputs, and of the initial developer block.
+    """
+    count = 0
     after: PrefixEnd | None = None
-    for spot in last.back():
-        if _ends(spot, after):
-            yield spot
-            found += 1
-            if found == ENDS_LOOKED_UP:
+    for position in last.back():
+        if _is_implicit_breakpoint(position, after):
+            yield position
+            count += 1
+            if count == MAX_IMPLICIT_BREAKPOINTS:
                 return
-        after = spot
+        after = position
 
 
-def _ends(spot: PrefixEnd, after: PrefixEnd | None) -> bool:
+def _is_implicit_breakpoint(position: PrefixEnd, after: PrefixEnd | None) -> bool:
     if after is None:
-        return spot.role in _RESULTS or spot.role not in ("assistant", "model")
-    if spot.role in _RESULTS:
+        return position.role in _RESULTS or position.role not in ("assistant", "model")
+    if position.role in _RESULTS:
         return after.role not in _RESULTS
-    if spot.role in _FIRST:
+    if position.role in _FIRST:
         return after.role not in _FIRST
-    return spot.role == "user" and after.opens
+    return position.role == "user" and after.opens_message

@@ -1,4 +1,4 @@
-"""llama.cpp: each slot holds one prompt with its answer; a request reads what it has in common with one (facts §5)."""
+"""llama.cpp: each slot holds one prompt with its answer; a request reads its common prefix with one (facts §5)."""
 
 from __future__ import annotations
 
@@ -10,55 +10,55 @@ from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import Mechanism
 
-SIMILAR: Final = 0.1
-"""Share of a prompt that a slot must hold to be chosen for it; else the slot unused for longest is (the server's
-default, from its README)."""
+MIN_SIMILARITY: Final = 0.1
+"""Share of a prompt that a slot must hold to be chosen for it; otherwise the least recently used slot is (the
+server's default, from its README)."""
 _FREE: Final = -1
 
 
 class Slots:
-    """What the slots hold: numbers of requests on the trail, the slot used last at the end."""
+    """The server's slots: numbers of requests in the history, the most recently used slot last."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
     def __init__(self, trail: PrefixHistory | None = None, slots: tuple[int, ...] = ()) -> None:
-        self.trail = trail or PrefixHistory()
+        self.history = trail or PrefixHistory()
         self.slots = slots
 
     def copy(self) -> Slots:
-        """A server of its own in the same state."""
-        return Slots(self.trail.copy(), self.slots)
+        """Return an independent server in the same state."""
+        return Slots(self.history.copy(), self.slots)
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read now; changes nothing."""
-        _, hit = self._chosen(prompt)
-        read = prompt.rules.counted(prompt.tokens(hit.node), prompt.total) if hit else 0
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        """Predict what a request reads now; changes nothing."""
+        _, hit = self._choose_slot(prompt)
+        read = prompt.rules.reported_read(prompt.tokens(hit.node), prompt.total) if hit else 0
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The longest prefix in the slot that would take the prompt; it lives until the slot is used otherwise."""
-        return self._chosen(prompt)[1]
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+        """Longest prefix in the slot that would take the prompt; kept until the slot is used otherwise."""
+        return self._choose_slot(prompt)[1]
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent: its slot now holds it, and its answer where that is known."""
+    def record(self, outcome: CacheOutcome, began: float) -> None:
+        """Record a sent request: its slot now holds it, with its answer if known."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
-        chosen, hit = self._chosen(prompt)
+        chosen, hit = self._choose_slot(prompt)
         rest = tuple(slot for slot in self.slots if slot != chosen)
-        self.slots = (*rest, self.trail.enter(last, hit, outcome.at, began))
+        self.slots = (*rest, self.history.add_request(last, hit, outcome.at, began))
 
-    def _chosen(self, prompt: CachedPrompt) -> tuple[int, PrefixEnd | None]:
-        """The slot that takes `prompt` (`_FREE`: an empty one), and the longest prefix that it holds."""
-        best = self._held(prompt, self.slots)
-        if best is not None and prompt.tokens(best.node) > SIMILAR * prompt.total:
-            owner = self.trail.owner(best)
-            return next(slot for slot in reversed(self.slots) if self.trail.has(slot, *owner)), best
+    def _choose_slot(self, prompt: CachedPrompt) -> tuple[int, PrefixEnd | None]:
+        """Choose the slot for `prompt` (`_FREE`: an empty one) and the longest prefix that it holds."""
+        best = self._longest_prefix(prompt, self.slots)
+        if best is not None and prompt.tokens(best.node) > MIN_SIMILARITY * prompt.total:
+            owner = self.history.owner(best)
+            return next(slot for slot in reversed(self.slots) if self.history.has(slot, *owner)), best
         if len(self.slots) < prompt.rules.slots:
             return _FREE, None
-        return self.slots[0], self._held(prompt, self.slots[:1])
+        return self.slots[0], self._longest_prefix(prompt, self.slots[:1])
 
-    def _held(self, prompt: CachedPrompt, slots: tuple[int, ...]) -> PrefixEnd | None:
+    def _longest_prefix(self, prompt: CachedPrompt, slots: tuple[int, ...]) -> PrefixEnd | None:
         def holds(owner: int, number: int) -> bool:
-            return any(self.trail.has(slot, owner, number) for slot in slots)
+            return any(self.history.has(slot, owner, number) for slot in slots)
 
-        return self.trail.deepest(prompt.last, holds)
+        return self.history.deepest(prompt.last, holds)

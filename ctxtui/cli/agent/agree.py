@@ -23,9 +23,9 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
 from ctxtui.services.chat import resending
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-from ctxtui.services.chat.model_choice import choose as choose_model
-from ctxtui.services.chat.model_summary import wish_for
-from ctxtui.services.chat.resending import ResendQuote, WantedVariant
+from ctxtui.services.chat.model_choice import choose_model as choose_model
+from ctxtui.services.chat.model_summary import parse_choice
+from ctxtui.services.chat.resending import ResendQuote, VariantSpec
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.counting.accounts import account
@@ -81,8 +81,8 @@ def agree(
     config = config_of(context)
     known_policies = every_policy()
     # The lab's syntax: a name, then settings.
-    variants = [WantedVariant(name=name, steps=policy_named(name, known_policies)[1]) for name in policies]
-    variants += [WantedVariant(name=name, model=name) for name in models]
+    variants = [VariantSpec(name=name, steps=policy_named(name, known_policies)[1]) for name in policies]
+    variants += [VariantSpec(name=name, model=name) for name in models]
     result = run_agreement(
         open_recording(name, config.settings), config, variants, calls, budget_usd, leave_out, base_url, thread
     )
@@ -106,7 +106,7 @@ class AgreeResult(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def run_agreement(
-    loaded: Loaded, config: Config, variants: Sequence[WantedVariant], calls: int, budget_usd: float, leave_out: int,
+    loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
     """Send `calls` calls of a session's `thread` again, also under `variants` and without each of `leave_out` heavy
@@ -118,20 +118,20 @@ def run_agreement(
     """
     settings = config.settings
     chosen = choose(loaded.session, thread)
-    numbers = spread(resending.resendable(loaded.session, chosen.thread), calls)
+    numbers = spread(resending.resendable_calls(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
     partner = asyncio.run(_choose_model(call.model or loaded.session.model, base_url, config))
     with Working("putting requests together") as work, counter_with_memory(settings) as counter:
         booked = account(loaded.session, counter, settings)
         heavy = resending.heaviest_blocks(booked, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
-        left_out = [resending.WantedVariant(name=one.name, without=one.digest) for one in heavy]
+        left_out = [resending.VariantSpec(name=one.name, without=one.digest) for one in heavy]
         all_variants = [*variants, *left_out]
-        plan = list(resending.planned(booked, counter, settings, partner, chosen.thread, numbers, all_variants))
-        quote = resending.quote(plan)
+        plan = list(resending.plan_resends(booked, counter, settings, partner, chosen.thread, numbers, all_variants))
+        quote = resending.quote_plan(plan)
         price_text = "cost unknown" if quote.usd is None else f"${quote.usd:,.3f} at most"
         models = " and ".join(dict.fromkeys([partner.model, *(one.model for one in variants if one.model)]))
         note(f"{quote.requests:,} requests to {models} ({partner.endpoint}), {price_text}")
-        resending.within(quote, budget_usd)
+        resending.check_budget(quote, budget_usd)
 
         def charge(usage: Usage, model: str) -> float | None:
             cost = price(usage, model, partner.endpoint.name, None, booked.table)
@@ -140,7 +140,7 @@ def run_agreement(
         def tell(done: int, total: int) -> None:
             work.say(f"answer {done:,} of {total:,}")
 
-        trials = asyncio.run(resending.carried_out(plan, partner, charge, tell))
+        trials = asyncio.run(resending.send_plan(plan, partner, charge, tell))
     agreement_list = agreements(trials)
     weights = {one.name: one.tokens for one in heavy}
     description = loaded.session.about
@@ -158,7 +158,7 @@ def run_agreement(
 
 
 async def _choose_model(model: str, base_url: str, config: Config) -> ChatModel:
-    choice = wish_for(model)
+    choice = parse_choice(model)
     if base_url:
         choice = ModelChoice(provider=choice.provider, model=model, base_url=base_url)
     return await choose_model(choice, config, os.environ)

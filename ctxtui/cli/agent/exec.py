@@ -18,10 +18,10 @@ from ctxtui.cli.context import config_of, open_recording
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.around import Around
-from ctxtui.services.attach.beside import split
-from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, answers_of, parted
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, collect_answers, split_fork
 from ctxtui.services.attach.registry import program_of
+from ctxtui.services.attach.relayed_program import RelayedProgram
+from ctxtui.services.attach.tmux_pane import split
 from ctxtui.services.config.paths import attached_dir, database
 from ctxtui.services.config.policy_registry import chosen_steps
 
@@ -94,14 +94,14 @@ def exec_(
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
     # Report an invalid policy before the program runs.
     chosen_steps(policies, given)
-    around = Around(
+    around = RelayedProgram(
         command=command,
         program=program_of(command, name),
         folder=attached_dir(),
         database=database(config_of(context).settings.data_dir),
         env=dict(os.environ),
         cwd=os.getcwd(),
-        given=dict(map(parse_upstream, upstreams)),
+        named_upstreams=dict(map(parse_upstream, upstreams)),
         tags=tags,
         forward=forward,
         hold=rules_for(rules, each=hold),
@@ -113,8 +113,8 @@ def exec_(
     )
     if beside and (error := split(around.folder, around.run)):
         note(error)
-    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: around.recorded):
-        code = asyncio.run(_serve(around, as_json) if print_env else around.go())
+    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: around.recorded_files):
+        code = asyncio.run(_serve(around, as_json) if print_env else around.run_to_end())
     if not print_env:
         _report(around, quiet)
     return code
@@ -122,28 +122,28 @@ def exec_(
 
 def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     """The answers of the forked session. Raises `NotFound`, `BadConfig`."""
-    name, number = parted(fork)
+    name, number = split_fork(fork)
     # A client's own transcript may have the same name: ctxtui's recording is preferred.
     own = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
     name = str(own[0]) if len(own) == 1 else name
-    return answers_of(open_recording(name, config_of(context).settings), thread or MAIN, number)
+    return collect_answers(open_recording(name, config_of(context).settings), thread or MAIN, number)
 
 
-def _report(around: Around, quiet: bool) -> None:
+def _report(around: RelayedProgram, quiet: bool) -> None:
     """Report unrecorded requests; for a person also the recordings."""
     for trouble in around.troubles:
         note(trouble)
-    if around.unheard and not quiet:
-        note(around.unheard)
-    if around.fork is not None and (not quiet or around.fork.departed):
-        note(around.fork.words)
+    if around.silence_advice and not quiet:
+        note(around.silence_advice)
+    if around.fork is not None and (not quiet or around.fork.departure):
+        note(around.fork.summary)
     if quiet or not sys.stderr.isatty():
         return
     for path in around.recorder.files:
         note(f"recorded: ctxtui open {shlex.quote(Path(path).stem)}")
 
 
-async def _serve(around: Around, as_json: bool) -> int:
+async def _serve(around: RelayedProgram, as_json: bool) -> int:
     env = await around.serve()
     if as_json:
         write_json({"env": env.env, "arguments": env.arguments, "urls": around.urls})

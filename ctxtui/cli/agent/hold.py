@@ -102,7 +102,7 @@ def _describe_size(request: dict[str, Any]) -> str:
 def _count_edits(context: click.Context, request: dict[str, Any]) -> int:
     """Number of edits that are applied to a request's thread."""
     applied_edits = AppliedEdits(database(config_of(context).settings.data_dir))
-    return len(applied_edits.of(str(request.get("session")), str(request.get("thread"))).applied)
+    return len(applied_edits.read(str(request.get("session")), str(request.get("thread"))).applied)
 
 
 def _edits_phrase(edits: int) -> str:

@@ -20,7 +20,7 @@ from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
-from ctxtui.services.chat.model_choice import USUAL, makers
+from ctxtui.services.chat.model_choice import DEFAULT_MODELS, providers_of
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.mcp_servers import McpServer, servers
 from ctxtui.services.config.paths import data_dir, log_dir
@@ -28,8 +28,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
-from ctxtui.services.mcp.definition_size import DefinitionSizes, listed_in, sizes
-from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.mcp.definition_size import DefinitionSizes, measure_definitions, read_definitions
+from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import tool_ledger as view
@@ -80,9 +80,9 @@ def list_(context: click.Context, as_json: bool) -> None:
     if not configured:
         note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
     for server in configured:
-        state = "off" if not server.enabled else "on" if permissions.given(server) else "asks"
+        state = "off" if not server.enabled else "on" if permissions.is_allowed(server) else "asks"
         write(f"{state:<5} {one_line(server.name, 40):<20} {one_line(server.told, 400)}")
-        if not permissions.given(server):
+        if not permissions.is_allowed(server):
             note(f"{server.name} is from {server.place}: `ctxtui mcp allow {server.name}` lets it start as it is now")
 
 
@@ -96,7 +96,7 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
     servers = [_find_server(configured, name) for name in names]
     for server in servers:
         if server.project:
-            permissions.give(server)
+            permissions.allow(server)
             note(f"{server.name} of {server.place} may start: {server.told}")
         else:
             note(f"{server.name} is your own ({server.place}): it needs no permission")
@@ -121,11 +121,11 @@ def size(context: click.Context, source: str, model: str, most: int | None, as_j
     Example: ctxtui mcp size tools.json --json
     """
     config = config_of(context)
-    definitions = listed_in(Path(source)) if _is_file(source) else asyncio.run(_list_definitions(config, source))
-    model = model or config.settings.model or USUAL["anthropic"]
-    dialect = RESPONSES if makers(model) == ["openai"] else ANTHROPIC
+    definitions = read_definitions(Path(source)) if _is_file(source) else asyncio.run(_list_definitions(config, source))
+    model = model or config.settings.model or DEFAULT_MODELS["anthropic"]
+    dialect = RESPONSES if providers_of(model) == ["openai"] else ANTHROPIC
     with counter_with_memory(config.settings) as counter:
-        definition_sizes = sizes(definitions, model, dialect, config.settings, counter)
+        definition_sizes = measure_definitions(definitions, model, dialect, config.settings, counter)
     is_over = most is not None and definition_sizes.tokens > most
     write_json(_sizes_json(definition_sizes, source, most)) if as_json else _print(definition_sizes)
     if is_over:
@@ -141,25 +141,25 @@ async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
     """Definitions of a server's tools, with the names that models see. Raises `NotFound`, `CtxtuiError`."""
     configured, permissions = _configured(config)
     server = _find_server(configured, name)
-    if not permissions.given(server):
+    if not permissions.is_allowed(server):
         raise CtxtuiError(
             f"the MCP server {name} is not allowed yet: {server.told}",
             place=server.place,
             way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
         )
     pool = ServerPool([server], permissions, log_dir() / "mcp", key_over_http=config.settings.key_over_http)
-    connection = pool.of(name)
+    connection = pool.connection(name)
     try:
         await connection.start()
         if connection.state != ServerState.READY:
-            raise CtxtuiError(f"the MCP server {name} did not start: {connection.why}")
-        return pool.definitions_of([name])
+            raise CtxtuiError(f"the MCP server {name} did not start: {connection.error}")
+        return pool.definitions([name])
     finally:
         await pool.close()
 
 
-def _configured(config: Config) -> tuple[list[McpServer], ServerLeave]:
-    return servers(config, Path.cwd()), ServerLeave(data_dir(config.settings.data_dir))
+def _configured(config: Config) -> tuple[list[McpServer], ServerPermissions]:
+    return servers(config, Path.cwd()), ServerPermissions(data_dir(config.settings.data_dir))
 
 
 def _find_server(configured: Sequence[McpServer], name: str) -> McpServer:
@@ -170,13 +170,13 @@ def _find_server(configured: Sequence[McpServer], name: str) -> McpServer:
     return server
 
 
-def _server_json(server: McpServer, permissions: ServerLeave) -> dict[str, Any]:
+def _server_json(server: McpServer, permissions: ServerPermissions) -> dict[str, Any]:
     return {
         "name": server.name,
         "transport": "sse" if server.sse else "http" if server.url else "stdio",
         "starts": server.told,
         "enabled": server.enabled,
-        "allowed": permissions.given(server),
+        "allowed": permissions.is_allowed(server),
         "place": server.place,
         "project": server.project or None,
     }

@@ -13,7 +13,7 @@ from ctxtui.attach.peer import system_tells
 from ctxtui.cli.agent.relay_options import otlp_feed, otlp_options, parse_upstream
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import escape, note, write, write_json
-from ctxtui.services.attach import standing, status_install
+from ctxtui.services.attach import shared_relay, status_install
 from ctxtui.services.config.paths import attached_dir, database
 
 
@@ -50,11 +50,15 @@ def proxy(
     if action == "off":
         return _off(folder, config_of(context).settings.data_dir, as_json)
     if action == "status":
-        return _status(standing.standing_one(folder), as_json)
+        return _status(shared_relay.running_relay(folder), as_json)
     given_upstreams = dict(map(parse_upstream, upstreams))
     settings = config_of(context).settings
-    relay = standing.StandingRelay(
-        folder, database(settings.data_dir), {**standing.usual(os.environ), **given_upstreams}, port, settings
+    relay = shared_relay.SharedRelay(
+        folder,
+        database(settings.data_dir),
+        {**shared_relay.default_upstreams(os.environ), **given_upstreams},
+        port,
+        settings,
     )
 
     def ready(urls: dict[str, str]) -> None:
@@ -70,7 +74,7 @@ def proxy(
     def lost(trouble: str) -> None:
         note(f"not everything was recorded: {trouble}")
 
-    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded):
+    with otlp_feed(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded_files):
         asyncio.run(relay.serve(ready, lost))
     for trouble in relay.recorder.troubles:
         lost(trouble)
@@ -82,10 +86,10 @@ def _off(folder: Path, data: str, as_json: bool) -> int:
     removed = status_install.remove_everywhere(data)
     for file in removed:
         note(f"status line removed: {file}")
-    if removed and standing.standing_one(folder) is None:
+    if removed and shared_relay.running_relay(folder) is None:
         pid = None
     else:
-        pid = standing.end(folder)
+        pid = shared_relay.stop_relay(folder)
         note("the relay has stopped; set the programs' own base URLs again")
     if as_json:
         write_json({"ended": pid, "removed": [str(file) for file in removed]})

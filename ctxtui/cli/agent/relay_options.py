@@ -11,7 +11,7 @@ import click
 
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note
-from ctxtui.services.attach.hold_rules import HoldRules, rules_of
+from ctxtui.services.attach.hold_rules import HoldRules, rules_from_options
 from ctxtui.services.attach.otlp import OtlpFeed
 from ctxtui.services.config.settings import Settings
 
@@ -58,7 +58,7 @@ def rules_to_send(options: dict[str, Any], *, each: bool) -> dict[str, Any]:
 
 def hold_rules(options: dict[str, Any], *, each: bool) -> HoldRules:
     """The rules as an object. Raises `BadConfig`."""
-    return rules_of(rules_to_send(options, each=each))
+    return rules_from_options(rules_to_send(options, each=each))
 
 
 LOCAL_COLLECTOR: Final = "http://127.0.0.1:4318"

@@ -23,7 +23,7 @@ from ctxtui.cli.context import config_of
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.project.attachments import named_files
+from ctxtui.services.project.attachments import list_named_files
 from ctxtui.store.store import Store
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
         if refused:
             raise ToolError(f"tasks may use only {', '.join(allowed)}, not {', '.join(refused)}")
         here = Path.cwd().resolve()
-        outside = [name for name, place in named_files(task, here) if not place.resolve().is_relative_to(here)]
+        outside = [name for name, place in list_named_files(task, here) if not place.resolve().is_relative_to(here)]
         if outside:
             raise ToolError(f"a task may attach only files of this directory, not {', '.join(outside)}")
         limits = ("--max-rounds", str(max_rounds), "--max-tokens", max_tokens)

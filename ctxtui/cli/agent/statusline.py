@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.analysis.money.status_line import warned
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.attach.status_line import price_of, status_of, told_by
+from ctxtui.services.attach.status_line import build_status, parse_input, price_call
 from ctxtui.services.config.config import load
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.client_quotas import keep
@@ -24,12 +24,12 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     """Print the line for the client's JSON on standard input. Raises `CtxtuiError`."""
     if sys.stdin.isatty():
         raise CtxtuiError("standard input must be the JSON of a client", way_out=INSTALL_HINT)
-    client_state = told_by(sys.stdin.read())
+    client_state = parse_input(sys.stdin.read())
     settings = settings or load().settings
-    status = status_of(client_state, settings)
+    status = build_status(client_state, settings)
     keep(client_state, settings, status.at)
     usage = status.coming()
-    usd, expired_usd = (price_of(one, client_state, settings) for one in (usage, status.coming(cold=True)))
+    usd, expired_usd = (price_call(one, client_state, settings) for one in (usage, status.coming(cold=True)))
     warning = warned(status, expired_usd)
     if as_json:
         write_json(

@@ -181,7 +181,7 @@ def curate_session(
             chosen,
             steps=steps,
             edits=edits,
-            under=applied if steps or len(edits) > len(applied) or chosen.call.edited else (),
+            under=applied if steps or len(edits) > len(applied) or chosen.call.is_edited else (),
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,

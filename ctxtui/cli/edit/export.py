@@ -139,7 +139,9 @@ def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bo
     exporter.send()
     missing = exporter.waiting + exporter.lost
     if missing:
-        raise CtxtuiError(f"{missing:,} of {len(session.calls):,} calls were not sent: {exporter.why}", place="--otlp")
+        raise CtxtuiError(
+            f"{missing:,} of {len(session.calls):,} calls were not sent: {exporter.error}", place="--otlp"
+        )
     if as_json:
         write_json({"url": exporter.url, "sent": exporter.sent})
     else:

@@ -74,7 +74,7 @@ def _lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
 
 
 def _describe_edit(edit: Edit) -> str:
-    what, blocks = edit.given.get("what"), f"{len(edit.targets)} block{'s' * (len(edit.targets) != 1)}"
+    what, blocks = edit.params.get("what"), f"{len(edit.targets)} block{'s' * (len(edit.targets) != 1)}"
     return f"{edit.kind} {what} from {blocks}" if what else f"{edit.kind} {blocks}"
 
 

@@ -15,13 +15,13 @@ from ctxtui.cli.inspect.growth import growth_json
 from ctxtui.cli.money.findings import findings_json
 from ctxtui.cli.output import note, note_failed, refuse, write, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.cli.session_work import run_over_sessions
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.report import masked
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import REPORT, ReportAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import REPORT, ReportRequest
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
 from ctxtui.views.pages.report_page import ReportedSession, ReportPage, page
@@ -70,7 +70,7 @@ def report(
 ) -> int:
     settings = config_of(context).settings
     masker = masker_of(mask)
-    names_expanded = expanded(names, settings.clients)
+    names_expanded = expand_names(names, settings.clients)
     if html is not None and as_json:
         raise WrongUse("--html and --json exclude each other", way_out="choose one")
     if number and len(names_expanded) > 1:
@@ -83,7 +83,7 @@ def report(
     if as_json:
         labels = names_expanded if len(names_expanded) == len(sessions) else [session.title for session in sessions]
         write_json(
-            {"sessions": [_session_json(*each) for each in zip(sessions, map(masker.text, labels), strict=True)]}
+            {"sessions": [_session_json(*each) for each in zip(sessions, map(masker.mask_text, labels), strict=True)]}
         )
     elif html is None:
         _print(sessions, settings, names_expanded)
@@ -116,13 +116,13 @@ def _read(
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
     sessions: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
-    request = ReportAsked(settings, thread, number)
-    for result in run_over_sessions(REPORT, names, request, settings, "working out the report"):
+    request = ReportRequest(settings, thread, number)
+    for result in read_sessions(REPORT, names, request, settings, "working out the report"):
         if result.error is not None:
             failed.append((result.name, result.error))
         else:
             # Masked sequentially, so that a secret has the same mask in all sessions.
-            sessions.append(masked(result.found, masker))
+            sessions.append(masked(result.result, masker))
     return sessions, failed
 
 
@@ -134,7 +134,7 @@ def _page(
     title = ordered[0].title if is_single else f"{len(ordered):,} sessions"
     if is_single and ordered[0].number:
         title = f"{title}: call {ordered[0].number:,}"
-    failures = tuple((masker.text(name), masker.text(str(trouble))) for name, trouble in failed)
+    failures = tuple((masker.mask_text(name), masker.mask_text(str(trouble))) for name, trouble in failed)
     return ReportPage(
         title=title,
         sessions=tuple(ordered),

@@ -39,7 +39,7 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
     session = open_recording(name, settings).session
     masker = masker_of(mask)
     with Working("masking"), Store.open(database(settings.data_dir)) as store:
-        copy = scrubbed(session, new or masker.word(f"{session.about.id or 'session'}-scrubbed"), masker)
+        copy = scrubbed(session, new or masker.mask_word(f"{session.about.id or 'session'}-scrubbed"), masker)
         id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
         store.tag(id_, (MASKED,))
     print_result(

@@ -18,7 +18,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
-from ctxtui.curation.manual_edits import asked as proposed
+from ctxtui.curation.manual_edits import edits_for_key as proposed
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.curate import Curation
 from ctxtui.services.editing.named_blocks import NamedBlock, blocks_of, name_of, position_of
@@ -147,7 +147,7 @@ class _SessionStaging(Struct, frozen=True):
         stays reverted. An edit reverted by its author can be staged again."""
         if author == USER:
             return edit
-        renamed = make(edit.kind, edit.targets, edit.given, author=author)
+        renamed = make(edit.kind, edit.targets, edit.params, author=author)
         revert_count = sum(
             entry.reverts.partition("~")[0] == renamed.id and entry.author == author for entry in self.overlay.log
         )
@@ -181,7 +181,7 @@ def _staged_lines(session_staging: _SessionStaging, curation: Curation) -> Itera
         state = "applied" if edit.id in applied else "staged"
         blocks = ", ".join(_target_names(curation, edit)) or "a block that is not in this context"
         author = safe_text.one_line(edit.author, 60)
-        yield f"{state:<8} {kind_of(edit.kind).shown:<12} {blocks}  by {author}"
+        yield f"{state:<8} {kind_of(edit.kind).label:<12} {blocks}  by {author}"
 
 
 def _target_names(curation: Curation, edit: Edit) -> list[str]:

@@ -14,12 +14,12 @@ from ctxtui.analysis.cache.audit import cache_bands, cache_summary
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import escape, note_failed, refuse, write, write_json
-from ctxtui.cli.session_work import run_over_sessions
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import AUDIT, AuditRequest
 from ctxtui.tokens.estimators import ESTIMATORS
 
 Rows = dict[str, Audit]
@@ -49,9 +49,9 @@ _NAME: Final = 38
 @click.pass_context
 def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
     settings = config_of(context).settings
-    request = AuditAsked(settings, estimator or "")
-    results = run_over_sessions(AUDIT, expanded(paths, settings.clients), request, settings, "forecasting")
-    rows: Rows = {result.name: result.found for result in results if result.error is None}
+    request = AuditRequest(settings, estimator or "")
+    results = read_sessions(AUDIT, expand_names(paths, settings.clients), request, settings, "forecasting")
+    rows: Rows = {result.name: result.result for result in results if result.error is None}
     failed = [(result.name, result.error) for result in results if result.error is not None]
     if failed and not rows:
         return refuse(failed[0][1], as_json=as_json)

@@ -12,7 +12,7 @@ import click
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cache.marker_placement import DEFAULT
-from ctxtui.cache.marker_value import Worth
+from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, applied_edits_of, config_of, open_recording
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
@@ -20,7 +20,7 @@ from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.preflight import placings
 from ctxtui.services.members import members
-from ctxtui.services.workers.session_report import missed
+from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import plain_lines
 from ctxtui.views.lists import misses
 from ctxtui.views.text import cells, numbers, safe_text
@@ -47,7 +47,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         return
     coming = None
     with counting(settings) as counter:
-        misses_found = missed(loaded.session, counter, settings)
+        misses_found = find_misses(loaded.session, counter, settings)
         if loaded.session.calls:
             chosen = choose(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)
@@ -205,7 +205,7 @@ def _marker_table(placing: Placing, with_thread: bool) -> Iterator[str]:
         else f"simulated; {_cost(placing, placing.paid)} was paid"
     )
     yield _line("as recorded", placing, placing.own, least, note)
-    yield f"  * {DEFAULT.name}: {DEFAULT.told}"
+    yield f"  * {DEFAULT.name}: {DEFAULT.description}"
     if not placing.static:
         yield "  system prompt and tools are not recorded: markers after them cannot be simulated"
     yield from _marker_values(placing)
@@ -223,14 +223,14 @@ def _cost(placing: Placing, cost: float) -> str:
 
 def _marker_values(placing: Placing) -> Iterator[str]:
     marks = placing.markers
-    unpaid = sorted((mark for mark in marks if not mark.paid), key=lambda mark: mark.gain)
+    unpaid = sorted((mark for mark in marks if not mark.has_paid), key=lambda mark: mark.gain)
     how = " (inferred)" if placing.inferred else ""
     paid_off = f"{len(marks) - len(unpaid)} paid off, {len(unpaid)} did not"
     yield f"  {len(marks)} entries written by its own markers{how}: {paid_off}"
     yield from (_unpaid_marker(placing, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
 
 
-def _unpaid_marker(placing: Placing, mark: Worth) -> str:
+def _unpaid_marker(placing: Placing, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
     return (
         f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(placing, -mark.gain)} lost"

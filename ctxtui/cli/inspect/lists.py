@@ -34,7 +34,7 @@ from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.services.study.phase_rules import begun
+from ctxtui.services.study.phase_rules import find_phases
 from ctxtui.views.inspector import threads as thread_view
 from ctxtui.views.inspector import toolset
 from ctxtui.views.lists import duplicates as repeat_view
@@ -120,7 +120,7 @@ class ListInputs(Struct, frozen=True, dict=True):
 
         return phases_of(
             calls,
-            begun(session, calls, self.rule, notes),
+            find_phases(session, calls, self.rule, notes),
             lambda call: figures(self.book, call).context_tokens,
             cost,
         )

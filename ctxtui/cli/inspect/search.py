@@ -21,7 +21,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
 from ctxtui.services.library.library import SessionLibrary, glimpse
 from ctxtui.services.members import members
-from ctxtui.services.recordings.discover import seen_at
+from ctxtui.services.recordings.discover import recording_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.home.columns import session_age
@@ -120,7 +120,7 @@ def _named_sessions(name: str, config: Config) -> list[SessionSummary]:
         return [SessionSummary(key=target.stored, title=target.stored, stored=target.stored)]
     if target.path is None:
         raise CtxtuiError("standard input cannot be searched", way_out="give a file")
-    seen = (seen_at(path.absolute()) for path in (target.path, *target.others))
+    seen = (recording_at(path.absolute()) for path in (target.path, *target.others))
     return [
         glimpse(recording, time.time(), config.settings.live_seconds) for recording in seen if recording is not None
     ]

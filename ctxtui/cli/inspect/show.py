@@ -204,7 +204,7 @@ def _total(book: Book, chosen: ChosenCall, call_figures: CallFigures, settings: 
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
         spans = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []
-        answer = numbers.least_tokens(call.output, call.answered_in_part)
+        answer = numbers.least_tokens(call.output, call.is_partial)
         yield [*spans, Span(f"answer {answer}{recorded}", "dim")]
     elif size:
         yield [Span(f"answer {numbers.tokens(size.tokens)} counted{recorded}", "dim")]
@@ -288,7 +288,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
 
     def turn(figure: BlockFigure, room: int) -> Span:
         node = book.session.tree[figure.node]
-        return Span(str(turns.of(node.id)) if node.opens_turn and figure.node else "", "dim")
+        return Span(str(turns.number_of(node.id)) if node.opens_turn and figure.node else "", "dim")
 
     def words(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:

@@ -16,14 +16,14 @@ from ctxtui.cli.edit.share import masker_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
-from ctxtui.cli.session_work import run_over_sessions
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import Solved, SolvedSession, solved
 from ctxtui.services.lab.variants import own_models, variants
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import LAB, SOLVE, LabRequest
 from ctxtui.views.lists import lab as views
 from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
@@ -102,14 +102,14 @@ def lab(
     if solve and (policies or caches or models):
         raise WrongUse("--solve tries its own policies and caches", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
-    request = settings if solve else LabAsked(settings, variants(policies, caches, models, own_models(settings)))
-    results = run_over_sessions(
-        SOLVE if solve else LAB, expanded(names, settings.clients), request, settings, "in the lab"
+    request = settings if solve else LabRequest(settings, variants(policies, caches, models, own_models(settings)))
+    results = read_sessions(
+        SOLVE if solve else LAB, expand_names(names, settings.clients), request, settings, "in the lab"
     )
     failed = [(result.name, result.error) for result in results if result.error is not None]
-    best: list[SolvedSession] = [result.found for result in results if solve and result.error is None]
+    best: list[SolvedSession] = [result.result for result in results if solve and result.error is None]
     labs: list[SessionLab] = [result.lab for result in best] or [
-        result.found for result in results if result.error is None
+        result.result for result in results if result.error is None
     ]
     if failed and not labs:
         return refuse(failed[0][1], as_json=as_json)
@@ -165,7 +165,7 @@ def _agree(
 
 
 def _write_page(path: Path, labs: list[SessionLab], force: bool) -> None:
-    write_private(path, lab_page(labs, masker_of("personal").line).encode("utf-8", "replace"), replace=force)
+    write_private(path, lab_page(labs, masker_of("personal").mask_line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")
 
 

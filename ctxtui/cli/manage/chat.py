@@ -13,8 +13,8 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.start_screen import need_terminal, run_app
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.services.chat.continue_from import host_of_named
-from ctxtui.services.chat.model_choice import NAMES, choose
+from ctxtui.services.chat.continue_from import current_host
+from ctxtui.services.chat.model_choice import NAMES, choose_model
 from ctxtui.services.config.config import Config
 from ctxtui.services.members import members
 from ctxtui.tui.start import make_chat
@@ -72,8 +72,8 @@ def chat(
 
 def _print_choice(choice: ModelChoice, config: Config) -> None:
     """Print the model that a chat would use; nothing is sent to a provider, only local ports are probed."""
-    chosen_model = asyncio.run(choose(choice, config, os.environ))
-    host = host_of_named(choice.name, config.settings, Path.cwd()) if choice.name and not choice.call else None
+    chosen_model = asyncio.run(choose_model(choice, config, os.environ))
+    host = current_host(choice.name, config.settings, Path.cwd()) if choice.name and not choice.call else None
     endpoint = chosen_model.endpoint
     write_json(
         {

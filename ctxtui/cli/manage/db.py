@@ -20,7 +20,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.members import members
-from ctxtui.services.search.index import fill_side_by_side, lacking, settle
+from ctxtui.services.search.index import fill_in_parallel, list_unindexed, merge_parts
 from ctxtui.store.store import Store
 
 
@@ -213,15 +213,15 @@ def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
     with Store.open(database(settings.data_dir)) as store:
         if anew:
             store.texts.clear()
-    units = lacking(settings, sessions, live=True)
+    units = list_unindexed(settings, sessions, live=True)
     failed: dict[str, str] = {}
     with Working("indexing") as work:
-        for number, done in enumerate(fill_side_by_side(settings, units), 1):
+        for number, done in enumerate(fill_in_parallel(settings, units), 1):
             work.say(f"{number:,} of {len(units):,} sessions")
             if done.error:
                 failed[done.name] = done.error
         if units:
-            settle(settings)
+            merge_parts(settings)
     with Store.open(database(settings.data_dir)) as store:
         size = store.texts.size()
     known = len(sessions) - len(units)

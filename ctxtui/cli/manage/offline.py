@@ -21,7 +21,7 @@ from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.provider import Provider, RateLimits
 from ctxtui.offline.script import Script, parse_script
-from ctxtui.services.chat.offline_provider import playback_of
+from ctxtui.services.chat.offline_provider import build_playback
 
 PORT = 4010
 WINDOW = 4096
@@ -118,7 +118,7 @@ def _answers(context: click.Context, play: str | None, thread: str, script: Path
     """The replayed answers of a recording or a script, if given."""
     if play is not None:
         session = open_recording(play, config_of(context).settings).session
-        return playback_of(session, choose(session, thread, 0).thread)
+        return build_playback(session, choose(session, thread, 0).thread)
     if script is not None:
         return parse_script(script.read_text(encoding="utf-8", errors="replace"), str(script))
     return None

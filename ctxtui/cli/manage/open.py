@@ -10,7 +10,7 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
 from ctxtui.cli.manage.start_screen import need_terminal, start
 from ctxtui.cli.output import write_json
-from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.recordings.open_by_name import find_last
 
 
 @click.command(
@@ -37,7 +37,7 @@ def last(context: click.Context, as_json: bool) -> Any:
     Example: cd my-project && ctxtui last
     Example: ctxtui last --json
     """
-    newest = last_here(Path.cwd(), config_of(context).settings)
+    newest = find_last(Path.cwd(), config_of(context).settings)
     if as_json:
         path, stored = newest.named.path, newest.named.stored
         place = {"path": str(path) if path is not None else None, "stored": stored or None}

@@ -21,7 +21,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.members import members
-from ctxtui.services.recordings.databases.address import MARK, parted
+from ctxtui.services.recordings.databases.address import MARK, split_address
 from ctxtui.views.home.columns import MADE_BY_CTXTUI, HomeColumn, home_columns, session_age
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
@@ -142,7 +142,7 @@ def _rows(summaries: list[SessionSummary], ids: dict[str, str]) -> list[dict[str
 
 
 def _in_database(summary: SessionSummary) -> bool:
-    return MARK in summary.path and bool(parted(Path(summary.path))[1])
+    return MARK in summary.path and bool(split_address(Path(summary.path))[1])
 
 
 def _figures(summary: SessionSummary) -> dict[str, Any]:

@@ -15,14 +15,14 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, abbreviate_home, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
-from ctxtui.services.agent_tools.agent_tools import wanted_of
+from ctxtui.services.agent_tools.agent_tools import select_enabled
 from ctxtui.services.chat.context_files import ContextFiles
-from ctxtui.services.chat.model_choice import usual_model
+from ctxtui.services.chat.model_choice import default_model
 from ctxtui.services.chat.opening import SYSTEM, tool_definitions
 from ctxtui.services.members import members
 from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, analysed
+from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, make_run_report
 from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
 
 
@@ -54,19 +54,19 @@ def budget(
 ) -> None:
     config = config_of(context)
     files = ContextFiles(config, path)
-    memory, name = files.memory_for(task), model or usual_model(config.settings, os.environ)
+    memory, name = files.memory_for(task), model or default_model(config.settings, os.environ)
     plan = RunPlan(
         model=name,
         window=model_window(name, config, hub=True) if hub else None,
         task=task,
         system=SYSTEM,
-        tools=tuple(wanted_of(tool_definitions(), config.settings.tools)),
+        tools=tuple(select_enabled(tool_definitions(), config.settings.tools)),
         takes=dict(_parse_take(part) for part in takes),
         memory=memory.texts if memory is not None else (),
-        apart=files.apart,
+        apart=files.memory_paths,
     )
     with Working("reading the project") as work:
-        report = analysed(plan, config, path, progress=ReadingProgress(work.say))
+        report = make_run_report(plan, config, path, progress=ReadingProgress(work.say))
     write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 

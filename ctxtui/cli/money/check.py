@@ -13,7 +13,7 @@ from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed,
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import escape, print_result
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, run_over_sessions
+from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, read_sessions
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.limit_checks import (
     CheckedRecording,
@@ -23,7 +23,7 @@ from ctxtui.services.library.limit_checks import (
     read_baseline,
     share,
 )
-from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import CHECK
 
 EXIT_CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
@@ -82,13 +82,13 @@ def check_(
         raise WrongUse("no limit given", way_out="add one: --max-context 100k, or --json for the figures only")
     baseline_figures = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
-    files = expanded(names, settings.clients)
+    files = expand_names(names, settings.clients)
     checked, tolerated = [], share(tolerance, "--tolerance")
-    for result in run_over_sessions(CHECK, files, settings, settings, "checking", cluster):
+    for result in read_sessions(CHECK, files, settings, settings, "checking", cluster):
         if result.error is not None:
             raise result.error
         before = None if baseline_figures is None else baseline_for(result.name, baseline_figures, len(files) == 1)
-        checked.append(held(result.name, result.found, limits, before, tolerated))
+        checked.append(held(result.name, result.result, limits, before, tolerated))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))

@@ -14,15 +14,15 @@ from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.cli.session_work import run_over_sessions
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.session_work import SessionResult
-from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
+from ctxtui.services.workers.session_money import COST, CostRequest, SessionCost
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, describe_spending
 from ctxtui.views.model.call_owners import split_owned
@@ -60,22 +60,22 @@ def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnsw
     """Read the sessions `names` now, without caching."""
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        return run_over_sessions(COST, names, CostAsked(settings, by, own), settings, "adding up")
+        return read_sessions(COST, names, CostRequest(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
     sums, copied = SessionTotals(), 0
     recorded_pairs: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
-    recordings = expanded(names, settings.clients)
+    recordings = expand_names(names, settings.clients)
     read = []
     for result in asked(recordings):
         if result.error is not None:
             failed.append((result.name, result.error))
         else:
             read.append(result)
-    for result, owned_calls in zip(read, split_owned([result.found.spent for result in read]), strict=True):
-        session_cost: SessionCost = result.found
+    for result, owned_calls in zip(read, split_owned([result.result.spent for result in read]), strict=True):
+        session_cost: SessionCost = result.result
         copied += sum(call.copied for call in session_cost.spent)
         # A call in several recordings counts in one of them.
         if len(recordings) > 1 and len(owned_calls) < len(session_cost.spent):
@@ -85,7 +85,7 @@ def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnsw
             if again.error is not None:
                 failed.append((result.name, again.error))
                 continue
-            session_cost = again.found
+            session_cost = again.result
         sums = sums.plus(session_cost.sums)
         rows += session_cost.rows
         recorded_pairs += session_cost.both

@@ -15,7 +15,7 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.services.chat.model_choice import usual_model
+from ctxtui.services.chat.model_choice import default_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
 from ctxtui.services.members import members
 from ctxtui.views.lists.file_counts import lines
@@ -41,7 +41,7 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     contents = list(_read(files, troubles))
     if not contents:
         return troubles[0]
-    counts = count_files(contents, model or usual_model(settings, os.environ), settings)
+    counts = count_files(contents, model or default_model(settings, os.environ), settings)
     if as_json:
         write_json(_counts_json(counts))
     else:

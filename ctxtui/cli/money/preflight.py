@@ -49,7 +49,7 @@ def _advice(piece: Advice, name: str) -> dict[str, Any]:
         "before_tokens": piece.tag.before,
         "after_tokens": piece.tag.after,
         "risk": piece.risk.name.lower(),
-        "risk_words": piece.risk.words,
+        "risk_words": piece.risk.description,
         "quoted_later": 0,
         "horizon": piece.horizon,
         "saves_usd": piece.saves,

@@ -22,16 +22,16 @@ from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, note_ignored
 from ctxtui.cli.money.preflight import HORIZON_HELP, advice_json
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.cli.session_work import run_over_sessions
+from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.recordings.open_by_name import find_last
 from ctxtui.services.session_work import SessionResult
-from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
+from ctxtui.services.workers.session_money import WHY, SessionStatement, StatementRequest
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import is_own_session, split_owned
 from ctxtui.views.text import safe_text
@@ -61,8 +61,8 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
 def _statement_of(name: str, settings: Settings) -> Statement:
     if name == LAST_SESSION and not os.path.lexists(LAST_SESSION):
         # Thread names depend on the session's name.
-        name = last_here(Path.cwd(), settings).name
-    return _sum_statements(expanded([name], settings.clients), settings)
+        name = find_last(Path.cwd(), settings).name
+    return _sum_statements(expand_names([name], settings.clients), settings)
 
 
 def _yesterday(settings: Settings) -> Statement:
@@ -78,22 +78,22 @@ def _yesterday(settings: Settings) -> Statement:
 
 def _sum_statements(names: list[str], settings: Settings, time_range: tuple[float, float] | None = None) -> Statement:
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        request = WhyAsked(settings, time_range, alone, own)
-        return run_over_sessions(WHY, names, request, settings, "adding up")
+        request = StatementRequest(settings, time_range, alone, own)
+        return read_sessions(WHY, names, request, settings, "adding up")
 
     total, alone = Statement(), len(names) == 1
     read = list(_readable_results(asked(names), quiet=time_range is not None))
-    for result, owned_calls in zip(read, split_owned([result.found.spent for result in read]), strict=True):
-        session_statement: SessionStatement = result.found
-        note_ignored_edits(session_statement.trouble)
+    for result, owned_calls in zip(read, split_owned([result.result.spent for result in read]), strict=True):
+        session_statement: SessionStatement = result.result
+        note_ignored_edits(session_statement.error)
         if owned_calls and not alone and len(owned_calls) < len(session_statement.spent):
             # Some of its calls are counted in other sessions.
             (again,) = asked([result.name], frozenset(call.id for call in owned_calls))
             if again.error is not None:
                 raise again.error
-            session_statement = again.found
-        if session_statement.made is not None and (owned_calls or alone):
-            total.take(session_statement.made, f"{Path(result.name).name}: ")
+            session_statement = again.result
+        if session_statement.statement is not None and (owned_calls or alone):
+            total.take(session_statement.statement, f"{Path(result.name).name}: ")
     return total
 
 

@@ -1,1 +1,1 @@
-"""Applies edits to a context: what must go with them, what is rewritten, where new blocks stand."""
+"""Applies edits to a context: removals, their repairs, rewritten blocks, insertions."""

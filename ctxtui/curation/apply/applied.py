@@ -1,4 +1,4 @@
-"""What edits make of a context: sparse, so that staging costs what was changed and not what is there."""
+"""The result of applying edits to a context; sparse, so that staging costs in proportion to the changes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.edit import REPAIR, Edit
 from ctxtui.curation.context import Context
 
-Edge = tuple[int, int]
-"""A raw position, and which block there: the index among those that edits put in before it, or `RAW`."""
+Position = tuple[int, int]
+"""A raw position, and a block there: an index among the blocks inserted before it, or `RAW`."""
 RAW: Final = 1 << 30
-"""The raw block of a position, not one that is put in before it."""
+"""The raw block of a position, as opposed to one inserted before it."""
 
 
 class BlockChange(NamedTuple):
-    """What becomes of the block at `position` (node `node` of the tree): `after` is what stands there, None where it
-    is out. `why` is "" or the rule by which it had to go with another edit; then `edit` is that of the repair."""
+    """Change of the block at `position` (node `node` of the tree): `after` is the new block, None if removed.
+
+    `why` is "" or the rule that removes it along with another edit; then `edit` is the repair.
+    """
 
     position: int
     node: int
@@ -30,13 +32,13 @@ class BlockChange(NamedTuple):
     why: str = ""
 
     @property
-    def repaired(self) -> bool:
-        """Whether nobody asked for it: it goes so that the provider takes the rest."""
+    def is_repair(self) -> bool:
+        """Whether it is a repair: not requested, but needed so that the provider accepts the rest."""
         return self.edit.author == REPAIR
 
 
 class Insert(NamedTuple):
-    """New items in front of the raw `position` (which may be the context's length)."""
+    """New items before the raw `position` (which may be the context's length)."""
 
     position: int
     items: tuple[Item, ...]
@@ -44,9 +46,11 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """Something new: `text`, or a `block` that is moved, to stand in front of the raw position `at` (or at `FRONT`,
-    `SYSTEM`). `inside` are the positions that it stands for: where they lie in one message of which something is left,
-    it goes into that message."""
+    """A requested insertion: `text`, or a moved `block`, before the raw position `at` (or at `FRONT`, `SYSTEM`).
+
+    `inside` is the range of positions that it replaces: if they are in one message that is not removed entirely, it
+    goes into that message.
+    """
 
     at: int
     edit: Edit
@@ -57,7 +61,7 @@ class Insertion(NamedTuple):
 
 
 class HeldEdit(NamedTuple):
-    """An edit, or its part about `position` (-1: all of it), that is not done, and why."""
+    """An edit, or its part about `position` (-1: all of it), that cannot be done, and why."""
 
     edit: Edit
     position: int
@@ -65,15 +69,18 @@ class HeldEdit(NamedTuple):
 
 
 class Asleep(NamedTuple):
-    """An edit whose target is not in this context; it wakes when that returns."""
+    """An edit whose target is not in this context; it takes effect again if the target returns."""
 
     edit: Edit
     missing: int
 
 
 class AppliedItem(NamedTuple):
-    """A block of the sent context: the raw `node` it stands for (-1: none, it is new), the `edit` that changed it
-    (None: as it was), whether it is pinned, and the raw `position` at which it stands (of a new one: before which)."""
+    """A block of the sent context.
+
+    `node` is its raw node (-1: a new block), `edit` the edit that changed it (None: unchanged), `pinned` whether it is
+    pinned, `position` its raw position (of a new block: the one it is inserted before).
+    """
 
     item: Item
     node: int
@@ -86,9 +93,9 @@ class AppliedItem(NamedTuple):
 class Applied:
     """A context under its edits.
 
-    `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
-    `withheld` is thinking that leaves and that the provider is told to drop. `refused` says why the staged edits cannot
-    be applied at all ("" where they can). `length` is that of the context then, which may have grown since.
+    `changes` are by position, `inserts` in prompt order. `marks` is the last breakpoint edit of each position.
+    `withheld` is thinking that is sent although the provider is told to drop it. `refused` says why the staged edits
+    cannot be applied at all ("": they can). `length` is the context's length at that time; it may have grown since.
     """
 
     context: Context
@@ -105,46 +112,46 @@ class Applied:
     length: int = -1
 
     @property
-    def touched(self) -> bool:
-        """Whether anything leaves otherwise than it came, markers apart."""
+    def is_changed(self) -> bool:
+        """Whether any block of the request differs, breakpoints aside."""
         return bool(self.changes or self.inserts)
 
     @property
-    def taken_along(self) -> int:
-        """Blocks that go with those that edits are about, so that the provider takes the rest."""
-        return sum(change.repaired and change.before.kind != HEADER for change in self.changes.values())
+    def repair_count(self) -> int:
+        """Number of blocks removed by repairs, so that the provider accepts the rest."""
+        return sum(change.is_repair and change.before.kind != HEADER for change in self.changes.values())
 
     @property
     def breaks_at(self) -> int | None:
-        """The first position from which the sent prefix differs from the raw one; None where nothing does."""
-        found = [min(self.changes)] if self.changes else []
-        found += [self.inserts[0].position] if self.inserts else []
-        return min(found) if found else None
+        """The first position at which the sent prefix differs from the raw one; None if it does not."""
+        positions = [min(self.changes)] if self.changes else []
+        positions += [self.inserts[0].position] if self.inserts else []
+        return min(positions) if positions else None
 
     @property
     def dropped(self) -> tuple[tuple[int, Edit], ...]:
-        """The raw nodes that are out, each with its edit, in prompt order."""
+        """The removed raw nodes, each with its edit, in prompt order."""
         return tuple((c.node, c.edit) for _, c in sorted(self.changes.items()) if c.after is None)
 
     @cached_property
-    def without(self) -> Applied:
+    def without_edits(self) -> Applied:
         """The same context without any edit."""
         return Applied(self.context, length=self.length)
 
     @property
-    def unmarked(self) -> Applied:
+    def without_breakpoints(self) -> Applied:
         """The same without breakpoint edits."""
         return replace(self, marks={})
 
     @cached_property
     def items(self) -> tuple[AppliedItem, ...]:
-        """What is left, in order, with what happened to each."""
+        """The items to be sent, in order, each with the edit that changed it."""
         return tuple(self._items())
 
     @cached_property
-    def edges(self) -> list[Edge]:
-        """Where each of the items that leave stands."""
-        found: list[Edge] = []
+    def positions(self) -> list[Position]:
+        """The position of each sent item."""
+        found: list[Position] = []
         here, order = -1, 0
         for one in self.items:
             order = order + 1 if one.position == here else 0
@@ -154,20 +161,20 @@ class Applied:
 
     @cached_property
     def sent(self) -> tuple[Item, ...]:
-        """The blocks that leave, at their places."""
+        """The blocks to be sent, with their places."""
         return tuple(one.item for one in self.items)
 
     def _items(self) -> Iterator[AppliedItem]:
         items, nodes, pinned, here = self.context.items, self.context.nodes, self.pinned, 0
         new: dict[int, list[Insert]] = {}
-        for one in self.inserts:
-            new.setdefault(one.position, []).append(one)
+        for insert in self.inserts:
+            new.setdefault(insert.position, []).append(insert)
         for position in sorted({*self.changes, *new, len(items) if self.length < 0 else self.length}):
             same = range(here, position)
             is_pinned = map(pinned.__contains__, same)
             yield from map(AppliedItem, items[here:position], nodes[here:position], repeat(None), is_pinned, same)
-            for one in new.get(position, ()):
-                yield from (AppliedItem(item, -1, one.edit, position=position) for item in one.items)
+            for insert in new.get(position, ()):
+                yield from (AppliedItem(item, -1, insert.edit, position=position) for item in insert.items)
             change = self.changes.get(position)
             if change is not None and change.after is not None:
                 changed = Item(change.after, items[position].place)
@@ -175,9 +182,12 @@ class Applied:
             here = position + (change is not None)
 
 
-def leaving(applied: Applied) -> list[Item]:
-    """The items that leave under `applied`, as a reader of the request has them: what only a transcript says of a place
-    does not hold for a block that an edit put there."""
+def sent_items(applied: Applied) -> list[Item]:
+    """The items to be sent under `applied`, as a reader of the request sees them.
+
+    A transcript's marks do not hold for blocks inserted by edits.
+    """
     return [
-        one.item if one.node >= 0 else Item(one.item.block, one.item.place._replace(mark="")) for one in applied.items
+        item.item if item.node >= 0 else Item(item.item.block, item.item.place._replace(mark=""))
+        for item in applied.items
     ]

@@ -1,7 +1,7 @@
-"""Edits applied to a context: the overlay over a path, which itself never changes (design §6 law 4).
+"""Applies edits to a context: the overlay over a path, which itself never changes (design §6 law 4).
 
-No nodes are made. First every edit says what it wants, then the closure adds what must go with it, then what is new
-gets its place. What cannot be had is held back with the reason, the rest is done.
+No nodes are made. First every edit requests its changes, then the closure adds what must go with them, then insertions
+are placed. A request that cannot be fulfilled is held with the reason; the rest is done.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import USER, Edit, in_force
+from ctxtui.core.edit import USER, Edit, active_edits
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.apply import resolve
 from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
-from ctxtui.curation.apply.block_text import changeable
+from ctxtui.curation.apply.block_text import is_changeable
 from ctxtui.curation.apply.insertion import INSERTIONS, slot
 from ctxtui.curation.apply.resolve import RequestedFates
-from ctxtui.curation.apply.rewrite import rewritten
+from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
@@ -28,115 +28,117 @@ ELSEWHERE = "the text that it moves does not stand there"
 
 
 def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
-    """`context` under the append-only `log`, staged and applied edits alike; it changes nothing.
+    """Apply the append-only `log`, staged and applied edits alike, to `context`; neither is modified.
 
-    Of several edits of one block the later ones work on what the earlier ones made; a pinned block is changed by no
-    other author than the user. `rules` are those of the dialect and model (default: the dialect's).
+    Of several edits of one block the later ones work on the result of the earlier ones; only the user's edits may
+    change a pinned block. `rules` are those of the dialect and model (default: the dialect's).
     """
-    wanted = RequestedFates()
-    standing = in_force(log)
-    for edit in standing:
-        if edit.does.pins:
+    requests = RequestedFates()
+    edits = active_edits(log)
+    for edit in edits:
+        if edit.spec.pins:
             here = [p for target in edit.targets if (p := context.find(target)) is not None]
-            wanted.pinned.update(here, _whole_messages(context, edit, here))
-    own = set(wanted.pinned)
-    wanted.pinned |= {other for position in own for other in context.partners.get(position, ())}
-    for edit in standing:
-        _ask(context, wanted, edit, own)
-    return resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
+            requests.pinned.update(here, _whole_messages(context, edit, here))
+    own = set(requests.pinned)
+    requests.pinned |= {partner for position in own for partner in context.partners.get(position, ())}
+    for edit in edits:
+        _request(context, requests, edit, own)
+    return resolve.settle(context, requests, rules or rules_for(context.dialect), frozenset(own))
 
 
-def _ask(context: Context, wanted: RequestedFates, edit: Edit, own: Collection[int]) -> None:
-    """Put what `edit` asks for into `wanted`; `own` are the positions that the user pinned."""
-    found, does = [context.find(target) for target in edit.targets], edit.does
-    here = [position for position in found if position is not None]
-    if not here or (does.stands_for and len(here) < len(found)):
-        wanted.asleep.append(Asleep(edit, len(found) - len(here)))
-    elif does.needs_text and not str(edit.given.get("text") or "").strip():
-        wanted.held.append(HeldEdit(edit, -1, UNWRITTEN))
+def _request(context: Context, requests: RequestedFates, edit: Edit, own: Collection[int]) -> None:
+    """Add the changes that `edit` requests to `wanted`; `own` are the positions that the user pinned."""
+    positions, spec = [context.find(target) for target in edit.targets], edit.spec
+    here = [position for position in positions if position is not None]
+    if not here or (spec.replaces_blocks and len(here) < len(positions)):
+        requests.asleep.append(Asleep(edit, len(positions) - len(here)))
+    elif spec.needs_text and not str(edit.params.get("text") or "").strip():
+        requests.held.append(HeldEdit(edit, -1, UNWRITTEN))
     else:
-        _want(context, wanted, edit, _whole_messages(context, edit, here), own)
+        _request_changes(context, requests, edit, _whole_messages(context, edit, here), own)
 
 
 def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
-    """A header alone stands for its whole message where an edit takes things out or pins them."""
-    if not edit.does.pins and not edit.does.removes:
+    """Expand a header without its parts to the whole message, for edits that remove or pin."""
+    if not edit.spec.pins and not edit.spec.removes:
         return here
-    found: dict[int, None] = {}
+    positions: dict[int, None] = {}
     parts = {context.message_of[p] for p in here if context.items[p].block.kind != HEADER}
     for position in here:
         message = context.message_at(position)
-        heads = message is not None and message.start == position and message.headed
+        heads = message is not None and message.start == position and message.has_header
         if message is None or not heads:
-            found[position] = None
+            positions[position] = None
         elif context.message_of[position] not in parts:
-            # A range that ends inside a message names its header and some of its parts: then only those.
-            found.update(dict.fromkeys(range(position + 1, message.stop)))
-    return list(found)
+            # A range that ends inside a message includes its header and some of its parts: only those parts.
+            positions.update(dict.fromkeys(range(position + 1, message.stop)))
+    return list(positions)
 
 
-def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int], own: Collection[int]) -> None:
-    allowed, does = here, edit.does
-    if does.rewrites or does.takes_away:
-        allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
-    if does.moves:
-        allowed = [p for p in allowed if _is_movable(context, wanted, edit, p)]
-    if does.takes_away:
+def _request_changes(
+    context: Context, requests: RequestedFates, edit: Edit, here: list[int], own: Collection[int]
+) -> None:
+    allowed, spec = here, edit.spec
+    if spec.rewrites or spec.takes_away:
+        allowed = [p for p in here if not _is_protected(requests, edit, p, own)]
+    if spec.moves:
+        allowed = [p for p in allowed if _is_movable(context, requests, edit, p)]
+    if spec.takes_away:
         for position in allowed:
-            wanted.stay(position, context.items[position].block)
-            wanted.put(position, None, edit)
-    elif does.rewrites:
-        changed = [position for position in allowed if _rewrite(context, wanted, edit, position)]
-        if does.adds and allowed and not changed:
-            wanted.held.append(HeldEdit(edit, -1, ELSEWHERE))
+            requests.stay(position, context.items[position].block)
+            requests.put(position, None, edit)
+    elif spec.rewrites:
+        changed = [position for position in allowed if _rewrite(context, requests, edit, position)]
+        if spec.adds and allowed and not changed:
+            requests.held.append(HeldEdit(edit, -1, ELSEWHERE))
             return
-    elif does.marks_cache:
-        wanted.marks += [(position, edit) for position in here]
-    if allowed and does.adds:
-        wanted.new += INSERTIONS[edit.kind](context, edit, allowed)
+    elif spec.marks_cache:
+        requests.marks += [(position, edit) for position in here]
+    if allowed and spec.adds:
+        requests.new += INSERTIONS[edit.kind](context, edit, allowed)
 
 
-def _is_protected(wanted: RequestedFates, edit: Edit, position: int, own: Collection[int]) -> bool:
-    if position not in wanted.pinned or (edit.author == USER and (position in own or not edit.does.removes)):
+def _is_protected(requests: RequestedFates, edit: Edit, position: int, own: Collection[int]) -> bool:
+    if position not in requests.pinned or (edit.author == USER and (position in own or not edit.spec.removes)):
         return False
     why = "pinned" if position in own else "its call or answer is pinned"
-    wanted.held.append(HeldEdit(edit, position, why))
+    requests.held.append(HeldEdit(edit, position, why))
     return True
 
 
-def _is_movable(context: Context, wanted: RequestedFates, edit: Edit, position: int) -> bool:
+def _is_movable(context: Context, requests: RequestedFates, edit: Edit, position: int) -> bool:
     item = context.items[position]
-    theirs = item.block.kind in ("text", "input_text") and item.place.role in ("", "user")
+    is_user_text = item.block.kind in ("text", "input_text") and item.place.role in ("", "user")
     message = context.message_at(position)
-    movable = theirs and message is not None and context.reading(position).text.strip()
+    movable = is_user_text and message is not None and context.reading(position).text.strip()
     why = "" if movable else "only the user's texts can be moved"
-    if message is not None and _stands_there(context, message, edit.given.get("to", "system")):
+    if message is not None and _is_in_place(context, message, edit.params.get("to", "system")):
         why = why or "it stands there already"
     if why:
-        wanted.held.append(HeldEdit(edit, position, why))
+        requests.held.append(HeldEdit(edit, position, why))
     return not why
 
 
-def _stands_there(context: Context, message: Message, to: object) -> bool:
+def _is_in_place(context: Context, message: Message, to: object) -> bool:
     return message == context.messages[-1] if to == "end" else to == "start" and message.start == slot(context, 0)
 
 
-def _rewrite(context: Context, wanted: RequestedFates, edit: Edit, position: int) -> bool:
-    """Ask for what `edit` makes of the block at `position`; whether that is another one."""
+def _rewrite(context: Context, requests: RequestedFates, edit: Edit, position: int) -> bool:
+    """Request the block that `edit` makes of the one at `position`; returns whether it differs."""
     block = context.items[position].block
-    before = wanted.fate[position][0] if position in wanted.fate else block
+    before = requests.fate[position][0] if position in requests.fate else block
     if before is None and edit.kind == REPLACE:
-        wanted.stay(position, block)
+        requests.stay(position, block)
         before = block
     if before is None:
         return False
-    if not changeable(before) and block.kind not in THINKING | {"header"}:
-        wanted.held.append(HeldEdit(edit, position, SIGNED))
+    if not is_changeable(before) and block.kind not in THINKING | {"header"}:
+        requests.held.append(HeldEdit(edit, position, SIGNED))
         return False
-    after = rewritten(before, edit)
+    after = rewrite(before, edit)
     if after is None or after != before:
-        wanted.put(position, after, edit)
+        requests.put(position, after, edit)
         return True
     if block.kind in THINKING:
-        wanted.held.append(HeldEdit(edit, position, SIGNED))
+        requests.held.append(HeldEdit(edit, position, SIGNED))
     return False

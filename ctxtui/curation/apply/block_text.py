@@ -1,4 +1,4 @@
-"""The words of a block, and the block with other words, in whatever dialect it was written."""
+"""Reads and replaces the text of a block in any dialect."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """`text` less what providers refuse in JSON strings: NUL and lone surrogates."""
+    """Replace the characters that providers refuse in JSON strings: NUL and lone surrogates."""
     if text.isascii():
-        # At most NUL is refused then; looking for it in ten megabytes takes the pattern 30 ms, in which no other
-        # thread runs.
+        # Only NUL can be refused then. On ten megabytes the regular expression takes 30 ms and blocks all other
+        # threads.
         return text.replace("\0", "\ufffd")
     return _REFUSED.sub("\ufffd", text)
 
 
-def changeable(block: Block) -> bool:
-    """Whether an edit may put other words into `block`; what its provider signs may only be left out."""
+def is_changeable(block: Block) -> bool:
+    """Whether an edit may change the text of `block`; a block signed by its provider may only be left out."""
     return block.kind not in OPAQUE and block.kind not in (HEADER, "not_recorded", "unreadable")
 
 
-def words_of(block: Block) -> str:
-    """What `block` says, as an edit's positions in its text count."""
+def block_text(block: Block) -> str:
+    """The text of `block`, in which the positions of an edit count."""
     return read(block).text
 
 
-def has_words(block: Block) -> bool:
-    """Whether `with_words` can put other words into `block`."""
-    return block.kind != TOOL and not is_call(block.kind) and with_words(block, "\x01") != block
+def has_editable_text(block: Block) -> bool:
+    """Whether `with_words` can replace the text of `block`."""
+    return block.kind != TOOL and not is_call(block.kind) and with_text(block, "\x01") != block
 
 
-def with_words(block: Block, text: str) -> Block:
-    """`block` saying `text`; its images stay. The same block where it has no words of its own (calls, tools)."""
+def with_text(block: Block, text: str) -> Block:
+    """A copy of `block` with `text`; its images stay. Unchanged if it has no text of its own (calls, tools)."""
     value = block.value()
     text = clean(text)
     if isinstance(value, str) or block.kind == TOOL or not isinstance(value, dict) or is_call(block.kind):
@@ -56,13 +56,13 @@ def with_words(block: Block, text: str) -> Block:
 
 
 def _content(content: Json, text: str) -> Json:
-    """A result's content with its texts made one; parts without words stay."""
+    """A result's content with its texts replaced by one; parts without text stay."""
     if not isinstance(content, list):
         return text
     first = next((part for part in content if _is_text(part)), None)
     rest = [part for part in content if not _is_text(part)]
-    said = {**first, "text": text} if isinstance(first, dict) else {"type": "text", "text": text}
-    return [said, *rest] if text.strip() else rest or ""
+    text_part = {**first, "text": text} if isinstance(first, dict) else {"type": "text", "text": text}
+    return [text_part, *rest] if text.strip() else rest or ""
 
 
 def _is_text(part: Json) -> bool:
@@ -70,7 +70,7 @@ def _is_text(part: Json) -> bool:
 
 
 def text_block(text: str, role: str, dialect: str) -> Block:
-    """A new text of `role`, as `dialect` writes it inside a message."""
+    """Make a text block of `role`, as `dialect` spells it inside a message."""
     if dialect == RESPONSES:
         kind = "output_text" if role in ASSISTANT else "input_text"
         return blocks.make(kind, {"type": kind, "text": clean(text)})
@@ -78,8 +78,8 @@ def text_block(text: str, role: str, dialect: str) -> Block:
 
 
 @lru_cache(maxsize=8192)
-def message(text: str, role: str, dialect: str, mark: str = "") -> tuple[Item, ...]:
-    """A new message of one text: its header and its part."""
+def make_message(text: str, role: str, dialect: str, mark: str = "") -> tuple[Item, ...]:
+    """Make a new message of one text: its header and its part."""
     place = Place("messages", role, mark)
     head: dict[str, Json] = {"type": "message"} if dialect == RESPONSES else {}
     head |= {"role": role, "content": "list" if dialect == RESPONSES else "string"}

@@ -1,7 +1,7 @@
-"""What else must go with blocks that are taken out, so that the provider takes the rest (facts §1, §4).
+"""Computes which blocks must be removed along with others so that the provider accepts the rest (facts §1, §4).
 
-The rules only look at what was touched: an illegal original stays as illegal as it was, and nothing is worked out
-again for the ten thousand blocks that nobody changed.
+The rules look only at touched positions: an illegal original stays as illegal as it was, and the thousands of untouched
+blocks cost nothing.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ BOUND: Final = "this thinking is bound to what stood before it"
 
 
 class Gone(NamedTuple):
-    """Why a position is out: the position whose removal took it along (itself where it was asked for), and the rule
-    ("" where it was asked for)."""
+    """Reason of a removal: the position that caused it (itself if requested), and the rule ("" if requested)."""
 
     cause: int
     why: str = ""
 
 
 class Closure:
-    """Removals with what they take along, for one context. `spoken` are positions in front of which a new message of
-    the user's will stand."""
+    """Removals and their consequences, for one context.
+
+    `spoken` are the positions before which a new user message will be inserted.
+    """
 
     def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
         self._speaking = sorted(spoken)
-        self.heeds_spoken = False
-        """Whether other positions `spoken` might have made a difference so far."""
+        self.depends_on_spoken = False
+        """Whether the result so far depends on `spoken`."""
         self.removed: dict[int, Gone] = {}
         self._left: dict[int, int] = {}
         self._todo: list[int] = []
         self._touched: set[int] = set()
 
     def remove(self, positions: Iterable[int], because: Gone | None = None) -> None:
-        """Take `positions` out, and what cannot stand without them."""
+        """Remove `positions`, and everything that is invalid without them."""
         for position in positions:
             if position not in self.removed:
                 self._out(position, because or Gone(position))
@@ -62,10 +63,10 @@ class Closure:
 
     @property
     def _spoken(self) -> list[int]:
-        self.heeds_spoken = True
+        self.depends_on_spoken = True
         return self._speaking
 
-    def gone(self, message: Message) -> bool:
+    def is_removed(self, message: Message) -> bool:
         """Whether nothing of `message` is left."""
         return message.start in self.removed
 
@@ -79,7 +80,7 @@ class Closure:
             return
         self._touched.add(index)
         message = self._context.messages[index]
-        if position == message.start and message.headed:
+        if position == message.start and message.has_header:
             for part in range(message.start + 1, message.stop):
                 if part not in self.removed:
                     self._out(part, cause)
@@ -88,24 +89,24 @@ class Closure:
         if left is None:
             left = sum(part not in self.removed for part in range(message.start + 1, message.stop)) + 1
         left = self._left[index] = left - 1
-        if left == 0 and message.headed:
+        if left == 0 and message.has_header:
             self._out(message.start, cause)
 
     def _follow(self, position: int) -> None:
-        """The other half of a pair, and reasoning whose successor went."""
+        """Remove the other half of a pair, and reasoning whose successor is removed."""
         pair = self._context.partners.get(position, ())
         cause = Gone(self.removed[position].cause, PAIR) if pair else self.removed[position]
-        for other in pair:
-            self._out(other, cause)
-            index = self._context.message_of[other]
+        for partner in pair:
+            self._out(partner, cause)
+            index = self._context.message_of[partner]
             message = self._context.messages[index]
-            if other == message.start and message.headed:
+            if partner == message.start and message.has_header:
                 self._out(message.start, cause)
         if position and self._context.successor.get(position - 1) == position:
             self._out(position - 1, Gone(cause.cause, SUCCESSOR))
 
     def _neighbours(self) -> bool:
-        """Rules between messages; whether anything went."""
+        """Apply the rules between messages; returns whether anything was removed."""
         touched, self._touched = self._touched, set()
         before = len(self.removed)
         for index in self._beside(touched):
@@ -117,33 +118,37 @@ class Closure:
         return len(self.removed) > before or bool(self._todo)
 
     def _beside(self, touched: set[int]) -> list[int]:
-        """The messages that are left of `touched`, and in front of each stretch that went the last one left: every
-        message is looked at once, however many went."""
-        found: list[int] = []
-        seen = -1
+        """The remaining messages of `touched`, and the last remaining one before each removed stretch.
+
+        Every message is looked at once, however many are removed.
+        """
+        indexes: list[int] = []
+        done_until = -1
         for index in sorted(touched):
-            if index <= seen:
+            if index <= done_until:
                 continue
-            if not self.gone(self._context.messages[index]):
-                found.append(index)
+            if not self.is_removed(self._context.messages[index]):
+                indexes.append(index)
                 continue
             before = self._kept_before(index)
-            seen = self._kept_after(index) - 1
-            if before >= 0 and (not found or found[-1] != before):
-                found.append(before)
-        return found
+            done_until = self._kept_after(index) - 1
+            if before >= 0 and (not indexes or indexes[-1] != before):
+                indexes.append(before)
+        return indexes
 
     def _dangling(self, index: int) -> None:
-        """Thinking that nothing follows in its run of assistant messages."""
+        """Remove thinking that nothing follows in its run of assistant messages."""
         messages = self._context.messages
         self._dangling_in(messages[index])
         if messages[index].role not in ASSISTANT:
             return
-        while index + 1 < len(messages) and (self.gone(messages[index + 1]) or messages[index + 1].role in ASSISTANT):
+        while index + 1 < len(messages) and (
+            self.is_removed(messages[index + 1]) or messages[index + 1].role in ASSISTANT
+        ):
             index += 1
         while index >= 0:
             message = messages[index]
-            if message.role not in ASSISTANT and not self.gone(message):
+            if message.role not in ASSISTANT and not self.is_removed(message):
                 return
             for position in range(message.stop - 1, message.start - 1, -1):
                 kind = self._context.items[position].block.kind
@@ -155,9 +160,9 @@ class Closure:
             index -= 1
 
     def _dangling_in(self, message: Message) -> None:
-        """The same within one message, whatever message follows it."""
+        """The same within one message, regardless of the following message."""
         kinds = self._context.items
-        if message.role not in ASSISTANT or kinds[message.stop - 1].block.kind in THINKING or not message.headed:
+        if message.role not in ASSISTANT or kinds[message.stop - 1].block.kind in THINKING or not message.has_header:
             return
         for position in range(message.stop - 1, message.start, -1):
             if position in self.removed:
@@ -167,7 +172,7 @@ class Closure:
             self._out(position, self._nearest(position, DANGLING))
 
     def _was_followed(self, position: int) -> bool:
-        """Whether anything of the assistant's stood behind `position` before the edits."""
+        """Whether an assistant block other than thinking came after `position` before the edits."""
         context = self._context
         for after in range(position + 1, len(context)):
             item = context.items[after]
@@ -178,14 +183,14 @@ class Closure:
         return False
 
     def _nearest(self, position: int, why: str) -> Gone:
-        """The removal next to `position`, behind it or else before it, as its cause."""
+        """Give a removal of `position` the nearest removal as its cause, the following one first."""
         behind, before = range(position + 1, len(self._context)), range(position - 1, -1, -1)
         near = next((p for p in chain(behind, before) if p in self.removed), None)
         return Gone(position if near is None else self.removed[near].cause, why)
 
     def _kept_before(self, index: int) -> int:
         messages, removed, index = self._context.messages, self.removed, index - 1
-        # Of a long session nearly all may have gone: what `gone` says, without a call for each.
+        # In a long session nearly all may be removed: inlined `gone`, to save a call for each message.
         while index >= 0 and messages[index].start in removed:
             index -= 1
         return index
@@ -197,14 +202,19 @@ class Closure:
         return index
 
     def _systems(self, touched: set[int]) -> None:
-        """System messages: behind the user, and before the assistant or last (facts §1)."""
+        """Remove misplaced system messages: they must follow the user, and precede the assistant or be last (facts
+        §1)."""
         messages = self._context.messages
         for index in self._context.systems if touched else ():
-            if not self.gone(messages[index]) and self._is_near(index, touched) and not self._system_may_stay(index):
+            if (
+                not self.is_removed(messages[index])
+                and self._is_near(index, touched)
+                and not self._system_may_stay(index)
+            ):
                 self._out(messages[index].start, self._nearest(messages[index].start, SYSTEM))
 
     def _is_near(self, index: int, touched: set[int]) -> bool:
-        """Whether a message went, or a new one comes, next to message `index`."""
+        """Whether a message next to message `index` is removed or inserted."""
         start, stop = self._kept_before(index), self._kept_after(index)
         changed = any(n in touched for n in range(max(start, 0), min(stop + 1, len(self._context.messages))))
         return changed or bool(self._spoken)
@@ -225,7 +235,7 @@ class Closure:
         return fine and (after >= len(messages) or messages[after].role in (*ASSISTANT, "system"))
 
     def _end(self) -> None:
-        """A request whose end was the user's must not end with the assistant."""
+        """Keep a request that ended with the user from ending with the assistant."""
         messages = self._context.messages
         if not messages or messages[-1].role in ASSISTANT:
             return

@@ -1,5 +1,5 @@
-"""Where something new may stand in a context: never between a call and its answer, never inside an answer's message
-in front of the answers (facts §1, §4)."""
+"""Finds valid positions for insertions: never between a call and its answer, never before the answers inside their
+message (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE
 from ctxtui.curation.apply.applied import Insert, Insertion
-from ctxtui.curation.apply.block_text import message, text_block
+from ctxtui.curation.apply.block_text import make_message, text_block
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
 from ctxtui.wire.grammar import CHAT, RESPONSES
 
@@ -22,8 +22,8 @@ SYSTEM = -2
 """At the end of the system prompt."""
 
 
-class Left:
-    """What is left of a context without the positions in `gone`."""
+class RemainingContext:
+    """The remaining context after removal of the positions in `gone`."""
 
     def __init__(self, context: Context, gone: Collection[int] = ()) -> None:
         self.gone = gone
@@ -33,15 +33,15 @@ class Left:
     def _near(self) -> tuple[list[Message | None], list[Message | None]]:
         messages = self._context.messages
         before: list[Message | None] = [None]
-        for one in messages:
-            before.append(one if self._stands(one) else before[-1])
+        for message in messages:
+            before.append(message if self._stands(message) else before[-1])
         after: list[Message | None] = [None]
-        for one in reversed(messages):
-            after.append(one if self._stands(one) else after[-1])
+        for message in reversed(messages):
+            after.append(message if self._stands(message) else after[-1])
         return before, after[::-1]
 
     def around(self, index: int) -> tuple[Message | None, Message | None]:
-        """The nearest messages of which anything is left, in front of message `index` and from it on."""
+        """The nearest remaining messages before message `index`, and from it on."""
         if not self.gone:
             messages = self._context.messages
             return messages[index - 1] if index else None, messages[index] if index < len(messages) else None
@@ -52,33 +52,35 @@ class Left:
         return any(p not in self.gone for p in range(message.start, message.stop))
 
 
-def placed(context: Context, wish: Insertion, left: Left) -> Insert:
-    """The insertion that `wish` is, in what is `left` of a context."""
+def place(context: Context, wish: Insertion, left: RemainingContext) -> Insert:
+    """Place the insertion `wish` in the remaining context `left`."""
     gone = left.gone
     if wish.at == SYSTEM:
         return _system(context, wish, gone)
     if wish.inside is not None:
         within = context.message_at(wish.inside[0])
         whole = within is not None and within == context.message_at(wish.inside[1]) and within.start not in gone
-        if whole and within is not None and within.headed:
+        if whole and within is not None and within.has_header:
             return _within(context, wish, within, gone)
     at = 0 if wish.at == FRONT else wish.at
     if wish.inside is not None:
-        at = _begin(context, at, gone)
+        at = _skip_removed_start(context, at, gone)
     at = slot(context, at, left if wish.inside is not None else None)
     return Insert(at, _message(context, wish, "user"), wish.edit)
 
 
-def _begin(context: Context, at: int, gone: Container[int]) -> int:
-    """Where a message begins of which nothing is left in front of position `at`; else that position."""
+def _skip_removed_start(context: Context, at: int, gone: Container[int]) -> int:
+    """The start of the message at `at` if nothing of it is left before `at`; else `at`."""
     within = context.message_at(at)
     before = range(within.start if within is not None else at, at)
     return before.start if all(p in gone or context.items[p].block.kind == HEADER for p in before) else at
 
 
-def slot(context: Context, position: int, left: Left | None = None) -> int:
-    """The first position from `position` on where a new message may begin; the context's length for its end. Where
-    something is gone, the nearest one: that is in nobody's way."""
+def slot(context: Context, position: int, left: RemainingContext | None = None) -> int:
+    """The first position from `position` on at which a new message may begin; the context's length for its end.
+
+    If something is removed, the nearest position in either direction.
+    """
     messages = context.messages
     if not messages:
         return len(context)
@@ -89,24 +91,25 @@ def slot(context: Context, position: int, left: Left | None = None) -> int:
     else:
         first = context.message_of[position] + (messages[context.message_of[position]].start < position)
     ahead, back = range(first, len(messages) + 1), range(first - 1, -1, -1)
-    # A summary stands as near as it may to what it replaces; what is new otherwise never in front of its place.
-    left = left or Left(context)
+    # A summary goes as near as possible to the blocks that it replaces; other insertions never go before their
+    # position.
+    left = left or RemainingContext(context)
     for index in _nearest(ahead, back) if left.gone else chain(ahead, back):
-        if _free(context, index, left):
+        if _may_insert(context, index, left):
             return messages[index].start if index < len(messages) else len(context)
     return len(context)
 
 
 def _nearest(ahead: Iterable[int], back: Iterable[int]) -> Iterator[int]:
-    """Both in turn, `ahead` first and with one more in front."""
+    """Alternate between `ahead` (first, with one extra item at the start) and `back`."""
     further = iter(ahead)
     yield from islice(further, 1)
     for pair in zip_longest(further, back):
         yield from (index for index in pair if index is not None)
 
 
-def _free(context: Context, index: int, left: Left) -> bool:
-    """Whether a user's message may stand in front of message `index`."""
+def _may_insert(context: Context, index: int, left: RemainingContext) -> bool:
+    """Whether a user message may be inserted before message `index`."""
     messages = context.messages
     end = messages[index].start if index < len(messages) else len(context)
     if context.open_before[index] and any(
@@ -115,19 +118,19 @@ def _free(context: Context, index: int, left: Left) -> bool:
         return False
     before, after = left.around(index)
     if before is not None and after is not None and before.role in ASSISTANT and after.role in ASSISTANT:
-        # What went from between them parts them already.
+        # They are still separate if there were messages between them.
         return before.stop < after.start
-    # Leading system messages of Chat are its system prompt; Anthropic's must be followed by the assistant.
+    # Chat's leading system messages are its system prompt; Anthropic's must be followed by the assistant.
     return not (before is not None and before.role == "system" and context.dialect != CHAT) and not (
         after is not None and after.role in ("system", "developer") and context.dialect == CHAT
     )
 
 
 def _message(context: Context, wish: Insertion, role: str) -> tuple[Item, ...]:
-    made = message(wish.text, role, context.dialect, wish.mark)
+    message_items = make_message(wish.text, role, context.dialect, wish.mark)
     if wish.block is None:
-        return made
-    head = made[0]
+        return message_items
+    head = message_items[0]
     return head, Item(wish.block, Place("messages", role, wish.mark))
 
 
@@ -137,7 +140,7 @@ def _within(context: Context, wish: Insertion, within: Message, gone: Container[
     assert wish.inside is not None
     at = max(wish.inside[0], within.start + 1)
     if within.role in ASSISTANT:
-        # Text stands in front of the calls: Chat writes them apart, and answers must follow them.
+        # Text goes before the calls: Chat writes them separately, and answers must follow them.
         at = next((p for p in kept if is_call(kinds[p])), within.stop)
         at = min(at, max([wish.inside[0], *(p + 1 for p in kept if not is_call(kinds[p]) and p < at)]))
     else:
@@ -154,9 +157,9 @@ def _system(context: Context, wish: Insertion, gone: Container[int]) -> Insert:
         if lead is not None and lead.role in ("system", "developer") and lead.start not in gone:
             item = Item(text_block(text, lead.role, CHAT), Place("messages", lead.role, wish.mark))
             return Insert(lead.stop, (item,), wish.edit)
-        return Insert(first, message(text, "system", CHAT, wish.mark), wish.edit)
+        return Insert(first, make_message(text, "system", CHAT, wish.mark), wish.edit)
     if context.dialect == RESPONSES:
-        return Insert(first, message(text, "developer", RESPONSES, wish.mark), wish.edit)
+        return Insert(first, make_message(text, "developer", RESPONSES, wish.mark), wish.edit)
     return Insert(
         first, (Item(text_block(text, "system", context.dialect), Place("system", "", wish.mark)),), wish.edit
     )
@@ -168,35 +171,35 @@ def _summary(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertio
 
 def _note(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
     at = here[0] + 1
-    if edit.given.get("where") == "before":
+    if edit.params.get("where") == "before":
         message = context.message_at(here[0])
         at = here[0] if message is None else message.start
     return [Insertion(at, edit, _text(edit), "meta")]
 
 
-def _hoisted(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
-    return [Insertion(_spot(context, edit), edit, _text(edit))]
+def _hoist(context: Context, edit: Edit, positions: Sequence[int]) -> list[Insertion]:
+    return [Insertion(_destination(context, edit), edit, _text(edit))]
 
 
-def _moved(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
-    spot = _spot(context, edit)
-    return [Insertion(spot, edit, context.reading(p).text, "memory", None, context.items[p].block) for p in here]
+def _move(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
+    destination = _destination(context, edit)
+    return [Insertion(destination, edit, context.reading(p).text, "memory", None, context.items[p].block) for p in here]
 
 
 def _text(edit: Edit) -> str:
-    text = edit.given.get("text")
+    text = edit.params.get("text")
     return text if isinstance(text, str) else ""
 
 
-def _spot(context: Context, edit: Edit) -> int:
-    to = edit.given.get("to", "system")
+def _destination(context: Context, edit: Edit) -> int:
+    to = edit.params.get("to", "system")
     return SYSTEM if to == "system" else len(context) if to == "end" else FRONT
 
 
 INSERTIONS: Final[dict[str, Callable[[Context, Edit, Sequence[int]], list[Insertion]]]] = {
     SUMMARIZE: _summary,
     NOTE: _note,
-    HOIST: _hoisted,
-    MOVE: _moved,
+    HOIST: _hoist,
+    MOVE: _move,
 }
-"""What each kind of edit that adds something puts in, given the positions that it is done at."""
+"""For each kind of edit that adds something: makes its insertions at the given positions."""

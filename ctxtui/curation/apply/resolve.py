@@ -1,4 +1,4 @@
-"""From what edits want to what is done: removals closed, pins respected, thinking kept whole, news placed."""
+"""Turns requested edits into changes: closes removals, respects pins, keeps thinking valid, places insertions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.core.edit_kinds import DROP, NOTE, STRIP
 from ctxtui.curation.apply import marker_limits
 from ctxtui.curation.apply.applied import Applied, Asleep, BlockChange, HeldEdit, Insert, Insertion
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
-from ctxtui.curation.apply.insertion import FRONT, Left, placed
+from ctxtui.curation.apply.insertion import FRONT, RemainingContext, place
 from ctxtui.curation.context import ASSISTANT, THINKING, Context
 from ctxtui.curation.provider_rules import ProviderRules
 
@@ -23,32 +23,39 @@ LATEST = "thinking of the latest assistant message must stay as it is"
 JOINED = "two answers would become one, of which the later one's thinking must stay as it is"
 
 
-def breaks_at(context: Context, changed: Iterable[int], closure: Closure, inserts: Sequence[Insert]) -> int | None:
-    """The first position where what later thinking is bound to changes; None where nothing does. Thinking that is
-    taken from the front of all thinking is no change."""
-    places = [one.position for one in inserts]
+def binding_break(context: Context, changed: Iterable[int], closure: Closure, inserts: Sequence[Insert]) -> int | None:
+    """The first position at which the context that later thinking is bound to changes; None without one.
+
+    Removing thinking from before all other thinking is no change.
+    """
+    places = [insert.position for insert in inserts]
     front = True
     for position in context.thinking:
         front = front and position in closure.removed
         if position in closure.removed and not front:
             places.append(position)
     for position in (*closure.removed, *changed):
-        if context.items[position].block.kind not in THINKING and not _hollow(context, position):
+        if context.items[position].block.kind not in THINKING and not _is_thinking_header(context, position):
             places.append(position)
     return min(places, default=None)
 
 
-def _hollow(context: Context, position: int) -> bool:
-    """Whether `position` is the header of a message that holds thinking alone."""
+def _is_thinking_header(context: Context, position: int) -> bool:
+    """Whether `position` is the header of a message of thinking alone."""
     message = context.message_at(position)
-    if message is None or position != message.start or not message.headed:
+    if message is None or position != message.start or not message.has_header:
         return False
     return all(context.items[p].block.kind in THINKING for p in range(message.start + 1, message.stop))
 
 
-def latest(context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
-    """A change in the latest answers in front of thinking that stays, or thinking taken out in front of what stays:
-    the position whose edit must be held. `changed` are the positions whose edits may be held."""
+def find_thinking_clash(
+    context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
+) -> Gone | None:
+    """The position whose edit must be held because it breaks the thinking of the latest answers, or None.
+
+    That is a change before remaining thinking, or thinking removed before a remaining block. `changed` are the
+    positions whose edits may be held.
+    """
     kept = thinks = False
     for index in _last_run(context, closure, inserts):
         message = context.messages[index]
@@ -65,14 +72,16 @@ def latest(context: Context, changed: Container[int], closure: Closure, inserts:
     return None
 
 
-def joined(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
-    """The start of the removed message in front of an answer with thinking that would now be joined to an earlier
-    answer, in the latest run of answers; None where none would."""
+def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
+    """The start of the removed message whose removal would join an answer with thinking to an earlier answer.
+
+    Only in the latest run of answers; None if no such message.
+    """
     thinks = False
     between: int | None = None
     for index in _last_run(context, closure, inserts):
         message = context.messages[index]
-        if closure.gone(message):
+        if closure.is_removed(message):
             between = message.start if message.role not in ASSISTANT and thinks else between
             continue
         if between is not None:
@@ -83,18 +92,18 @@ def joined(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gon
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """The messages of the last answers that nothing parts any more, last first, with those that are out."""
+    """The messages of the last answers without separation, last first, including removed ones."""
     messages = context.messages
     index = len(messages) - 1
-    while index >= 0 and (closure.gone(messages[index]) or messages[index].role not in ASSISTANT):
+    while index >= 0 and (closure.is_removed(messages[index]) or messages[index].role not in ASSISTANT):
         index -= 1
     later = messages[index].start if index >= 0 else 0
     parts: list[int] | None = None
-    while index >= 0 and (closure.gone(messages[index]) or messages[index].role in ASSISTANT):
+    while index >= 0 and (closure.is_removed(messages[index]) or messages[index].role in ASSISTANT):
         message = messages[index]
-        if not closure.gone(message):
+        if not closure.is_removed(message):
             if message.start != later and parts is None:
-                # Most runs are one message, which nothing parts.
+                # Most runs are a single message.
                 parts = [one.position for one in inserts if one.items[0].block.kind == HEADER]
             if parts and any(message.stop <= position <= later for position in parts):
                 return
@@ -104,14 +113,16 @@ def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> 
 
 
 Fate = Mapping[int, tuple[Block | None, Edit]]
-"""What edits ask for, by position: the block that shall stand there (None: none), and the edit."""
+"""Requested blocks by position (None: removal), each with its edit."""
 
 
-def changed(
+def make_changes(
     context: Context, fate: Fate, closure: Closure, inserts: Sequence[Insert]
 ) -> tuple[dict[int, BlockChange], tuple[Edit, ...]]:
-    """What was asked for and what goes along with it, as changes of the blocks that stand there, and all repairs: what
-    is taken out, in prompt order, then what is put in."""
+    """The changes that are requested and their consequences, and all repairs.
+
+    Repairs: removals in prompt order, then insertions.
+    """
     nodes, items = context.nodes, context.items
     changes = {at: BlockChange(at, nodes[at], items[at].block, block, edit) for at, (block, edit) in fate.items()}
     groups: dict[tuple[str, str], list[int]] = {}
@@ -121,14 +132,14 @@ def changed(
     repairs: list[tuple[int, Edit]] = []
     for (cause, why), group in groups.items():
         group.sort()
-        # A header goes with its last part, by the same edit.
+        # A header is removed with its last part, by the same edit.
         edit = repair(DROP, context, group, cause, why) if why else fate[closure.removed[group[0]].cause][1]
         if why:
             repairs.append((group[0], edit))
         for p in group:
             changes[p] = BlockChange(p, nodes[p], items[p].block, None, edit, why)
     out = (edit for _, edit in sorted(repairs, key=lambda one: (one[0], one[1].id)))
-    return changes, (*out, *(one.edit for one in inserts if one.edit.author == REPAIR))
+    return changes, (*out, *(entry.edit for entry in inserts if entry.edit.author == REPAIR))
 
 
 def _cause(fate: Fate, inserts: Sequence[Insert], gone: Gone) -> str:
@@ -138,18 +149,18 @@ def _cause(fate: Fate, inserts: Sequence[Insert], gone: Gone) -> str:
 
 
 def repair(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
-    """The edit that a repair is, made once for each context."""
+    """Make the edit of a repair; cached per context."""
     key = (kind, tuple(positions), str(cause), why)
-    found = context.repairs.get(key)
-    if found is None:
-        found = context.repairs[key] = _made(kind, context, positions, cause, why)
-    return found
+    edit = context.repairs.get(key)
+    if edit is None:
+        edit = context.repairs[key] = _make_repair(kind, context, positions, cause, why)
+    return edit
 
 
-def _made(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
+def _make_repair(kind: str, context: Context, positions: list[int], cause: object, why: str) -> Edit:
     strip = bool(positions) and all(context.items[p].block.kind in THINKING for p in positions)
-    given: dict[str, Json] = {"for": str(cause), "why": why} if kind != NOTE else {"text": why, "where": "before"}
-    return make(STRIP if strip else kind, context.targets(positions), given, author=REPAIR)
+    params: dict[str, Json] = {"for": str(cause), "why": why} if kind != NOTE else {"text": why, "where": "before"}
+    return make(STRIP if strip else kind, context.targets(positions), params, author=REPAIR)
 
 
 FORCED = "tool_choice names this tool"
@@ -157,7 +168,7 @@ LAST_TOOL = "calls are in the context: one tool must stay defined"
 
 
 class RequestedFates(Struct, kw_only=True):
-    """What edits ask for, by position: `fate` is the block that shall stand there (None: none) and the edit."""
+    """Changes that edits request; `fate` is the requested block (None: removal) and its edit, by position."""
 
     fate: dict[int, tuple[Block | None, Edit]] = field(default_factory=dict)
     new: list[Insertion] = field(default_factory=list)
@@ -167,45 +178,45 @@ class RequestedFates(Struct, kw_only=True):
     held: list[HeldEdit] = field(default_factory=list)
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
-        """Ask for `block` at `position`."""
+        """Request `block` at `position`."""
         self.fate[position] = block, edit
 
     def stay(self, position: int, block: Block) -> None:
-        """Where an earlier edit moved the `block` at `position` elsewhere: let it stay."""
+        """Cancel an earlier edit's move of the `block` at `position`."""
         _, before = self.fate.get(position, (None, None))
-        if before is not None and before.does.moves:
+        if before is not None and before.spec.moves:
             there = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
             self.new = [wish for wish in self.new if wish is not there]
             del self.fate[position]
 
     def hold(self, position: int, why: str) -> None:
-        """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""
+        """Cancel the request for `position`; an edit that inserts a replacement is held as a whole."""
         _, edit = self.fate.pop(position)
         self.held.append(HeldEdit(edit, position, why))
-        if edit.does.adds and edit.does.takes_away:
+        if edit.spec.adds and edit.spec.takes_away:
             self.forget(edit)
 
     def forget(self, edit: Edit) -> None:
-        """Take back everything that `edit` asked for."""
+        """Cancel every request of `edit`."""
         self.fate = {p: fate for p, fate in self.fate.items() if fate[1].id != edit.id}
         self.new = [wish for wish in self.new if wish.edit.id != edit.id]
 
 
-def keep_tools(context: Context, wanted: RequestedFates) -> None:
-    """Hold what would take out a tool that the request forces, or the last one while there are calls."""
+def keep_tools(context: Context, requests: RequestedFates) -> None:
+    """Hold removals of a tool that the request forces, or of the last tool while there are calls."""
     tools = context.tools
-    out = [p for p in tools if p in wanted.fate and wanted.fate[p][0] is None]
+    out = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
     if not out:
         return
-    forced = _forced(context.params.get("tool_choice"))
+    forced = _forced_tool(context.params.get("tool_choice"))
     for position in out:
         if forced and context.reading(position).name == forced:
-            wanted.hold(position, FORCED)
-    if context.partners and all(p in wanted.fate and wanted.fate[p][0] is None for p in tools):
-        wanted.hold(tools[-1], LAST_TOOL)
+            requests.hold(position, FORCED)
+    if context.partners and all(p in requests.fate and requests.fate[p][0] is None for p in tools):
+        requests.hold(tools[-1], LAST_TOOL)
 
 
-def _forced(choice: Json) -> str:
+def _forced_tool(choice: Json) -> str:
     if not isinstance(choice, dict):
         return ""
     inner = choice.get("function", choice)
@@ -214,44 +225,44 @@ def _forced(choice: Json) -> str:
 
 
 OPENING = "(Earlier messages were removed.)"
-"""Put in front where the assistant would speak first, which the provider refuses."""
+"""Inserted at the start if the assistant would come first, which the provider refuses."""
 NOTHING_LEFT = "no message would be left"
 PARTED = "(Messages were removed here.)"
-"""Put between two answers that would become one, where the later one's thinking must stay as it is."""
+"""Inserted between two answers that would be joined although the later one's thinking must stay unchanged."""
 UNSETTLED = "there is no place where it could stand"
-_ROUNDS = 4
-"""How often closing and placing may disagree; they nearly always settle at the second time."""
+_MAX_ROUNDS = 4
+"""Maximum rounds of closing and placing; they nearly always agree after two."""
 
 
-def settled(context: Context, wanted: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """What is done of `wanted`."""
-    keep_tools(context, wanted)
-    _let_covered_go(wanted)
+def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
+    """Decide which requests of `wanted` are done, and apply them."""
+    keep_tools(context, requests)
+    _cancel_covered_summaries(requests)
     while True:
-        closed = _closed(context, wanted, rules)
-        clash = closed.unsettled or _clash(wanted, closed.closure, pinned)
+        closed = _close(context, requests, rules)
+        clash = closed.unsettled or _clash(requests, closed.closure, pinned)
         if clash is None and rules.keeps_last_thinking and closed.broken is None:
-            # A repair takes out what cannot stay as it is.
-            own = {p for p, (_, edit) in wanted.fate.items() if edit.author != REPAIR}
-            clash = latest(context, own, closed.closure, closed.inserts)
+            # A repair removes what cannot stay unchanged.
+            own = {p for p, (_, edit) in requests.fate.items() if edit.author != REPAIR}
+            clash = find_thinking_clash(context, own, closed.closure, closed.inserts)
         if clash is None:
-            return _applied(context, wanted, closed, rules, pinned)
-        if clash.cause in wanted.fate and clash is not closed.unsettled:
-            wanted.hold(clash.cause, clash.why)
-        elif not _hold_new(wanted, closed.inserts, clash):
+            return _apply(context, requests, closed, rules, pinned)
+        if clash.cause in requests.fate and clash is not closed.unsettled:
+            requests.hold(clash.cause, clash.why)
+        elif not _hold_new(requests, closed.inserts, clash):
             return Applied(
                 context,
-                held=_all_held(wanted, clash.why),
-                asleep=tuple(wanted.asleep),
+                held=_all_held(requests, clash.why),
+                asleep=tuple(requests.asleep),
                 pinned=pinned,
                 length=len(context),
             )
 
 
-def _let_covered_go(wanted: RequestedFates) -> None:
-    """A summary whose blocks all went into a later edit (a summary of summaries) is not said any more."""
-    standing = {edit.id for _, edit in wanted.fate.values()}
-    wanted.new = [wish for wish in wanted.new if not wish.edit.does.stands_for or wish.edit.id in standing]
+def _cancel_covered_summaries(requests: RequestedFates) -> None:
+    """Cancel a summary whose blocks all went into a later edit (a summary of summaries)."""
+    edit_ids = {edit.id for _, edit in requests.fate.values()}
+    requests.new = [wish for wish in requests.new if not wish.edit.spec.replaces_blocks or wish.edit.id in edit_ids]
 
 
 class _Closed(NamedTuple):
@@ -261,69 +272,76 @@ class _Closed(NamedTuple):
     unsettled: Gone | None = None
 
 
-def _closed(context: Context, wanted: RequestedFates, rules: ProviderRules) -> _Closed:
-    """Removals closed and news placed. Each depends on the other: a message that goes makes room for what is new, and
-    what is new may keep the end of the request the user's."""
-    out = sorted(position for position, (block, _) in wanted.fate.items() if block is None)
+def _close(context: Context, requests: RequestedFates, rules: ProviderRules) -> _Closed:
+    """Close removals and place insertions.
+
+    Each depends on the other: a removed message makes room for an insertion, and an insertion may keep the user at the
+    end of the request.
+    """
+    out = sorted(position for position, (block, _) in requests.fate.items() if block is None)
     spoken: frozenset[int] = frozenset()
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         closure = Closure(context, rules, spoken)
         closure.remove(out)
-        inserts = _inserts(context, wanted.new, closure, rules)
-        broken = breaks_at(context, wanted.fate, closure, inserts) if rules.binds_thinking else None
+        inserts = _inserts(context, requests.new, closure, rules)
+        broken = binding_break(context, requests.fate, closure, inserts) if rules.binds_thinking else None
         if broken is not None and not rules.drops_blocks:
             later = [p for p in context.thinking if p >= broken and p not in closure.removed]
             closure.remove(later, Gone(broken, BOUND))
-            inserts = _inserts(context, wanted.new, closure, rules)
-        now = frozenset(one.position for one in inserts if _speaks(one))
-        if now == spoken or not closure.heeds_spoken:
+            inserts = _inserts(context, requests.new, closure, rules)
+        now = frozenset(insert.position for insert in inserts if _is_user_message(insert))
+        if now == spoken or not closure.depends_on_spoken:
             return _Closed(closure, inserts, broken)
         spoken = now
     return _Closed(closure, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
 
 
-def _speaks(one: Insert) -> bool:
-    """Whether an insertion is a message of the user's."""
-    return one.items[0].block.kind == HEADER and one.items[0].place.role == "user"
+def _is_user_message(insert: Insert) -> bool:
+    """Whether an insertion is a user message."""
+    return insert.items[0].block.kind == HEADER and insert.items[0].place.role == "user"
 
 
-def _hold_new(wanted: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
-    """Hold the edit of the insertion that a clash comes from; whether there is one."""
-    guilty = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
-    if guilty is None:
+def _hold_new(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
+    """Hold the edit of the insertion that causes a clash; returns whether there is one."""
+    culprit = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
+    if culprit is None:
         return False
-    wanted.held.append(HeldEdit(guilty, -1, clash.why))
-    wanted.forget(guilty)
+    requests.held.append(HeldEdit(culprit, -1, clash.why))
+    requests.forget(culprit)
     return True
 
 
 def _inserts(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
-    """What is new in prompt order, with what must be said besides so that the provider takes it."""
-    left = Left(context, closure.removed)
-    made = [placed(context, wish, left) for wish in new]
+    """The insertions in prompt order, including those that the provider's rules require."""
+    left = RemainingContext(context, closure.removed)
+    inserts = [place(context, wish, left) for wish in new]
     if rules.starts_with_user and (wish := _opening(context, closure)) is not None:
-        first = placed(context, wish, left)
-        made = made if any(one.position <= first.position and _speaks(one) for one in made) else [first, *made]
-    if rules.keeps_last_thinking and (parted := joined(context, closure, made)) is not None:
+        first = place(context, wish, left)
+        inserts = (
+            inserts
+            if any(insert.position <= first.position and _is_user_message(insert) for insert in inserts)
+            else [first, *inserts]
+        )
+    if rules.keeps_last_thinking and (parted := find_joined_answers(context, closure, inserts)) is not None:
         wish = Insertion(parted.cause, repair(NOTE, context, [], "", PARTED), PARTED, "meta")
-        made = [*made, placed(context, wish, Left(context))]
-    # What goes into a message comes before a new message at the same place.
-    return sorted(made, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
+        inserts = [*inserts, place(context, wish, RemainingContext(context))]
+    # An insertion into a message comes before a new message at the same position.
+    return sorted(inserts, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
 
 
-def _kept_from(context: Context, closure: Closure) -> int:
-    """The first message of which something is left; the number of messages where there is none."""
+def _first_remaining(context: Context, closure: Closure) -> int:
+    """The first message with a remaining block; the number of messages if there is none."""
     messages = context.messages
-    return next((n for n, message in enumerate(messages) if not closure.gone(message)), len(messages))
+    return next((n for n, message in enumerate(messages) if not closure.is_removed(message)), len(messages))
 
 
 def _opening(context: Context, closure: Closure) -> Insertion | None:
-    """The message that opens the conversation where the user's first ones are out."""
+    """The message that opens the conversation if the first user messages are removed."""
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
     if not began or not closure.removed:
         return None
-    first = _kept_from(context, closure)
+    first = _first_remaining(context, closure)
     if first == len(messages) or messages[first].role == "user" or _is_compaction(context, first):
         return None
     cause = next(iter(closure.removed.values())).cause
@@ -332,55 +350,57 @@ def _opening(context: Context, closure: Closure) -> Insertion | None:
 
 def _is_compaction(context: Context, index: int) -> bool:
     message = context.messages[index]
-    return message.headed and context.items[message.start + 1].block.kind == "compaction"
+    return message.has_header and context.items[message.start + 1].block.kind == "compaction"
 
 
-def _clash(wanted: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
-    """A pinned block that something else would take along: the position whose edit must be held, and why. All but the
-    last such edit are held at once."""
-    found: list[Gone] = []
+def _clash(requests: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
+    """The position whose edit must be held because it would remove a pinned block, and why.
+
+    All but the last such edit are held at once.
+    """
+    clashes: list[Gone] = []
     for position in sorted(pinned):
         gone = closure.removed.get(position)
         if gone is not None and gone.why:
-            found.append(Gone(gone.cause, f"a pinned block would go with it: {gone.why}"))
-    for one in found[:-1]:
-        if one.cause in wanted.fate and one.cause != found[-1].cause:
-            wanted.hold(one.cause, one.why)
-    return found[-1] if found else None
+            clashes.append(Gone(gone.cause, f"a pinned block would go with it: {gone.why}"))
+    for clash in clashes[:-1]:
+        if clash.cause in requests.fate and clash.cause != clashes[-1].cause:
+            requests.hold(clash.cause, clash.why)
+    return clashes[-1] if clashes else None
 
 
-def _all_held(wanted: RequestedFates, why: str) -> tuple[HeldEdit, ...]:
-    edits = {edit.id: edit for _, edit in wanted.fate.values()} | {wish.edit.id: wish.edit for wish in wanted.new}
-    return (*wanted.held, *(HeldEdit(edit, -1, why) for edit in edits.values()))
+def _all_held(requests: RequestedFates, why: str) -> tuple[HeldEdit, ...]:
+    edits = {edit.id: edit for _, edit in requests.fate.values()} | {wish.edit.id: wish.edit for wish in requests.new}
+    return (*requests.held, *(HeldEdit(edit, -1, why) for edit in edits.values()))
 
 
-def _applied(
-    context: Context, wanted: RequestedFates, closed: _Closed, rules: ProviderRules, pinned: frozenset[int]
+def _apply(
+    context: Context, requests: RequestedFates, closed: _Closed, rules: ProviderRules, pinned: frozenset[int]
 ) -> Applied:
     closure, inserts = closed.closure, closed.inserts
-    changes, repairs = changed(context, wanted.fate, closure, inserts)
+    changes, repairs = make_changes(context, requests.fate, closure, inserts)
     plain = Applied(context, changes=changes, inserts=tuple(inserts), length=len(context))
-    marks, refused_marks = marker_limits.chosen(plain, wanted.marks)
+    marks, refused_marks = marker_limits.select_breakpoints(plain, requests.marks)
     return replace(
         plain,
         marks=marks,
         pinned=pinned,
-        asleep=tuple(wanted.asleep),
-        held=(*wanted.held, *refused_marks),
+        asleep=tuple(requests.asleep),
+        held=(*requests.held, *refused_marks),
         repairs=repairs,
         refused=NOTHING_LEFT if _is_empty(context, closure, inserts) else "",
-        withheld=_withheld(context, closed, rules),
+        withheld=_withheld_thinking(context, closed, rules),
     )
 
 
 def _is_empty(context: Context, closure: Closure, inserts: Iterable[Insert]) -> bool:
     """Whether no message would be left."""
-    if not closure.removed or not context.messages or _kept_from(context, closure) < len(context.messages):
+    if not closure.removed or not context.messages or _first_remaining(context, closure) < len(context.messages):
         return False
-    return not any(item.place.role == "user" for one in inserts for item in one.items)
+    return not any(item.place.role == "user" for insert in inserts for item in insert.items)
 
 
-def _withheld(context: Context, closed: _Closed, rules: ProviderRules) -> tuple[int, ...]:
+def _withheld_thinking(context: Context, closed: _Closed, rules: ProviderRules) -> tuple[int, ...]:
     if closed.broken is None or not rules.drops_blocks:
         return ()
     later = (p for p in context.thinking if closed.broken is not None and p >= closed.broken)

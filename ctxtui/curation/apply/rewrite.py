@@ -1,6 +1,6 @@
-"""What the edits that change one block make of it: pure functions of the block and the edit's payload.
+"""Rewrites single blocks: pure functions of the block and the edit's payload.
 
-The payload holds the rule, not the outcome, so that the same rule applied to the same block is the same block.
+The payload holds the rule, not the outcome, so that the same rule applied to the same block gives the same block.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Block
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
 from ctxtui.curation.apply import references
-from ctxtui.curation.apply.block_text import changeable, clean, has_words, with_words, words_of
-from ctxtui.curation.apply.compact_json import compacted
+from ctxtui.curation.apply.block_text import block_text, clean, has_editable_text, is_changeable, with_text
+from ctxtui.curation.apply.compact_json import compact
 from ctxtui.curation.context import IMAGES, THINKING, is_call, is_result
 
-NEAR: Final = 80
-"""How far a cut moves to the end of a line, in characters."""
+MAX_LINE_SHIFT_CHARS: Final = 80
+"""Maximum distance in characters by which a cut moves to the end of a line."""
 
 
 def cut(text: str, head: int, tail: int) -> str:
-    """`text` with its first `head` and last `tail` characters kept, and a line between them that says what went.
+    """Keep the first `head` and last `tail` characters of `text`, with a line between them that describes the cut.
 
-    The text itself where that would not be shorter.
+    Unchanged if that would not be shorter.
     """
     if len(text) <= head + tail:
         return text
@@ -39,46 +39,46 @@ def cut(text: str, head: int, tail: int) -> str:
     lines = text.count("\n", start, stop)
     more = f" ({lines:,} lines)" if lines > 1 else ""
     note = f"[… {gone:,} characters{more} cut …]"
-    made = "\n".join(part for part in (text[:start].rstrip("\n"), note, text[stop:].lstrip("\n")) if part)
-    return made if len(made) < len(text) else text
+    shortened = "\n".join(part for part in (text[:start].rstrip("\n"), note, text[stop:].lstrip("\n")) if part)
+    return shortened if len(shortened) < len(text) else text
 
 
 def _line_end(text: str, at: int) -> int:
-    found = text.rfind("\n", max(0, at - NEAR), at)
-    return found + 1 if found >= 0 else at
+    newline = text.rfind("\n", max(0, at - MAX_LINE_SHIFT_CHARS), at)
+    return newline + 1 if newline >= 0 else at
 
 
 def _line_start(text: str, at: int) -> int:
-    found = text.find("\n", at, min(len(text), at + NEAR))
-    return found + 1 if found >= 0 else at
+    newline = text.find("\n", at, min(len(text), at + MAX_LINE_SHIFT_CHARS))
+    return newline + 1 if newline >= 0 else at
 
 
 def cut_call(block: Block, head: int, tail: int) -> Block:
-    """A tool call whose input's long strings are cut; its JSON stays JSON."""
+    """Cut the long strings in a tool call's input; its JSON stays valid."""
     value = block.value()
     if not isinstance(value, dict):
         return block
     wrapped = value.get("function")
     inner = wrapped if isinstance(wrapped, dict) else value
     for key in ("input", "arguments"):
-        given = inner.get(key)
-        if isinstance(given, dict):
-            return _put(block, value, inner, key, _cut_strings(given, head, tail))
-        if isinstance(given, str):
+        call_input = inner.get(key)
+        if isinstance(call_input, dict):
+            return _put(block, value, inner, key, _cut_strings(call_input, head, tail))
+        if isinstance(call_input, str):
             try:
-                parsed = canonical.loads(given)
+                parsed = canonical.loads(call_input)
             except (ValueError, RecursionError):
                 return block
-            return _put(block, value, inner, key, canonical.text_of(_cut_strings(parsed, head, tail)))
+            return _put(block, value, inner, key, canonical.dump_text(_cut_strings(parsed, head, tail)))
     return block
 
 
-def _put(block: Block, value: dict[str, Json], inner: dict[str, Json], key: str, made: Json) -> Block:
-    if made == inner[key]:
+def _put(block: Block, value: dict[str, Json], inner: dict[str, Json], key: str, content: Json) -> Block:
+    if content == inner[key]:
         return block
     if inner is value:
-        return blocks.make(block.kind, {**value, key: made})
-    return blocks.make(block.kind, {**value, "function": {**inner, key: made}})
+        return blocks.make(block.kind, {**value, key: content})
+    return blocks.make(block.kind, {**value, "function": {**inner, key: content}})
 
 
 def _cut_strings(value: Json, head: int, tail: int) -> Json:
@@ -96,36 +96,38 @@ _TEXTS: Final = frozenset({"description", "title", "examples", "$comment"})
 _DATA: Final = frozenset({"enum", "const", "default", "required"})
 
 
-def minimised(tool: Json, given: Mapping[str, Json]) -> Json:
-    """`tool` with its description cut to ``description`` characters (default 100) and, unless ``properties`` is true,
-    the words of its schema's properties left out. Names, types and what is required stay."""
+def minimise_tool(tool: Json, params: Mapping[str, Json]) -> Json:
+    """Cut the description of `tool` to ``description`` characters (default 100), and remove the texts of its schema.
+
+    The latter unless ``properties`` is true. Names, types and required members stay.
+    """
     if not isinstance(tool, dict):
         return tool
     inner = tool.get("function")
     if isinstance(inner, dict):
-        return {**tool, "function": minimised(inner, given)}
-    if tool_inside(tool) is not tool:
-        return {**tool, "tools": [minimised(tool_inside(tool), given)]}
-    limit = given.get("description", 100)
-    made = dict(tool)
-    words = tool.get("description")
-    if isinstance(words, str) and isinstance(limit, int) and len(words) > limit:
-        made["description"] = _first(words, limit)
-    if given.get("properties") is not True:
+        return {**tool, "function": minimise_tool(inner, params)}
+    if unwrap_tool(tool) is not tool:
+        return {**tool, "tools": [minimise_tool(unwrap_tool(tool), params)]}
+    limit = params.get("description", 100)
+    smaller = dict(tool)
+    description = tool.get("description")
+    if isinstance(description, str) and isinstance(limit, int) and len(description) > limit:
+        smaller["description"] = _shorten(description, limit)
+    if params.get("properties") is not True:
         for key in _SCHEMAS:
             if isinstance(tool.get(key), dict):
-                made[key] = _bare(tool[key], False)
-    return made
+                smaller[key] = _bare(tool[key], False)
+    return smaller
 
 
-def _first(words: str, limit: int) -> str:
+def _shorten(words: str, limit: int) -> str:
     if limit <= 1:
         return ""
     return words[: limit - 1].rstrip() + "…"
 
 
 def _bare(schema: Json, names: bool) -> Json:
-    """A schema without words; `names` says that the keys are the properties' own names and not the schema's."""
+    """Remove texts from a schema; `names` means that the keys are property names, not the schema's own."""
     if isinstance(schema, list):
         return [_bare(item, False) for item in schema]
     if not isinstance(schema, dict):
@@ -141,109 +143,109 @@ def _names(key: str, names: bool) -> bool:
     return not names and key in ("properties", "$defs", "definitions", "patternProperties")
 
 
-Given = Mapping[str, Json]
+Params = Mapping[str, Json]
 ALL_BUT_TEXT: Final = "all but text"
-"""What a ``strip`` edit takes out of a result that may hold text alone."""
+"""Value of ``what`` in a ``strip`` edit: parts of a result that may hold text alone."""
 
 REFUSED_CHARACTERS: Final = "refused characters"
-"""What a ``strip`` edit puts a sign in place of, in every string of a block; a signed block goes."""
+"""Value of ``what`` in a ``strip`` edit: refused characters in any string are replaced; a signed block is removed."""
 
 TOOL_REFERENCES: Final = "tool references"
-"""What a ``strip`` edit takes out that names a tool which is not there (`name`)."""
+"""Value of ``what`` in a ``strip`` edit: references to the missing tool `name`."""
 
 
-def rewritten(block: Block, edit: Edit) -> Block | None:
-    """`block` as `edit` changes it; None where nothing of it is left, the block itself where there is nothing to do."""
-    return _rewritten(block, edit.kind, edit.payload)
+def rewrite(block: Block, edit: Edit) -> Block | None:
+    """Rewrite `block` as `edit` says; None if nothing of it is left, the same block if there is nothing to do."""
+    return _rewrite(block, edit.kind, edit.payload)
 
 
 @lru_cache(maxsize=20_000)
-def _rewritten(block: Block, kind: str, payload: str) -> Block | None:
-    given = canonical.loads(payload)
-    # What its provider signed can go, but not change.
-    if not isinstance(given, dict) or (kind != STRIP and not changeable(block)):
+def _rewrite(block: Block, kind: str, payload: str) -> Block | None:
+    params = canonical.loads(payload)
+    # A block signed by its provider can be removed, but not changed.
+    if not isinstance(params, dict) or (kind != STRIP and not is_changeable(block)):
         return block
-    return REWRITERS[kind](block, given)
+    return REWRITERS[kind](block, params)
 
 
-def _replace(block: Block, given: Given) -> Block | None:
-    value = given.get("value")
+def _replace(block: Block, params: Params) -> Block | None:
+    value = params.get("value")
     if isinstance(value, dict) and block.kind == TOOL:
         return blocks.make(TOOL, blocks.without_markers(value))
-    text = given.get("text")
-    if not isinstance(text, str) or not has_words(block):
+    text = params.get("text")
+    if not isinstance(text, str) or not has_editable_text(block):
         return block
-    return with_words(block, text) if text.strip() or is_result(block.kind) else None
+    return with_text(block, text) if text.strip() or is_result(block.kind) else None
 
 
-def _truncate(block: Block, given: Given) -> Block:
-    head, tail = _number(given.get("head"), 500), _number(given.get("tail"), 500)
+def _truncate(block: Block, params: Params) -> Block:
+    head, tail = _number(params.get("head"), 500), _number(params.get("tail"), 500)
     if is_call(block.kind):
         return cut_call(block, head, tail)
-    return with_words(block, cut(words_of(block), head, tail))
+    return with_text(block, cut(block_text(block), head, tail))
 
 
 def _number(value: Json, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
 
 
-def _deduplicate(block: Block, given: Given) -> Block:
-    told = given.get("text")
-    said = told if isinstance(told, str) else "[the same text stands elsewhere in this conversation]"
-    # Where somebody has put a shorter line in its place since (a client that clears results), that one stays.
-    return with_words(block, said) if len(said) < len(words_of(block)) else block
+def _deduplicate(block: Block, params: Params) -> Block:
+    text = params.get("text")
+    replacement = text if isinstance(text, str) else "[the same text stands elsewhere in this conversation]"
+    # If a client that clears results has put in a shorter line since, that one stays.
+    return with_text(block, replacement) if len(replacement) < len(block_text(block)) else block
 
 
-def _hoist(block: Block, given: Given) -> Block | None:
-    static = given.get("text")
+def _hoist(block: Block, params: Params) -> Block | None:
+    static = params.get("text")
     if not isinstance(static, str) or not static:
         return block
-    words = words_of(block)
-    if static not in words or not has_words(block):
+    text = block_text(block)
+    if static not in text or not has_editable_text(block):
         return block
-    rest = words.replace(static, "", 1)
-    return with_words(block, rest) if rest.strip() else None
+    rest = text.replace(static, "", 1)
+    return with_text(block, rest) if rest.strip() else None
 
 
 DOCUMENTS: Final = frozenset({"document"})
 
 
-def _strip(block: Block, given: Given) -> Block | None:
-    what = given.get("what")
+def _strip(block: Block, params: Params) -> Block | None:
+    what = params.get("what")
     if block.kind in THINKING and what in (None, "thinking", REFUSED_CHARACTERS):
         return None
     if what == REFUSED_CHARACTERS:
         value = block.value()
-        return block if (cleaned := _cleaned(value)) == value else blocks.make(block.kind, cleaned)
+        return block if (cleaned := _clean(value)) == value else blocks.make(block.kind, cleaned)
     if what == TOOL_REFERENCES:
-        return _without_references(block, given.get("name"))
-    if what == "documents" and is_result(block.kind) and isinstance(given.get("parts"), list):
-        return _emptied(block, given["parts"], DOCUMENTS)
+        return _without_references(block, params.get("name"))
+    if what == "documents" and is_result(block.kind) and isinstance(params.get("parts"), list):
+        return _replace_parts(block, params["parts"], DOCUMENTS)
     if what in (None, "images"):
         if block.kind in IMAGES:
             return None
         if is_result(block.kind):
-            parts = given.get("parts")
+            parts = params.get("parts")
             return (
-                _emptied(block, parts, IMAGES)
+                _replace_parts(block, parts, IMAGES)
                 if isinstance(parts, list)
-                else _left_out(block, lambda kind: str(kind) in IMAGES, "image")
+                else _remove_parts(block, lambda kind: str(kind) in IMAGES, "image")
             )
     if what == ALL_BUT_TEXT and is_result(block.kind):
-        return _left_out(block, lambda kind: kind not in ("text", "input_text", "output_text"), "part")
+        return _remove_parts(block, lambda kind: kind not in ("text", "input_text", "output_text"), "part")
     return block
 
 
-def _cleaned(value: Json) -> Json:
+def _clean(value: Json) -> Json:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_cleaned(one) for one in value]
-    return {clean(key): _cleaned(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_clean(item) for item in value]
+    return {clean(key): _clean(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _without_references(block: Block, name: Json) -> Block | None:
-    """A block without its references to the tool `name`; a result says so where nothing else is in it."""
+    """Remove references to the tool `name`; a result that becomes empty says so."""
 
     def stays(part: Json) -> bool:
         return not isinstance(part, dict) or (part.get("type"), part.get("tool_name")) != ("tool_reference", name)
@@ -253,8 +255,8 @@ def _without_references(block: Block, name: Json) -> Block | None:
         return None
     content = value.get("content")
     if isinstance(content, list):
-        told = {"type": "text", "text": f"[the tool {name} is not there any more]"}
-        content = [part for part in content if stays(part)] or [told]
+        notice = {"type": "text", "text": f"[the tool {name} is not there any more]"}
+        content = [part for part in content if stays(part)] or [notice]
     elif isinstance(content, dict) and isinstance(content.get("tool_references"), list):
         content = {**content, "tool_references": [part for part in content["tool_references"] if stays(part)]}
     return block if content == value.get("content") else blocks.make(block.kind, {**value, "content": content})
@@ -268,22 +270,22 @@ def _parts(block: Block) -> tuple[str, dict[str, Json], list[Json] | None]:
     return key, value, content if isinstance(content, list) else None
 
 
-def _emptied(block: Block, parts: list[Json], kinds: Collection[str]) -> Block:
-    """A result with a line in the place of the images or documents (`kinds`) at `parts`, so that its other parts stay
-    where they are."""
+def _replace_parts(block: Block, parts: list[Json], kinds: Collection[str]) -> Block:
+    """Replace the images or documents (`kinds`) at `parts` of a result by a line, so that other parts keep their
+    index."""
     key, value, content = _parts(block)
-    said = "[image removed]" if kinds is IMAGES else "[document removed]"
-    note = {"type": "input_text" if key == "output" else "text", "text": said}
+    line = "[image removed]" if kinds is IMAGES else "[document removed]"
+    note = {"type": "input_text" if key == "output" else "text", "text": line}
     gone = {n for n in parts if isinstance(n, int)}
-    made = [
+    new_parts = [
         note if n in gone and isinstance(p, dict) and str(p.get("type")) in kinds else p
         for n, p in enumerate(content or ())
     ]
-    return block if content is None or made == content else blocks.make(block.kind, {**value, key: made})
+    return block if content is None or new_parts == content else blocks.make(block.kind, {**value, key: new_parts})
 
 
-def _left_out(block: Block, goes: Callable[[object], bool], name: str) -> Block:
-    """A result without the parts whose kind `goes`; how many there were is said in their place."""
+def _remove_parts(block: Block, goes: Callable[[object], bool], name: str) -> Block:
+    """Remove the parts of a result whose kind `goes`, and say how many there were."""
     key, value, content = _parts(block)
     if content is None:
         return block
@@ -295,21 +297,21 @@ def _left_out(block: Block, goes: Callable[[object], bool], name: str) -> Block:
     return blocks.make(block.kind, {**value, key: [*kept, note]})
 
 
-def _compact(block: Block, given: Given) -> Block:
+def _compact(block: Block, params: Params) -> Block:
     if is_call(block.kind):
         return block
-    return with_words(block, compacted(words_of(block), given))
+    return with_text(block, compact(block_text(block), params))
 
 
-def _externalize(block: Block, given: Given) -> Block:
-    return with_words(block, references.externalized(words_of(block), given))
+def _externalize(block: Block, params: Params) -> Block:
+    return with_text(block, references.externalize(block_text(block), params))
 
 
-def _minimise(block: Block, given: Given) -> Block:
-    return blocks.make(TOOL, minimised(block.value(), given)) if block.kind == TOOL else block
+def _minimise(block: Block, params: Params) -> Block:
+    return blocks.make(TOOL, minimise_tool(block.value(), params)) if block.kind == TOOL else block
 
 
-REWRITERS: Final[dict[str, Callable[[Block, Given], Block | None]]] = {
+REWRITERS: Final[dict[str, Callable[[Block, Params], Block | None]]] = {
     REPLACE: _replace,
     TRUNCATE: _truncate,
     DEDUPLICATE: _deduplicate,
@@ -319,4 +321,4 @@ REWRITERS: Final[dict[str, Callable[[Block, Given], Block | None]]] = {
     MINIMISE: _minimise,
     STRIP: _strip,
 }
-"""What each kind of edit that changes a block in its place makes of it (None: nothing is left)."""
+"""For each kind of edit that changes a block in place: makes the new block (None: nothing is left)."""

@@ -1,9 +1,8 @@
-"""Where the cache markers of a request stand once edits are applied to it. Whoever sends a request, prices it or
-simulates it asks here.
+"""Positions of a request's cache breakpoints after edits; the only source for sending, pricing and simulating.
 
-The marker of a block that is out goes to the nearest block before it that may carry one: without it what a client marks
-as the end of its request would neither be written nor read. It never becomes more than one: two that come to the same
-block are one, the first of them, which lives the longer (facts §2).
+A removed block's breakpoint moves to the nearest block before it that may carry one: without it, what a client marks as
+the end of its request would be neither written nor read. Breakpoints never multiply: two that meet on one block become
+one, the first, which has the longer lifetime (facts §2).
 """
 
 from __future__ import annotations
@@ -12,45 +11,46 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from ctxtui.core.block import Item
-from ctxtui.curation.apply.applied import RAW, Applied, Edge
+from ctxtui.curation.apply.applied import RAW, Applied, Position
 from ctxtui.wire.cache_markers import takes_marker
 
 Place = TypeVar("Place")
 Life = TypeVar("Life")
 
 
-def carrier(back: Iterable[tuple[Place, Item]], dialect: str) -> Place | None:
-    """Which of the blocks that leave, told from the last one `back`, carries a marker that stood behind them; None
-    where none may."""
+def find_carrier(back: Iterable[tuple[Place, Item]], dialect: str) -> Place | None:
+    """The block that carries a breakpoint set after these blocks, given last to first; None if none may."""
     return next((place for place, item in back if takes_marker(item, dialect)), None)
 
 
-def standing_markers(applied: Applied, had: Mapping[Edge, Life]) -> dict[Edge, Life]:
-    """The markers that a request `had`, with their lifetimes, as they stand under the edits, in prompt order; those
-    that a breakpoint edit takes off are not among them. On a block that nobody changed a marker is its client's own
-    business."""
-    found: dict[Edge, Life] = {}
-    for edge in sorted(had):
-        if is_off(applied, edge):
+def markers_under_edits(applied: Applied, had: Mapping[Position, Life]) -> dict[Position, Life]:
+    """The breakpoints of a request under edits, with their lifetimes, in prompt order.
+
+    `had` are those of the raw request. Breakpoints removed by an edit are left out. On an unchanged block a breakpoint
+    is the client's own concern and stays.
+    """
+    markers: dict[Position, Life] = {}
+    for position in sorted(had):
+        if is_off(applied, position):
             continue
-        own = edge[1] == RAW and edge[0] not in applied.changes
-        place = edge if own else carrier(_back(applied, edge), applied.context.dialect)
+        own = position[1] == RAW and position[0] not in applied.changes
+        place = position if own else find_carrier(_back(applied, position), applied.context.dialect)
         if place is not None and not is_off(applied, place):
-            found.setdefault(place, had[edge])
-    return found
+            markers.setdefault(place, had[position])
+    return markers
 
 
-def is_off(applied: Applied, edge: Edge) -> bool:
-    """Whether a breakpoint edit takes the marker of a block off."""
-    edit = applied.marks.get(edge[0]) if edge[1] == RAW else None
-    return edit is not None and edit.given.get("on") is False
+def is_off(applied: Applied, position: Position) -> bool:
+    """Whether a breakpoint edit removes the breakpoint at this position."""
+    edit = applied.marks.get(position[0]) if position[1] == RAW else None
+    return edit is not None and edit.params.get("on") is False
 
 
-def _back(applied: Applied, edge: Edge) -> Iterator[tuple[Edge, Item]]:
-    """What leaves, from `edge` back."""
-    new = put_in(applied)
+def _back(applied: Applied, position_from: Position) -> Iterator[tuple[Position, Item]]:
+    """The items to be sent, backwards from `edge`."""
+    new = inserted_items(applied)
     items, changes = applied.context.items, applied.changes
-    first, behind = edge
+    first, behind = position_from
     for position in range(min(first, len(items)), -1, -1):
         if position < len(items) and (position < first or behind == RAW):
             change = changes.get(position)
@@ -64,9 +64,9 @@ def _back(applied: Applied, edge: Edge) -> Iterator[tuple[Edge, Item]]:
             yield (position, order), there[order]
 
 
-def put_in(applied: Applied) -> dict[int, list[Item]]:
-    """What edits put in, by the raw position before which it stands."""
-    found: dict[int, list[Item]] = {}
-    for one in applied.inserts:
-        found.setdefault(one.position, []).extend(one.items)
-    return found
+def inserted_items(applied: Applied) -> dict[int, list[Item]]:
+    """The inserted items by the raw position that they are inserted before."""
+    items: dict[int, list[Item]] = {}
+    for insert in applied.inserts:
+        items.setdefault(insert.position, []).extend(insert.items)
+    return items

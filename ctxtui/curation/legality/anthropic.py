@@ -1,4 +1,4 @@
-"""What the Anthropic Messages API refuses (facts §1)."""
+"""Rules of the Anthropic Messages API (facts §1)."""
 
 from __future__ import annotations
 
@@ -20,56 +20,60 @@ from ctxtui.curation.legality.violation import (
     THINKING,
     THINKING_FIRST,
     Violation,
-    listed,
-    roles,
+    as_list,
+    check_roles,
 )
 
 _ELSEWHERE: Final = frozenset({"tool_result", "mcp_tool_result"})
 """Results whose calls are not the provider's own tools."""
 
 
-def anthropic(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Every call answered in the next message, every answer first in its message and asked for in the one before."""
-    seen: set[str] = set()
+def check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
+    """Check calls and results: each call answered in the next message, each result first in its message and paired."""
+    call_ids: set[str] = set()
     nothing = RoleRun("")
     for before, run, after in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
         answered = after.ids("tool_result", "tool_use_id") if after.role == "user" else set()
-        asked = before.ids("tool_use", "id") if before.role == "assistant" else set()
-        other, told = False, set[str]()
-        yield from _served(run, after)
+        asked_ids = before.ids("tool_use", "id") if before.role == "assistant" else set()
+        has_other, answered_ids = False, set[str]()
+        yield from _check_server_calls(run, after)
         for path, part in run.parts:
             if part.get("type") == "tool_use":
-                yield from _call(run, path, str(part.get("id") or ""), answered, seen)
+                yield from _call(run, path, str(part.get("id") or ""), answered, call_ids)
             elif part.get("type") == "tool_result":
-                yield from _answer(run, path, str(part.get("tool_use_id")), asked, told, other)
-            other = other or part.get("type") != "tool_result"
+                yield from _answer(run, path, str(part.get("tool_use_id")), asked_ids, answered_ids, has_other)
+            has_other = has_other or part.get("type") != "tool_result"
 
 
-def _call(run: RoleRun, path: str, id_: str, answered: set[Json], seen: set[str]) -> Iterator[Violation]:
+def _call(run: RoleRun, path: str, id_: str, answered: set[Json], call_ids: set[str]) -> Iterator[Violation]:
     if run.role != "assistant":
         yield Violation(path, "only the assistant calls tools", PAIR)
     elif id_ not in answered:
         yield Violation(path, f"call {id_!r} has no result in the message after it", PAIR)
-    if not id_ or id_ in seen:
+    if not id_ or id_ in call_ids:
         yield Violation(f"{path}.id", "ids of calls must be unique", PAIR)
-    seen.add(id_)
+    call_ids.add(id_)
 
 
-def _answer(run: RoleRun, path: str, id_: str, asked: set[Json], told: set[str], other: bool) -> Iterator[Violation]:
+def _answer(
+    run: RoleRun, path: str, id_: str, asked_ids: set[Json], answered_ids: set[str], has_other: bool
+) -> Iterator[Violation]:
     if run.role != "user":
         yield Violation(path, "tool results belong into user messages", PAIR)
-    elif id_ not in asked:
+    elif id_ not in asked_ids:
         yield Violation(path, f"no call {id_!r} in the message before", PAIR)
-    elif id_ in told:
+    elif id_ in answered_ids:
         yield Violation(path, f"call {id_!r} has a result already", PAIR)
-    elif other:
+    elif has_other:
         yield Violation(path, "tool results must stand first in their message", RESULTS_FIRST)
-    told.add(id_)
+    answered_ids.add(id_)
 
 
-def _served(run: RoleRun, after: RoleRun) -> Iterator[Violation]:
-    """The provider's own calls: answered behind them in the same message, or, where it paused, still open with
-    nothing but results behind."""
+def _check_server_calls(run: RoleRun, after: RoleRun) -> Iterator[Violation]:
+    """Check the provider's own calls.
+
+    They are answered later in the same message or, after a pause, still open with nothing but results following.
+    """
     open_: dict[str, str] = {}
     for path, part in run.parts:
         kind = str(part.get("type"))
@@ -86,47 +90,47 @@ def _served(run: RoleRun, after: RoleRun) -> Iterator[Violation]:
 
 
 def result_violations(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Empty texts inside a result, and an error that holds more than text."""
-    for path, part in (found for run in runs for found in run.parts):
+    """Find empty texts inside results, and errors that hold more than text."""
+    for path, part in (pair for run in runs for pair in run.parts):
         if part.get("type") == "tool_result":
-            inside = [one for one in listed(part.get("content")) if isinstance(one, dict)]
+            inside = [item for item in as_list(part.get("content")) if isinstance(item, dict)]
             yield from _texts(path, inside)
             if part.get("is_error") is True:
                 yield from _error(path, inside)
 
 
 def _texts(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
-    if any(one.get("type") == "text" and not str(one.get("text") or "").strip() for one in inside):
+    if any(part.get("type") == "text" and not str(part.get("text") or "").strip() for part in inside):
         yield Violation(f"{path}.content", "text must not be empty inside a result", TEXT)
 
 
 def _error(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
-    others = {str(one.get("type")) for one in inside} - {"text"}
+    others = {str(part.get("type")) for part in inside} - {"text"}
     if others:
         yield Violation(f"{path}.content", f"a result that is an error holds text alone, not {sorted(others)}", ERROR)
 
 
 class RoleRun(Struct):
-    """Neighbouring messages of one role: their parts with their JSON paths."""
+    """Adjacent messages of one role: their parts with their JSON paths."""
 
     role: Json
     parts: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
 
     def ids(self, kind: str, key: str) -> set[Json]:
-        """What the parts of `kind` hold under `key`, as strings."""
+        """The values under `key` in the parts of `kind`, as strings."""
         return {str(part.get(key)) for _, part in self.parts if part.get("type") == kind}
 
 
-def runs_of(body: dict[str, Json]) -> list[RoleRun]:
+def role_runs(body: dict[str, Json]) -> list[RoleRun]:
     """The runs of an Anthropic `body`, in order."""
     runs: list[RoleRun] = []
-    for n, message in enumerate(listed(body.get("messages"))):
+    for n, message in enumerate(as_list(body.get("messages"))):
         if not isinstance(message, dict):
             continue
         if not runs or runs[-1].role != message.get("role"):
             runs.append(RoleRun(message.get("role")))
         content = message.get("content")
-        parts = [{"type": "text"}] if isinstance(content, str) else listed(content)
+        parts = [{"type": "text"}] if isinstance(content, str) else as_list(content)
         runs[-1].parts += [(f"$.messages[{n}].content[{m}]", p) for m, p in enumerate(parts) if isinstance(p, dict)]
     return runs
 
@@ -136,18 +140,18 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Everything in `body` that would be answered with an error 400."""
-    yield from roles(body, "messages", _ROLES)
+    """Find everything in `body` that would be answered with an error 400."""
+    yield from check_roles(body, "messages", _ROLES)
     if isinstance(body.get("max_tokens"), bool) or not isinstance(body.get("max_tokens"), int):
         yield Violation("$.max_tokens", "max_tokens is required")
-    for n, message in enumerate(listed(body.get("messages"))):
+    for n, message in enumerate(as_list(body.get("messages"))):
         if isinstance(message, dict):
             yield from _content(message.get("content"), f"$.messages[{n}].content")
-    runs = runs_of(body)
+    runs = role_runs(body)
     compaction = bool(runs) and any(part.get("type") == "compaction" for _, part in runs[0].parts[:1])
     if runs and runs[0].role != "user" and not compaction:
         yield Violation("$.messages[0].role", "the first message must be the user's", FIRST)
-    yield from anthropic(runs)
+    yield from check_pairs(runs)
     yield from result_violations(runs)
     yield from _turns(runs)
     yield from _ending(body)
@@ -157,31 +161,31 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """With thinking enabled, the first answer after what a person said begins with thinking (facts §1)."""
+    """With thinking enabled, the first answer after a user text begins with thinking (facts §1)."""
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
-    said = [n for n, run in enumerate(runs) if any(part.get("type") != "tool_result" for _, part in run.parts)]
-    last = max((n for n in said if runs[n].role == "user"), default=len(runs))
+    with_text = [n for n, run in enumerate(runs) if any(part.get("type") != "tool_result" for _, part in run.parts)]
+    last = max((n for n in with_text if runs[n].role == "user"), default=len(runs))
     path, part = next(((p, one) for run in runs[last + 1 :] for p, one in run.parts), ("", {}))
     if part and part.get("type") not in _THINKING:
         kind = part.get("type")
         yield Violation(path, f"with thinking enabled the turn must begin with thinking, not {kind}", THINKING_FIRST)
 
 
-def prefilled(body: dict[str, Json]) -> Iterator[Violation]:
-    """A conversation that ends with the assistant, which models from 4.6 on refuse."""
-    messages = listed(body.get("messages"))
+def check_prefill(body: dict[str, Json]) -> Iterator[Violation]:
+    """Find a conversation that ends with the assistant, which models from 4.6 on refuse."""
+    messages = as_list(body.get("messages"))
     if messages and isinstance(messages[-1], dict) and messages[-1].get("role") == "assistant":
         yield Violation(f"$.messages[{len(messages) - 1}]", "the conversation must end with a user message", LAST)
 
 
 def _ending(body: dict[str, Json]) -> Iterator[Violation]:
     """A prefilled answer must not end with white space (facts §1, older models)."""
-    messages = listed(body.get("messages"))
+    messages = as_list(body.get("messages"))
     last = messages[-1] if messages and isinstance(messages[-1], dict) else {}
     content = last.get("content")
-    end = listed(content)[-1] if listed(content) else content
+    end = as_list(content)[-1] if as_list(content) else content
     text = end.get("text") if isinstance(end, dict) else end
     if last.get("role") == "assistant" and isinstance(text, str) and text.strip() and text != text.rstrip():
         path = f"$.messages[{len(messages) - 1}]"
@@ -189,7 +193,7 @@ def _ending(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Thinking: signed, and never the end of a message; compaction: the first thing of all."""
+    """Thinking must be signed, and never end a message; compaction must come first of all."""
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
             kind = str(part.get("type"))
@@ -206,7 +210,7 @@ def _turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
 
 
 def _systems(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """System messages: behind the user, and before the assistant or last."""
+    """System messages must follow the user, and precede the assistant or be last."""
     paths = {id(run): path for run, path in zip(runs, _first_paths(body, runs), strict=False)}
     for n, run in enumerate(runs):
         if run.role != "system":
@@ -226,14 +230,14 @@ def _ends_with_server_result(run: RoleRun) -> bool:
 
 def _first_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
     role: Json = None
-    for n, message in enumerate(listed(body.get("messages"))):
+    for n, message in enumerate(as_list(body.get("messages"))):
         if isinstance(message, dict) and (n == 0 or message.get("role") != role):
             role = message.get("role")
             yield f"$.messages[{n}]"
 
 
 def _system_prompt(system: Json) -> Iterator[Violation]:
-    for n, part in enumerate(listed(system)):
+    for n, part in enumerate(as_list(system)):
         if not isinstance(part, dict) or part.get("type") != "text":
             yield Violation(f"$.system[{n}]", "the system prompt is made of texts")
         elif not str(part.get("text") or "").strip():
@@ -246,7 +250,7 @@ def _content(content: Json, path: str) -> Iterator[Violation]:
             yield Violation(path, "text must not be empty", EMPTY)
     elif not isinstance(content, list) or not content:
         yield Violation(path, "content must not be empty", EMPTY)
-    for m, part in enumerate(listed(content)):
+    for m, part in enumerate(as_list(content)):
         if not isinstance(part, dict) or not isinstance(part.get("type"), str):
             yield Violation(f"{path}[{m}]", "a content part must be an object with a type")
         elif part["type"] == "text" and not str(part.get("text") or "").strip():

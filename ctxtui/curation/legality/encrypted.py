@@ -1,4 +1,4 @@
-"""Encrypted content: it is sent back as the string that the provider made (facts §1, §4)."""
+"""Checks encrypted content: it must be sent back as the string that the provider made (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import ENCRYPTED, Violation, listed
+from ctxtui.curation.legality.violation import ENCRYPTED, Violation, as_list
 
 _KEYS: Final = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 _FREE: Final = frozenset({"input", "arguments"})
-"""Members that are not looked into: a tool's input may have any names."""
+"""Members that are skipped: a tool's input may have any names."""
 
 _NEEDED: Final = frozenset({"compaction", "compaction_summary", "encrypted_content"})
 """Kinds of OpenAI's items and parts that must have it."""
@@ -18,26 +18,26 @@ _NEEDED: Final = frozenset({"compaction", "compaction_summary", "encrypted_conte
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
     """Find encrypted members of an Anthropic `body` that are no strings."""
-    for n, message in enumerate(listed(body.get("messages"))):
-        for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None)):
+    for n, message in enumerate(as_list(body.get("messages"))):
+        for m, part in enumerate(as_list(message.get("content") if isinstance(message, dict) else None)):
             yield from _inside(part, f"$.messages[{n}].content[{m}]", frozenset())
 
 
 def responses(body: dict[str, Json]) -> Iterator[Violation]:
     """Find encrypted members of an OpenAI Responses `body` that are no strings, or missing."""
-    for n, item in enumerate(listed(body.get("input"))):
+    for n, item in enumerate(as_list(body.get("input"))):
         yield from _inside(item, f"$.input[{n}]", _NEEDED)
 
 
 def _inside(value: Json, path: str, needed: frozenset[str]) -> Iterator[Violation]:
     if isinstance(value, list):
-        for n, one in enumerate(value):
-            yield from _inside(one, f"{path}[{n}]", needed)
+        for n, member in enumerate(value):
+            yield from _inside(member, f"{path}[{n}]", needed)
     elif isinstance(value, dict):
         if value.get("encrypted_content") is None and str(value.get("type")) in needed:
             yield Violation(f"{path}.encrypted_content", "encrypted content is required", ENCRYPTED)
-        for key, one in value.items():
-            if key in _KEYS and one is not None and not isinstance(one, str):
+        for key, member in value.items():
+            if key in _KEYS and member is not None and not isinstance(member, str):
                 yield Violation(f"{path}.{key}", "encrypted content must be a string", ENCRYPTED)
             elif key not in _FREE:
-                yield from _inside(one, f"{path}.{key}", needed)
+                yield from _inside(member, f"{path}.{key}", needed)

@@ -1,4 +1,4 @@
-"""Images and PDFs: how many, how large, and whether their bytes are what they say (facts §1, §4)."""
+"""Checks images and PDFs: number, size, and whether the bytes match the media type (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import DOCUMENTS, IMAGES, Violation, listed
+from ctxtui.curation.legality.violation import DOCUMENTS, IMAGES, Violation, as_list
 from ctxtui.tokens.image import image_size, stated_pages
 
 MANY_IMAGES: Final = 20
-"""Up to so many images, each may have `MAX_PIXELS` on its longer side; with more, `MAX_PIXELS_OF_MANY`."""
+"""Up to this many images, each may have `MAX_PIXELS` on its longer side; with more, `MAX_PIXELS_OF_MANY`."""
 
 MAX_PIXELS: Final = 8000
 MAX_PIXELS_OF_MANY: Final = 2000
@@ -20,49 +20,51 @@ MAX_BASE64_CHARACTERS: Final = 10 * 1024 * 1024
 
 PDF: Final = "application/pdf"
 PDF_HEAD: Final = b"%PDF-"
-"""Stands within the first 1,024 bytes."""
+"""Occurs within the first 1,024 bytes of a PDF."""
 NO_BASE64: Final = "the document is no base64"
 _TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
 def anthropic(body: dict[str, Json], most: int) -> Iterator[Violation]:
-    """Check the images and PDFs of an Anthropic `body`, which may hold `most` images and as many pages, those inside
-    results and documents too."""
-    messages = [(message, f"$.messages[{n}]") for n, message in enumerate(listed(body.get("messages")))]
-    yield from _documents([one for at in messages for one in _media_in(*at, "document")], most)
-    found = [one for at in messages for one in _media_in(*at, "image")]
-    if len(found) > most:
-        yield Violation("$.messages", f"{len(found)} images, the most is {most}", IMAGES)
-    for path, image in found:
+    """Check the images and PDFs of an Anthropic `body`, also inside results and documents.
+
+    It may hold `most` images and as many pages.
+    """
+    messages = [(message, f"$.messages[{n}]") for n, message in enumerate(as_list(body.get("messages")))]
+    yield from _documents([pair for at in messages for pair in _media_in(*at, "document")], most)
+    images = [pair for at in messages for pair in _media_in(*at, "image")]
+    if len(images) > most:
+        yield Violation("$.messages", f"{len(images)} images, the most is {most}", IMAGES)
+    for path, image in images:
         source = image.get("source")
-        if isinstance(source, dict) and source.get("type") == "base64" and (wrong := _fault(source, len(found))):
+        if isinstance(source, dict) and source.get("type") == "base64" and (wrong := _fault(source, len(images))):
             yield Violation(path, wrong, IMAGES)
 
 
-def _documents(found: list[tuple[str, dict[str, Json]]], most: int) -> Iterator[Violation]:
-    """Check PDFs: each by itself, and how many pages they have together."""
+def _documents(documents: list[tuple[str, dict[str, Json]]], most: int) -> Iterator[Violation]:
+    """Check PDFs: each by itself, and their total number of pages."""
     pages = 0
-    for path, document in found:
+    for path, document in documents:
         source = document.get("source")
         if not isinstance(source, dict) or source.get("type") != "base64":
             continue
         kind, data = source.get("media_type"), source.get("data")
-        paper = _decoded(data) if isinstance(data, str) else None
+        pdf = _decoded(data) if isinstance(data, str) else None
         if kind != PDF:
             yield Violation(path, f"no document of a known type: {kind!r}", DOCUMENTS)
         elif not data:
             yield Violation(path, "the document is empty", DOCUMENTS)
-        elif paper is None or PDF_HEAD not in paper[:1024]:
-            yield Violation(path, "the document is no PDF" if paper is not None else NO_BASE64, DOCUMENTS)
+        elif pdf is None or PDF_HEAD not in pdf[:1024]:
+            yield Violation(path, "the document is no PDF" if pdf is not None else NO_BASE64, DOCUMENTS)
         else:
-            # A guess refuses nothing.
-            pages += stated_pages(paper)
+            # Only stated page counts: a guess must not refuse anything.
+            pages += stated_pages(pdf)
     if pages > most:
         yield Violation("$.messages", f"{pages:,} pages of PDF, the most is {most}", DOCUMENTS)
 
 
 def _media_in(value: Json, path: str, kind: str) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The images or documents (`kind`) of a message or block and what it holds, with their paths."""
+    """The images or documents (`kind`) in a message or block, nested ones too, with their paths."""
     if not isinstance(value, dict):
         return
     if value.get("type") == kind:
@@ -70,12 +72,12 @@ def _media_in(value: Json, path: str, kind: str) -> Iterator[tuple[str, dict[str
     for key, content in (("content", value.get("content")), ("source", value.get("source"))):
         if isinstance(content, dict):
             yield from _media_in(content, f"{path}.{key}", kind)
-        for n, part in enumerate(listed(content)):
+        for n, part in enumerate(as_list(content)):
             yield from _media_in(part, f"{path}.{key}[{n}]", kind)
 
 
 def _fault(source: dict[str, Json], count: int) -> str:
-    """Name the fault of one of `count` images; "" for none."""
+    """Describe the fault of one of `count` images; "" for none."""
     kind, data = source.get("media_type"), source.get("data")
     if kind not in _TYPES:
         return f"no image of a known type: {kind!r}"
@@ -106,11 +108,11 @@ def _decoded(data: str) -> bytes | None:
 def openai(body: dict[str, Json]) -> Iterator[Violation]:
     """Find images of an OpenAI `body` that are data URLs without data."""
     for key in ("messages", "input"):
-        for n, message in enumerate(listed(body.get(key))):
+        for n, message in enumerate(as_list(body.get(key))):
             if not isinstance(message, dict):
                 continue
             for inner in ("content", "output"):
-                for m, part in enumerate(listed(message.get(inner))):
+                for m, part in enumerate(as_list(message.get(inner))):
                     if _is_hollow(part):
                         yield Violation(f"$.{key}[{n}].{inner}[{m}]", "the image is empty or no base64", IMAGES)
 

@@ -1,6 +1,6 @@
-"""Whether a request body would be taken by its provider, as far as its own JSON tells (facts §1, §4).
+"""Checks whether a provider would accept a request body, judging by its JSON alone (facts §1, §4).
 
-No provider takes NUL characters and lone surrogates.
+No provider accepts NUL characters and lone surrogates.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.block_text import clean
 from ctxtui.curation.legality import anthropic, encrypted, images, markers, openai, tools
 from ctxtui.curation.legality.violation import CHARACTERS, SIZE, Violation
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 
 _NUL: Final = "\x00"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Every string in `body`, keys included, with a character that is refused."""
+def check_characters(body: dict[str, Json]) -> Iterator[Violation]:
+    """Find every string in `body`, keys included, with a refused character."""
     yield from _walk(body, "$")
 
 
@@ -49,29 +49,32 @@ _CHECKS: Final[dict[str, tuple[_Check, ...]]] = {
         encrypted.anthropic,
         tools.anthropic,
         markers.anthropic,
-        violations,
+        check_characters,
     ),
-    "openai_chat": (openai.chat_violations, images.openai, tools.chat, markers.openai, violations),
+    "openai_chat": (openai.chat_violations, images.openai, tools.chat, markers.openai, check_characters),
     "openai_responses": (
         openai.responses_violations,
         images.openai,
         encrypted.responses,
         tools.responses,
         markers.openai,
-        violations,
+        check_characters,
     ),
     # Ollama refuses no conversation; a template may.
-    "ollama_chat": (violations,),
+    "ollama_chat": (check_characters,),
 }
 
-MOST_BYTES: Final = {"anthropic": 32_000_000}
-"""The largest request, where one is known (facts §1)."""
+MAX_REQUEST_BYTES: Final = {"anthropic": 32_000_000}
+"""Maximum request size in bytes, if known (facts §1)."""
 
 
-def check(dialect: str, body: bytes | Json, *, takes: Takes = TAKES_ALL) -> list[Violation]:
-    """What `dialect` would refuse in `body` (JSON bytes, or its value): pairs of call and answer, roles, the first and
-    the last message, empty or invalid text, thinking, compaction, images, cache markers, names of tools. Empty where
-    nothing is wrong. `takes` says what requests of the model may hold. Raises `KeyError` for an unknown dialect."""
+def check(dialect: str, body: bytes | Json, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[Violation]:
+    """Find everything in `body` (JSON bytes, or its value) that `dialect` would refuse; empty if it is valid.
+
+    Checks pairs of call and result, roles, the first and the last message, empty or invalid text, thinking, compaction,
+    images, cache breakpoints and names of tools. `takes` are the limits of the model. Raises `KeyError` for an unknown
+    dialect.
+    """
     find = _CHECKS[dialect]
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
@@ -81,12 +84,12 @@ def check(dialect: str, body: bytes | Json, *, takes: Takes = TAKES_ALL) -> list
         return [Violation("$", f"the body is not JSON: {error}")]
     if not isinstance(value, dict):
         return [Violation("$", "the body must be an object")]
-    found = [violation for one in find for violation in one(value)]
+    violations = [violation for rule in find for violation in rule(value)]
     if dialect == "anthropic":
-        found += images.anthropic(value, takes.media)
+        violations += images.anthropic(value, takes.media)
     if not takes.prefill and dialect == "anthropic":
-        found += anthropic.prefilled(value)
-    most = MOST_BYTES.get(dialect)
+        violations += anthropic.check_prefill(value)
+    most = MAX_REQUEST_BYTES.get(dialect)
     if most and isinstance(body, bytes) and len(body) > most:
-        found.append(Violation("$", f"the request is {len(body):,} bytes, the most is {most:,}", SIZE))
-    return found
+        violations.append(Violation("$", f"the request is {len(body):,} bytes, the most is {most:,}", SIZE))
+    return violations

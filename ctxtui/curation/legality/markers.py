@@ -1,4 +1,4 @@
-"""Cache markers: how many, where, and in which order of lifetimes (facts §2, §4)."""
+"""Checks cache breakpoints: number, positions, and order of lifetimes (facts §2, §4)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import MARKERS, Violation, listed
-from ctxtui.curation.provider_rules import MOST_MARKERS
+from ctxtui.curation.legality.violation import MARKERS, Violation, as_list
+from ctxtui.curation.provider_rules import MAX_MARKERS
 
 _KEY: Final = "cache_control"
 _TTLS: Final = ("5m", "1h")
@@ -17,7 +17,7 @@ _Found = tuple[str, dict[str, Json]]
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
-    """Markers of an Anthropic `body`."""
+    """Check the breakpoints of an Anthropic `body`."""
     marked = [(path, block) for path, block in _blocks(body) if _KEY in block]
     short = ""
     for path, block in marked:
@@ -34,33 +34,33 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
         elif block.get("type") == "text" and not str(block.get("text") or "").strip():
             yield Violation(f"{path}.{_KEY}", "an empty text takes no marker", MARKERS)
     count = sum(block[_KEY] is not None for _, block in marked) + (body.get(_KEY) is not None)
-    if count > MOST_MARKERS:
-        yield Violation("$", f"{count} cache markers, the most is {MOST_MARKERS}", MARKERS)
+    if count > MAX_MARKERS:
+        yield Violation("$", f"{count} cache markers, the most is {MAX_MARKERS}", MARKERS)
 
 
 def _blocks(body: dict[str, Json]) -> Iterator[_Found]:
-    """Everything that may carry a marker, in prompt order."""
+    """All blocks that may carry a breakpoint, in prompt order."""
     for key in ("tools", "system"):
-        for n, block in enumerate(listed(body.get(key))):
+        for n, block in enumerate(as_list(body.get(key))):
             if isinstance(block, dict):
                 yield f"$.{key}[{n}]", block
-    for n, message in enumerate(listed(body.get("messages"))):
-        for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None)):
+    for n, message in enumerate(as_list(body.get("messages"))):
+        for m, part in enumerate(as_list(message.get("content") if isinstance(message, dict) else None)):
             if not isinstance(part, dict):
                 continue
             path = f"$.messages[{n}].content[{m}]"
             if part.get("type") == "tool_result":
-                for k, inner in enumerate(listed(part.get("content"))):
+                for k, inner in enumerate(as_list(part.get("content"))):
                     if isinstance(inner, dict):
                         yield f"{path}.content[{k}]", inner
             yield path, part
 
 
 def openai(body: dict[str, Json]) -> Iterator[Violation]:
-    """Breakpoints of an OpenAI `body`: never on the assistant's side."""
-    for n, message in enumerate([*listed(body.get("messages")), *listed(body.get("input"))]):
+    """Check the breakpoints of an OpenAI `body`: never on the assistant's side."""
+    for n, message in enumerate([*as_list(body.get("messages")), *as_list(body.get("input"))]):
         if not isinstance(message, dict) or message.get("role") != "assistant":
             continue
-        for m, part in enumerate(listed(message.get("content"))):
+        for m, part in enumerate(as_list(message.get("content"))):
             if isinstance(part, dict) and "prompt_cache_breakpoint" in part:
                 yield Violation(f"$..[{n}].content[{m}]", "the assistant's text takes no breakpoint")

@@ -1,4 +1,4 @@
-"""What OpenAI's two APIs refuse (facts §4)."""
+"""Rules of OpenAI's two APIs (facts §4)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import EMPTY, IMAGES, PAIR, REASONING, TWICE, Violation, listed, roles
+from ctxtui.curation.legality.violation import EMPTY, IMAGES, PAIR, REASONING, TWICE, Violation, as_list, check_roles
 
 _CHAT_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant"})
@@ -20,10 +20,10 @@ _OUTPUTS: Final = frozenset(_CALLS)
 
 
 def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Everything in a Chat `body` that would be answered with an error 400."""
-    yield from roles(body, "messages", _CHAT_ROLES)
+    """Find everything in a Chat `body` that would be answered with an error 400."""
+    yield from check_roles(body, "messages", _CHAT_ROLES)
     open_: list[str] = []
-    for n, message in enumerate(listed(body.get("messages"))):
+    for n, message in enumerate(as_list(body.get("messages"))):
         if not isinstance(message, dict):
             continue
         path = f"$.messages[{n}]"
@@ -37,7 +37,7 @@ def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
             continue
         if open_:
             yield Violation(path, f"calls without answer before this message: {', '.join(open_)}", PAIR)
-        calls = listed(message.get("tool_calls"))
+        calls = as_list(message.get("tool_calls"))
         open_ = [str(call.get("id")) for call in calls if isinstance(call, dict)]
         if message.get("tool_calls") == []:
             yield Violation(f"{path}.tool_calls", "must not be empty")
@@ -48,22 +48,22 @@ def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _images(message: dict[str, Json], path: str) -> Iterator[Violation]:
-    for m, part in enumerate(listed(message.get("content"))):
+    for m, part in enumerate(as_list(message.get("content"))):
         if isinstance(part, dict) and part.get("type") == "image_url" and message.get("role") != "user":
             yield Violation(f"{path}.content[{m}]", "only the user's messages hold images", IMAGES)
 
 
 def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Everything in a Responses `body` that would be answered with an error 400."""
+    """Find everything in a Responses `body` that would be answered with an error 400."""
     items = body.get("input")
     if isinstance(items, str) and items:
         return
     if not isinstance(items, list) or not items:
         yield Violation("$.input", "at least one item is required")
-    # What came before is kept by the provider, calls included.
+    # The provider keeps the earlier items, calls included.
     whole = not (body.get("previous_response_id") or body.get("conversation"))
     calls: dict[tuple[str, str], str] = {}
-    given = listed(items)
+    given = as_list(items)
     yield from _twice(given)
     for n, item in enumerate(given):
         path = f"$.input[{n}]"
@@ -87,13 +87,13 @@ def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _twice(items: Sequence[Json]) -> Iterator[Violation]:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for n, item in enumerate(items):
         id_ = item.get("id") if isinstance(item, dict) else None
         if isinstance(id_, str):
-            if id_ in seen:
+            if id_ in ids:
                 yield Violation(f"$.input[{n}]", f"the item {id_!r} stands here already", TWICE)
-            seen.add(id_)
+            ids.add(id_)
 
 
 def _message(item: dict[str, Json], path: str) -> Iterator[Violation]:

@@ -1,4 +1,4 @@
-"""A provider's error, pasted as text: which rule it is about, and which block (error texts: facts §1, §4)."""
+"""Reads a provider's error text: the violated rule and the block it is about (error texts: facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxtui.curation.legality.violation import PlacedViolation, Violation
 BOUND: Final = "bound thinking"
 TOO_LONG: Final = "too long"
 
-_SAYS: Final = (
+_ERROR_PATTERNS: Final = (
     (r"tool_use.{0,3} ids were found without|unexpected .tool_use_id|tool_call_ids? did not have", violation.PAIR),
     (r"no tool output found|must be a response to a prec|no tool call found", violation.PAIR),
     (r"must be followed by tool messages", violation.PAIR),
@@ -41,49 +41,54 @@ _SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
 
 
-def told(context: Context, text: str) -> PlacedViolation | None:
-    """The fault that an error's `text` is about, with its rule and position in `context`; None where it names none
-    that is known here."""
-    found = rule_of(text)
-    if not found:
+def from_error_text(context: Context, text: str) -> PlacedViolation | None:
+    """The violation that an error's `text` describes, with its rule and position in `context`; None if unknown."""
+    rule = violated_rule(text)
+    if not rule:
         return None
-    return PlacedViolation(Violation(_path(text), " ".join(text.split())[:300], found), _position(context, text))
+    return PlacedViolation(Violation(_path(text), " ".join(text.split())[:300], rule), _position(context, text))
 
 
-def rule_of(text: str) -> str:
-    """The rule that an error's text says is broken; "" where it says none that is known here."""
-    return next((name for pattern, name in _SAYS if re.search(pattern, text, re.IGNORECASE)), "")
+def violated_rule(text: str) -> str:
+    """The rule that an error's text says is violated; "" if unknown."""
+    return next((name for pattern, name in _ERROR_PATTERNS if re.search(pattern, text, re.IGNORECASE)), "")
 
 
 def refusal(session: Session, thread: str = MAIN) -> str:
-    """The API's error with which a thread ends, where it says that the request itself was refused: nothing goes on
-    there before it is mended. "" where it ends otherwise."""
+    """The API error at the end of a thread that says the request itself was refused, so that it must be repaired.
+
+    "" if the thread ends otherwise.
+    """
     calls = session.thread_calls(thread)
     last = calls[-1] if calls else None
-    after = [one for one in session.happenings if one.thread == thread and (last is None or one.after == last.id)]
-    texts = [one.text for one in after if one.kind == "api error"]
+    after = [
+        happening
+        for happening in session.happenings
+        if happening.thread == thread and (last is None or happening.after == last.id)
+    ]
+    texts = [happening.text for happening in after if happening.kind == "api error"]
     if last is not None and last.usage is None and last.error:
         texts.append(last.error)
-    return texts[-1] if texts and rule_of(texts[-1]) else ""
+    return texts[-1] if texts and violated_rule(texts[-1]) else ""
 
 
 def _path(text: str) -> str:
-    spot = _SPOT.search(text)
-    return f"$.{spot[0]}" if spot is not None else "$"
+    match = _SPOT.search(text)
+    return f"$.{match[0]}" if match is not None else "$"
 
 
 def _position(context: Context, text: str) -> int:
     ids = set(_ID.findall(text))
-    quoted = [f'"{one}"'.encode("utf-8", "replace") for one in ids]
+    quoted = [f'"{quoted_id}"'.encode("utf-8", "replace") for quoted_id in ids]
     if ids:
         for position, item in enumerate(context.items):
             if item.block.kind != HEADER and context.reading(position).call_id in ids:
                 return position
-            if item.block.kind in THINKING and any(one in item.block.body for one in quoted):
+            if item.block.kind in THINKING and any(quoted_id in item.block.body for quoted_id in quoted):
                 return position
-    spot = _SPOT.search(text)
-    if spot is None or int(spot[1]) >= len(context.messages):
+    match = _SPOT.search(text)
+    if match is None or int(match[1]) >= len(context.messages):
         return -1
-    message = context.messages[int(spot[1])]
-    part = message.start + 1 + int(spot[2] or 0) if message.headed else message.start
+    message = context.messages[int(match[1])]
+    part = message.start + 1 + int(match[2] or 0) if message.has_header else message.start
     return min(part, message.stop - 1)

@@ -1,4 +1,4 @@
-"""Mends for a context that its provider refuses: edits by ``repair``, as few and as small as do."""
+"""Repairs a context that its provider refuses, by as few and small edits of ``repair`` as possible."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REPAIR, Edit, make
 from ctxtui.core.edit_kinds import BREAKPOINT, DROP, NOTE, REPLACE, STRIP
-from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Edge
+from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Position
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.block_text import clean, has_words
+from ctxtui.curation.apply.block_text import clean, has_editable_text
 from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT, REFUSED_CHARACTERS, TOOL_REFERENCES
-from ctxtui.curation.apply.standing_markers import standing_markers
+from ctxtui.curation.apply.standing_markers import markers_under_edits
 from ctxtui.curation.context import ASSISTANT, OPAQUE, THINKING, Context, is_call, is_result
 from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.tools import referred
-from ctxtui.curation.legality.violation import PlacedViolation, listed
-from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.curation.legality.tools import tool_references
+from ctxtui.curation.legality.violation import PlacedViolation, as_list
+from ctxtui.curation.provider_rules import MAX_MARKERS, ProviderRules
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import with_markers
 from ctxtui.wire.grammar import MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.registry import DIALECTS, encode
@@ -36,48 +36,57 @@ _PARAMS: Final = ("tool_choice", "thinking")
 _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
 
 
-def faults(applied: Applied, *, takes: Takes = TAKES_ALL) -> list[PlacedViolation]:
-    """What the provider would refuse in the context under its edits, message for message as it was recorded."""
+def find_faults(applied: Applied, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
+    """Find everything that the provider would refuse in the context under its edits, message by message as recorded."""
     dialect = applied.context.dialect
-    leaving = zip(applied.edges, applied.items, strict=True)
-    marked = [(edge, one) for edge, one in leaving if one.item.block.kind not in (NOT_RECORDED, UNREADABLE)]
-    kept = [one for _, one in marked]
+    placed_items = zip(applied.positions, applied.items, strict=True)
+    marked = [
+        (edge, applied_item)
+        for edge, applied_item in placed_items
+        if applied_item.item.block.kind not in (NOT_RECORDED, UNREADABLE)
+    ]
+    kept = [applied_item for _, applied_item in marked]
     body = _EMPTY["input" if dialect == RESPONSES else "messages"]
-    plain = DIALECTS[dialect].decode_request(body, None).with_items([one.item for one in kept])
-    value = canonical.loads(encode(_marked(plain, applied, [edge for edge, _ in marked])))
+    plain = DIALECTS[dialect].decode_request(body, None).with_items([applied_item.item for applied_item in kept])
+    value = canonical.loads(encode(_with_markers(plain, applied, [edge for edge, _ in marked])))
     if isinstance(value, dict):
-        value |= {key: given for key in _PARAMS if (given := applied.context.params.get(key)) is not None}
-    found = [v for v in check(dialect, value, takes=takes) if not v.message.startswith("at least one")]
+        value |= {
+            key: value_of_param for key in _PARAMS if (value_of_param := applied.context.params.get(key)) is not None
+        }
+    violations = [v for v in check(dialect, value, takes=takes) if not v.message.startswith("at least one")]
     places = _places(applied, kept)
-    return [PlacedViolation(one, _position(one.path, places, applied.context)) for one in found]
+    return [
+        PlacedViolation(applied_item, _position(applied_item.path, places, applied.context))
+        for applied_item in violations
+    ]
 
 
-def _marked(plain: Request, applied: Applied, kept: Sequence[Edge]) -> Request:
+def _with_markers(plain: Request, applied: Applied, positions: Sequence[Position]) -> Request:
     had = {(position, RAW): ttl for position, ttl in applied.context.markers.items()}
-    standing = standing_markers(applied, had)
+    markers = markers_under_edits(applied, had)
     marks: dict[int, str | None] = {}
-    for index, edge in enumerate(kept):
+    for index, edge in enumerate(positions):
         edit = applied.marks.get(edge[0]) if edge[1] == RAW else None
-        if edit is not None and edit.given.get("on") is not False:
-            marks[index] = str(edit.given.get("ttl") or "")
-        elif edge in standing:
-            marks[index] = standing[edge]
+        if edit is not None and edit.params.get("on") is not False:
+            marks[index] = str(edit.params.get("ttl") or "")
+        elif edge in markers:
+            marks[index] = markers[edge]
     return with_markers(plain, marks) if marks else plain
 
 
 def _places(applied: Applied, kept: Sequence[AppliedItem]) -> dict[str, list[list[int]]]:
     """The positions of every element of a section, header first."""
-    found: dict[str, list[list[int]]] = {"tools": [], "system": [], "messages": []}
+    groups_of: dict[str, list[list[int]]] = {"tools": [], "system": [], "messages": []}
     alone = applied.context.dialect == RESPONSES
-    for one in kept:
-        position = applied.context.position(one.node) if one.node >= 0 else -1
-        section, kind = one.item.place.section, one.item.block.kind
-        groups = found[section]
+    for applied_item in kept:
+        position = applied.context.position(applied_item.node) if applied_item.node >= 0 else -1
+        section, kind = applied_item.item.place.section, applied_item.item.block.kind
+        groups = groups_of[section]
         starts = section != "messages" or kind == HEADER or (alone and kind not in MESSAGE_PARTS)
         if starts or not groups:
             groups.append([])
         groups[-1].append(position)
-    return found
+    return groups_of
 
 
 def _position(path: str, places: dict[str, list[list[int]]], context: Context) -> int:
@@ -100,15 +109,15 @@ def _position(path: str, places: dict[str, list[list[int]]], context: Context) -
 
 
 GO_ON: Final = "Please continue."
-ROUNDS: Final = 12
-"""How often the mended context is looked at again: one mend may uncover the next fault."""
+MAX_ROUNDS: Final = 12
+"""Maximum rounds of repair: each may uncover the next fault."""
 
 _PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
-"""The part inside a message or result that a fault's path ends with."""
+"""The part inside a message or result at the end of a fault's path."""
 
 
-class Mended(NamedTuple):
-    """The `edits` that mend a context, the `faults` they mend, and those that are `left`."""
+class Repair(NamedTuple):
+    """The `edits` that repair a context, the `faults` they repair, and those that are `left`."""
 
     edits: tuple[Edit, ...]
     faults: tuple[PlacedViolation, ...]
@@ -120,51 +129,53 @@ def repair(
     rules: ProviderRules,
     log: Sequence[Edit] = (),
     *,
-    takes: Takes = TAKES_ALL,
-    told: Sequence[PlacedViolation] = (),
-) -> Mended:
-    """Mends for what the provider would refuse in `context` under `log`, and for the faults that it has `told`."""
-    made: list[Edit] = []
-    first: list[PlacedViolation] = list(told)
-    here = faults(apply(context, log, rules), takes=takes)
-    for fault in told:
-        # What is seen to break the rule that an error tells of is what it is about.
+    takes: RequestLimits = UNKNOWN_LIMITS,
+    reported: Sequence[PlacedViolation] = (),
+) -> Repair:
+    """Repair what the provider would refuse in `context` under `log`, and the faults that it reported (`told`)."""
+    edits: list[Edit] = []
+    first: list[PlacedViolation] = list(reported)
+    here = find_faults(apply(context, log, rules), takes=takes)
+    for fault in reported:
+        # A fault found here that breaks the same rule is the one that the error is about.
         if any(f.violation.rule == fault.violation.rule for f in here):
             continue
-        made += [edit for edit in _mend(apply(context, log, rules), fault) if edit.id not in {e.id for e in made}]
-    for number in range(ROUNDS):
-        applied = apply(context, [*log, *made], rules)
-        found = faults(applied, takes=takes)
-        first += found if number == 0 else []
-        known = {edit.id for edit in made}
-        mends = [edit for fault in found for edit in _mend(applied, fault)]
-        more = {edit.id: edit for edit in _not_both(mends) if edit.id not in known}
+        edits += [
+            edit for edit in _repair_fault(apply(context, log, rules), fault) if edit.id not in {e.id for e in edits}
+        ]
+    for number in range(MAX_ROUNDS):
+        applied = apply(context, [*log, *edits], rules)
+        remaining = find_faults(applied, takes=takes)
+        first += remaining if number == 0 else []
+        edit_ids = {edit.id for edit in edits}
+        mends = [edit for fault in remaining for edit in _repair_fault(applied, fault)]
+        more = {edit.id: edit for edit in _without_conflicts(mends) if edit.id not in edit_ids}
         if not more:
-            return Mended(tuple(made), tuple(first), tuple(found))
-        made += more.values()
-    return Mended(tuple(made), tuple(first), tuple(faults(apply(context, [*log, *made], rules), takes=takes)))
+            return Repair(tuple(edits), tuple(first), tuple(remaining))
+        edits += more.values()
+    return Repair(tuple(edits), tuple(first), tuple(find_faults(apply(context, [*log, *edits], rules), takes=takes)))
 
 
-def _not_both(mends: Sequence[Edit]) -> Iterator[Edit]:
-    """`mends` less those that would change a block which another one takes out: the later word would bring it back."""
+def _without_conflicts(mends: Sequence[Edit]) -> Iterator[Edit]:
+    """Leave out changes of a block that another repair removes: the later edit would bring it back."""
     out = {target for edit in mends if edit.kind == DROP for target in edit.targets}
     for edit in mends:
         if edit.kind not in (REPLACE, STRIP) or not out.intersection(edit.targets):
             yield edit
 
 
-def _mend(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    mend = _MENDS.get(fault.violation.rule)
+def _repair_fault(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    mend = _REPAIRS.get(fault.violation.rule)
     if mend is not None:
         yield from mend(applied, fault)
 
 
-def _edit(context: Context, kind: str, positions: Sequence[int], **given: object) -> Edit:
-    return make(kind, context.targets(positions), given, author=REPAIR)
+def _edit(context: Context, kind: str, positions: Sequence[int], **params: object) -> Edit:
+    return make(kind, context.targets(positions), params, author=REPAIR)
 
 
 def _pairs(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    """Calls and answers without counterpart go; what stands between a call and its answer is said after it."""
+    """Remove calls and answers without counterpart; move text between a call and its answer after the answer."""
     context, position = applied.context, fault.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
     lone = [p for p in lone if p not in applied.changes]
@@ -177,7 +188,7 @@ def _pairs(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
             yield from _between(context, applied, call, answers[0])
     if position < 0 or position in applied.changes:
         return
-    # A provider's own call may stay open after a pause: it goes only where the fault names it.
+    # A provider's own call may stay open after a pause: remove it only if the fault names it.
     if _is_half(context, position) or context.items[position].block.kind == "server_tool_use":
         yield _edit(context, DROP, [position])
 
@@ -189,7 +200,7 @@ def _is_half(context: Context, position: int) -> bool:
     if item.place.section != "messages" or item.block.kind.startswith("server_"):
         return False
     own = context.message_at(position)
-    alone = own is not None and context.items[own.start].place.role in ("tool", "function") and own.headed
+    alone = own is not None and context.items[own.start].place.role in ("tool", "function") and own.has_header
     return (is_call(item.block.kind) or is_result(item.block.kind)) and not alone
 
 
@@ -212,7 +223,7 @@ def _said_after(context: Context, applied: Applied, texts: Sequence[int], after:
 
 
 def _results_first(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    """What a person said in front of results, in the same message or in one before it, is said after them."""
+    """Move user text before results, in the same message or an earlier one, after them."""
     context, position = applied.context, fault.position
     index = context.message_of[position]
     if index < 0:
@@ -248,10 +259,10 @@ def _thinking(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
 
 
 def _markers(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    """The marker that is wrong goes; of too many those that are neither first nor among the last."""
+    """Remove the invalid breakpoint; of too many, those that are neither first nor among the last."""
     context, position = applied.context, fault.position
     standing = [p for p in sorted(context.markers) if p not in applied.marks]
-    wrong = [position] if position in context.markers else standing[1 : len(standing) - (MOST_MARKERS - 1)]
+    wrong = [position] if position in context.markers else standing[1 : len(standing) - (MAX_MARKERS - 1)]
     for p in wrong:
         yield _edit(context, BREAKPOINT, [p], on=False)
 
@@ -261,14 +272,14 @@ def _text(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     if position < 0:
         return
     block = context.items[position].block
-    if has_words(block):
+    if has_editable_text(block):
         yield _edit(context, REPLACE, [position], text=clean(context.reading(position).text))
     else:
         yield _edit(context, DROP, [position])
 
 
 def _characters(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    """Signs in the place of characters that are refused; what its provider signed goes."""
+    """Replace refused characters; remove blocks signed by the provider."""
     context, position = applied.context, fault.position
     if position < 0:
         return
@@ -279,7 +290,7 @@ def _characters(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
 
 
 def _images(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    """The image that is wrong; else the oldest ones, a tenth of all."""
+    """Remove the invalid image; else the oldest ones, a tenth of all."""
     context, position = applied.context, fault.position
     left = [p for p in context.images if p not in applied.changes]
     inside = _PART.search(fault.violation.path)
@@ -293,7 +304,7 @@ def _images(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
 
 
 def _documents(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    """The document that is wrong; of too many pages the oldest document."""
+    """Remove the invalid document; of too many pages, the oldest document."""
     context, position = applied.context, fault.position
     blocks = [item.block for item in context.items]
     inside = _PART.search(fault.violation.path)
@@ -311,20 +322,20 @@ def _documents(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
 
 
 def _documents_in(block: Block) -> list[Json]:
-    """Which parts of a result are documents."""
+    """Indexes of the parts of a result that are documents."""
     value = block.value()
     parts = value.get("content") if isinstance(value, dict) else None
-    return [n for n, part in enumerate(listed(parts)) if isinstance(part, dict) and part.get("type") == "document"]
+    return [n for n, part in enumerate(as_list(parts)) if isinstance(part, dict) and part.get("type") == "document"]
 
 
 def _references(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
-    """References to the tool that a fault names."""
-    context, held = applied.context, dict[str, list[int]]()
+    """Remove references to the tool that a fault names."""
+    context, positions_of = applied.context, dict[str, list[int]]()
     for p, item in enumerate(context.items):
         if b"tool_reference" in item.block.body:
-            for _, name in referred(item.block.value()):
-                held.setdefault(name, []).append(p)
-    for name, positions in held.items():
+            for _, name in tool_references(item.block.value()):
+                positions_of.setdefault(name, []).append(p)
+    for name, positions in positions_of.items():
         if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", fault.violation.message):
             yield _edit(context, STRIP, positions, what=TOOL_REFERENCES, name=name)
 
@@ -334,8 +345,8 @@ def _error(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
         yield _edit(applied.context, STRIP, [fault.position], what=ALL_BUT_TEXT)
 
 
-def all_thinking(context: Context, start: int = 0) -> list[Edit]:
-    """What takes out all thinking from a position on: the cure where signatures do not hold."""
+def strip_thinking(context: Context, start: int = 0) -> list[Edit]:
+    """Remove all thinking from a position on, for signatures that do not hold."""
     return [
         make(STRIP, [context.target(p)], {}, author=REPAIR)
         for p in context.thinking
@@ -343,7 +354,7 @@ def all_thinking(context: Context, start: int = 0) -> list[Edit]:
     ]
 
 
-_MENDS: Final[dict[str, Callable[[Applied, PlacedViolation], Iterator[Edit]]]] = {
+_REPAIRS: Final[dict[str, Callable[[Applied, PlacedViolation], Iterator[Edit]]]] = {
     violation.PAIR: _pairs,
     violation.RESULTS_FIRST: _results_first,
     violation.FIRST: _first,

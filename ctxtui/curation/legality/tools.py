@@ -1,4 +1,4 @@
-"""Names of tools, and choices among them (facts §1, §4)."""
+"""Checks names of tools, and choices among them (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation, listed
+from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation, as_list
 
 _ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _OPENAI: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
@@ -16,8 +16,8 @@ _Named = tuple[str, Json]
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
-    """Tools of an Anthropic `body`."""
-    tools = listed(body.get("tools"))
+    """Check the tools of an Anthropic `body`."""
+    tools = as_list(body.get("tools"))
     named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in enumerate(tools) if _is_own(tool)]
     yield from _names(named, _ANTHROPIC)
     if tools and all(isinstance(tool, dict) and tool.get("defer_loading") is True for tool in tools):
@@ -27,17 +27,17 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def chat(body: dict[str, Json]) -> Iterator[Violation]:
-    """Tools of an OpenAI Chat `body`."""
-    tools = listed(body.get("tools"))
+    """Check the tools of an OpenAI Chat `body`."""
+    tools = as_list(body.get("tools"))
     inner = [(f"$.tools[{n}]", _inner(tool)) for n, tool in enumerate(tools)]
-    named = [(f"{path}.function.name", one.get("name")) for path, one in inner if one]
+    named = [(f"{path}.function.name", function.get("name")) for path, function in inner if function]
     yield from _names(named, _OPENAI)
     yield from _choice(body, [name for _, name in named], bool(tools))
 
 
 def responses(body: dict[str, Json]) -> Iterator[Violation]:
-    """Tools of an OpenAI Responses `body`."""
-    tools = listed(body.get("tools"))
+    """Check the tools of an OpenAI Responses `body`."""
+    tools = as_list(body.get("tools"))
     own = [(n, tool) for n, tool in enumerate(tools) if isinstance(tool, dict) and tool.get("type") == "function"]
     named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in own]
     yield from _names(named, _OPENAI)
@@ -54,14 +54,14 @@ def _inner(tool: Json) -> dict[str, Json]:
 
 
 def _names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[Violation]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for path, name in named:
         if not isinstance(name, str) or not pattern.match(name):
             yield Violation(path, f"{name!r} is no name for a tool: letters, digits, _ and - only", TOOL)
-        elif name in seen:
+        elif name in names:
             yield Violation(path, f"two tools are named {name!r}", TOOL)
         else:
-            seen.add(name)
+            names.add(name)
 
 
 def _choice(
@@ -80,26 +80,26 @@ def _choice(
 
 
 def _references(body: dict[str, Json], names: set[str]) -> Iterator[Violation]:
-    """References to tools that are not there. Where no tools are recorded, those that were called and worked are."""
+    """Find references to missing tools. If no tools are recorded, tools with a successful call count as present."""
     parts = [
         (f"$.messages[{n}].content[{m}]", part)
-        for n, message in enumerate(listed(body.get("messages")))
-        for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None))
+        for n, message in enumerate(as_list(body.get("messages")))
+        for m, part in enumerate(as_list(message.get("content") if isinstance(message, dict) else None))
         if isinstance(part, dict)
     ]
-    told = "there is no tool" if names else "nothing shows that there is a tool"
+    prefix = "there is no tool" if names else "nothing shows that there is a tool"
     if not names:
         failed = {str(part.get("tool_use_id")) for _, part in parts if part.get("is_error") is True}
         calls = [part for _, part in parts if part.get("type") == "tool_use" and str(part.get("id")) not in failed]
         names = {str(call.get("name")) for call in calls}
     for path, part in parts:
-        for spot, name in referred(part, path):
+        for place, name in tool_references(part, path):
             if name not in names:
-                yield Violation(spot, f"{told} {name!r}", REFERENCE)
+                yield Violation(place, f"{prefix} {name!r}", REFERENCE)
 
 
-def referred(value: Json, path: str = "") -> Iterator[tuple[str, str]]:
-    """The references to tools in a block that stands at `path`: where each is, and the tool's name."""
+def tool_references(value: Json, path: str = "") -> Iterator[tuple[str, str]]:
+    """The references to tools in a block at `path`: each with its path and the tool's name."""
     if not isinstance(value, dict):
         return
     if value.get("type") == "tool_reference":
@@ -107,5 +107,5 @@ def referred(value: Json, path: str = "") -> Iterator[tuple[str, str]]:
     key, content = "content", value.get("content")
     if isinstance(content, dict):
         key, content = "content.tool_references", content.get("tool_references")
-    for n, one in enumerate(listed(content)):
-        yield from referred(one, f"{path}.{key}[{n}]")
+    for n, item in enumerate(as_list(content)):
+        yield from tool_references(item, f"{path}.{key}[{n}]")

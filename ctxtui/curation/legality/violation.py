@@ -1,4 +1,4 @@
-"""What a provider would refuse."""
+"""Violations of a provider's rules."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ctxtui.core.canonical import Json
 
 
 class Violation(NamedTuple):
-    """One thing the provider would refuse: where it is (a JSON path), what is wrong with it, and which rule it breaks
-    ("" for one that nothing here mends)."""
+    """One thing that the provider would refuse: its JSON path, what is wrong, and the violated rule ("": not
+    repairable)."""
 
     path: str
     message: str
@@ -18,7 +18,7 @@ class Violation(NamedTuple):
 
 
 class PlacedViolation(NamedTuple):
-    """A `violation` and the raw position that it is about; -1 where it is about the whole."""
+    """A `violation` and the raw position that it is about; -1 if it is about the whole."""
 
     violation: Violation
     position: int = -1
@@ -46,18 +46,18 @@ SIZE: Final = "size"
 TWICE: Final = "twice"
 
 
-def listed(value: Json) -> list[Json]:
-    """`value` where it is a list, else an empty one."""
+def as_list(value: Json) -> list[Json]:
+    """`value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-def roles(body: dict[str, Json], key: str, known: frozenset[str]) -> Iterator[Violation]:
-    """Whether there are messages under `key`, and whether each is an object with a role in `known`."""
-    messages = listed(body.get(key))
+def check_roles(body: dict[str, Json], key: str, valid_roles: frozenset[str]) -> Iterator[Violation]:
+    """Check that there are messages under `key`, and that each is an object with a role in `known`."""
+    messages = as_list(body.get(key))
     if not messages:
         yield Violation(f"$.{key}", "at least one message is required")
     for n, message in enumerate(messages):
         if not isinstance(message, dict):
             yield Violation(f"$.{key}[{n}]", "a message must be an object")
-        elif str(message.get("role")) not in known:
+        elif str(message.get("role")) not in valid_roles:
             yield Violation(f"$.{key}[{n}].role", f"no such role: {message.get('role')!r}")

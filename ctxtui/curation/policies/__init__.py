@@ -1,1 +1,1 @@
-"""Rules that propose edits: one module for each policy, and the registry that names them."""
+"""Rules that propose edits: one module for each policy, and the registry."""

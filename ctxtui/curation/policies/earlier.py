@@ -1,4 +1,4 @@
-"""What was worked out of a situation, for the one that goes on from it: with a few blocks more, or a few edits."""
+"""Results computed for a policy context, reused for one that extends it by a few blocks or edits."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ctxtui.curation.context import Context
 
 
 class AwaitedTargets:
-    """Blocks that edits wait for, and whether one of them came to a context that grew."""
+    """Targets of edits that are missing in a context, and a check whether one of them appeared."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        wanted = list(targets)
-        self._digests = frozenset(target.digest for target in wanted)
-        self._ids = frozenset(target.id for target in wanted if target.id)
+        all_targets = list(targets)
+        self._digests = frozenset(target.digest for target in all_targets)
+        self._ids = frozenset(target.id for target in all_targets if target.id)
 
-    def more(self, targets: Iterable[Target]) -> AwaitedTargets:
-        """These and further ones."""
-        found = AwaitedTargets(targets)
-        found._digests |= self._digests
-        found._ids |= self._ids
-        return found
+    def with_targets(self, targets: Iterable[Target]) -> AwaitedTargets:
+        """A copy with further targets."""
+        merged = AwaitedTargets(targets)
+        merged._digests |= self._digests
+        merged._ids |= self._ids
+        return merged
 
-    def came(self, context: Context, length: int) -> bool:
-        """Whether one of them, or another block with its id, stands behind the first `length` blocks of `context`."""
+    def has_appeared(self, context: Context, length: int) -> bool:
+        """Whether one of them, or another block with its id, is after the first `length` blocks of `context`."""
         if not self._digests:
             return False
         return any(
@@ -44,64 +44,68 @@ NONE_AWAITED: Final = AwaitedTargets(())
 
 
 class Stretch(NamedTuple):
-    """Positions `start` to `stop` (exclusive): a round, a turn."""
+    """Positions `start` to `stop` (exclusive) of a round or turn."""
 
     start: int
     stop: int
 
 
 class EditedPositions(Struct):
-    """What edits of a log are about: their `ids`, whether one of them takes another back, the positions by author and
-    kind of edit, and the targets that are `awaited`."""
+    """Positions that edits of a log are about, by author and kind of edit.
+
+    `ids` are those of the edits, `reverts` whether one of them reverts another, `awaited` the missing targets.
+    """
 
     ids: frozenset[str] = frozenset()
     reverts: bool = False
     positions: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
     awaited: AwaitedTargets = NONE_AWAITED
 
-    def more(self, context: Context, edits: tuple[Edit, ...]) -> EditedPositions:
-        """The same with further edits."""
-        found: dict[tuple[str, str], set[int]] = {}
+    def with_edits(self, context: Context, edits: tuple[Edit, ...]) -> EditedPositions:
+        """A copy with further edits."""
+        positions_of: dict[tuple[str, str], set[int]] = {}
         open_ = []
         for edit in edits:
-            here = found.setdefault((edit.author, edit.kind), set())
+            here = positions_of.setdefault((edit.author, edit.kind), set())
             for target in edit.targets:
-                position, stays = context.found(target)
+                position, stays = context.find_exact(target)
                 if position is not None:
                     here.add(position)
                 if not stays:
                     open_.append(target)
         positions = dict(self.positions)
-        for key, here in found.items():
+        for key, here in positions_of.items():
             positions[key] = positions.get(key, frozenset()) | here
         return EditedPositions(
             self.ids.union(edit.id for edit in edits),
             self.reverts or any(edit.reverts for edit in edits),
             positions,
-            self.awaited.more(open_) if open_ else self.awaited,
+            self.awaited.with_targets(open_) if open_ else self.awaited,
         )
 
 
 class Earlier(Struct, frozen=True, kw_only=True):
-    """What was worked out when the context had `length` blocks under the edits `log`, which came to `applied`: what
-    they are about (`asked`), the tokens `freed` by them, the indexes of the messages `left`, and the rounds that are
-    `gone`. None: not worked out."""
+    """Values computed when the context had `length` blocks under the edits `log`, with the result `applied`.
+
+    `edited` are the positions of the edits, `freed` their freed tokens, `left` the indexes of the remaining messages,
+    `edited_rounds` the rounds without unchanged blocks. None: not computed.
+    """
 
     length: int
     log: tuple[Edit, ...]
     applied: Applied
-    asked: EditedPositions | None
+    edited: EditedPositions | None
     freed: int | None
     left: list[int] | None
-    gone: frozenset[Stretch] | None
+    edited_rounds: frozenset[Stretch] | None
 
 
-def differing(before: Mapping[int, BlockChange], now: Mapping[int, BlockChange]) -> list[int]:
-    """The positions at which two sets of changes may not be the same."""
+def differing_positions(before: Mapping[int, BlockChange], now: Mapping[int, BlockChange]) -> list[int]:
+    """The positions at which two sets of changes may differ."""
     if before is now:
         return []
-    # Of many hardly any differ: looked through without a step of Python's for each.
-    found = [*compress(now, map(is_not, map(before.get, now), now.values()))]
-    if len(now) - len(found) < len(before):
-        found += [position for position in before if position not in now]
-    return found
+    # Hardly any of many changes differ: compare them without Python code for each.
+    positions = [*compress(now, map(is_not, map(before.get, now), now.values()))]
+    if len(now) - len(positions) < len(before):
+        positions += [position for position in before if position not in now]
+    return positions

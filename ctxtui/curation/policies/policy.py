@@ -1,4 +1,4 @@
-"""What a policy is, and running one or several: pure, deterministic, sticky."""
+"""The policy type, and running one or several: pure, deterministic, sticky."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ Propose = Callable[[PolicyContext, Settings], Iterable[Edit]]
 
 
 class Policy(Struct, frozen=True):
-    """A rule that proposes edits. `about` says in one line what it does, `defaults` are its settings with their
-    values, `notes` say what each one means. `least` is the least that any one of its edits risks: who looks for what
-    risks less need not ask it."""
+    """A rule that proposes edits.
+
+    `about` describes it in one line, `defaults` are its settings with their values, `notes` describe each setting.
+    `least` is the minimum risk of its edits, so that a search for less risk skips it.
+    """
 
     name: str
     about: str
@@ -28,16 +30,15 @@ class Policy(Struct, frozen=True):
     least: Risk = Risk.NOTHING
 
     def settings(self, given: Settings, place: str = "") -> dict[str, Json]:
-        """The settings with those `given` instead of the defaults. Raises `BadConfig` for one that it does not have,
-        or of the wrong type."""
+        """The defaults updated by `given`. Raises `BadConfig` for an unknown setting or a wrong type."""
         for key, value in given.items():
             if key not in self.defaults:
-                known = ", ".join(self.defaults) or "none"
-                raise BadConfig(f"{self.name} has no setting {key!r}", place=place, way_out=f"settings: {known}")
+                names = ", ".join(self.defaults) or "none"
+                raise BadConfig(f"{self.name} has no setting {key!r}", place=place, way_out=f"settings: {names}")
             default = self.defaults[key]
             if not _fits(value, default):
-                wanted = "a list" if isinstance(default, list | tuple) else type(default).__name__
-                raise BadConfig(f"{self.name}: {key} must be {wanted}, not {value!r}", place=place)
+                expected = "a list" if isinstance(default, list | tuple) else type(default).__name__
+                raise BadConfig(f"{self.name}: {key} must be {expected}, not {value!r}", place=place)
         return {**self.defaults, **given}
 
 
@@ -52,26 +53,28 @@ def _fits(value: Json, default: Json) -> bool:
 
 
 class Step(Struct, frozen=True):
-    """A policy with its settings, as a profile has it."""
+    """A policy with its settings, as part of a profile."""
 
     policy: Policy
     settings: Settings = field(default_factory=dict)
 
 
-MOST_ROUNDS = 20
-"""How often a policy is asked again on its own result; it nearly always has nothing to add at the second time."""
+MAX_ROUNDS = 20
+"""Maximum runs of a policy on its own result; the second one nearly always adds nothing."""
 
 
 def run(step: Step, situation: PolicyContext) -> list[Edit]:
-    """The new edits that a policy proposes, until it has nothing to add to its own result (law 10): none that is in
-    the log already, be it reverted; none of a pinned block."""
+    """Run a policy until it adds nothing to its own result (law 10), and return the new edits.
+
+    No edit is in the log already, reverted or not, and none is of a pinned block.
+    """
     return list(after(step, situation).log[len(situation.log) :])
 
 
 def after(step: Step, situation: PolicyContext) -> PolicyContext:
-    """`situation` with the edits of `run` under it."""
-    for _ in range(MOST_ROUNDS):
-        more = proposed(step, situation)
+    """`situation` with the edits of `run` applied."""
+    for _ in range(MAX_ROUNDS):
+        more = propose_once(step, situation)
         before = situation
         situation = before.under(more)
         before.forget()
@@ -80,28 +83,28 @@ def after(step: Step, situation: PolicyContext) -> PolicyContext:
     return situation
 
 
-def proposed(step: Step, situation: PolicyContext) -> list[Edit]:
-    """The new edits that a policy proposes when it is asked once."""
-    return list(proposing(step, situation))
+def propose_once(step: Step, situation: PolicyContext) -> list[Edit]:
+    """The new edits of a single run."""
+    return list(iter_proposals(step, situation))
 
 
-def proposing(step: Step, situation: PolicyContext) -> Iterator[Edit]:
-    """The same one by one, for who may stop before the end."""
+def iter_proposals(step: Step, situation: PolicyContext) -> Iterator[Edit]:
+    """The same as an iterator, for callers that may stop early."""
     settings = step.policy.settings(step.settings)
-    known, found = situation.asked.ids, set[str]()
+    old_ids, new_ids = situation.edited.ids, set[str]()
     for edit in step.policy.propose(situation, settings):
-        if edit.id not in known and edit.targets and edit.id not in found:
-            found.add(edit.id)
+        if edit.id not in old_ids and edit.targets and edit.id not in new_ids:
+            new_ids.add(edit.id)
             yield edit
 
 
 def run_all(steps: Sequence[Step], situation: PolicyContext) -> list[Edit]:
-    """The new edits of several policies, each working on what those before it made."""
+    """Run several policies, each on the result of those before it, and return the new edits."""
     return list(after_all(steps, situation).log[len(situation.log) :])
 
 
 def after_all(steps: Sequence[Step], situation: PolicyContext) -> PolicyContext:
-    """`situation` with the edits of `run_all` under it."""
+    """`situation` with the edits of `run_all` applied."""
     for step in steps:
         situation = after(step, situation)
     return situation

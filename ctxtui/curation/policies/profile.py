@@ -14,17 +14,18 @@ from ctxtui.curation.policies.policy import Policy, Step
 
 
 class Profile(Struct, frozen=True):
-    """Policies that are run one after the other. `armed`: they act by themselves; else they only propose."""
+    """Policies that run one after the other. `armed`: they apply their edits; else they only propose."""
 
     name: str
     steps: tuple[Step, ...]
     armed: bool = False
 
 
-def parse_profile(text: str, known: Mapping[str, Policy], place: str = "") -> Profile:
-    """A profile file: ``name``, ``armed`` (false), and one ``[[policy]]`` table each with ``use`` and its settings.
+def parse_profile(text: str, policies: Mapping[str, Policy], place: str = "") -> Profile:
+    """Parse a profile file: ``name``, ``armed`` (false), and one ``[[policy]]`` table each with ``use`` and its
+    settings.
 
-    `known` are the policies that it may name. Raises `BadConfig` with the place, `NotFound`.
+    `known` are the available policies. Raises `BadConfig` with the place, `NotFound`.
     """
     try:
         data = tomllib.loads(text)
@@ -35,23 +36,27 @@ def parse_profile(text: str, known: Mapping[str, Policy], place: str = "") -> Pr
     if data or not isinstance(tables, list) or not tables or not isinstance(name, str) or not isinstance(armed, bool):
         odd = f"unknown key {next(iter(data))!r}" if data else "no [[policy]] table"
         raise BadConfig(odd, place=place, way_out="a profile has name, armed and [[policy]] tables")
-    return Profile(name, tuple(_step(one, f"{place}: policy {n}", known) for n, one in enumerate(tables, 1)), armed)
+    return Profile(
+        name, tuple(_step(table, f"{place}: policy {n}", policies) for n, table in enumerate(tables, 1)), armed
+    )
 
 
-def _step(table: Json, place: str, known: Mapping[str, Policy]) -> Step:
+def _step(table: Json, place: str, policies: Mapping[str, Policy]) -> Step:
     if not isinstance(table, dict) or not isinstance(table.get("use"), str):
         raise BadConfig("a policy must say `use = NAME`", place=place)
     given = {key: value for key, value in table.items() if key != "use"}
-    return single(table["use"], known, given, place)
+    return make_step(table["use"], policies, given, place)
 
 
-def single(name: str, known: Mapping[str, Policy], given: Mapping[str, Json] | None = None, place: str = "") -> Step:
-    """One of the `known` policies with settings. Raises `NotFound` for a name that there is not, `BadConfig` for a
-    wrong setting."""
-    policy = known.get(name)
+def make_step(
+    name: str, policies: Mapping[str, Policy], given: Mapping[str, Json] | None = None, place: str = ""
+) -> Step:
+    """Make a step of one of the `known` policies. Raises `NotFound` for an unknown name, `BadConfig` for a wrong
+    setting."""
+    policy = policies.get(name)
     if policy is None:
-        near = get_close_matches(name, known, 1)
-        way_out = f"did you mean {near[0]}?" if near else f"policies: {', '.join(known)}"
+        near = get_close_matches(name, policies, 1)
+        way_out = f"did you mean {near[0]}?" if near else f"policies: {', '.join(policies)}"
         raise NotFound(f"no policy {name!r}", place=place, way_out=way_out)
     policy.settings(given or {}, place)
     return Step(policy, dict(given or {}))

@@ -1,4 +1,4 @@
-"""The policies by name."""
+"""All policies by name."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ _RULES: Final[dict[str, Policy]] = {
         tabulate_trials,
     )
 }
-POLICIES: Final[dict[str, Policy]] = {**_RULES, budget.NAME: budget.among(_RULES.values())}
-"""Every policy; the order is that of the help."""
+POLICIES: Final[dict[str, Policy]] = {**_RULES, budget.NAME: budget.make_policy(_RULES.values())}
+"""Every policy, in the order of the help."""

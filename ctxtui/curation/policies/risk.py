@@ -1,4 +1,4 @@
-"""What a model can no longer read under an edit: from nothing at all to what is gone."""
+"""Risk of an edit: how much the model can no longer read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ctxtui.curation.context import Context
 
 
 class Risk(IntEnum):
-    """How much goes, the least first."""
+    """Amount of lost content, the least first."""
 
     NOTHING = 0
     OUTSIDE = 1
@@ -36,8 +36,8 @@ class Risk(IntEnum):
     GONE = 4
 
     @property
-    def words(self) -> str:
-        """As people read it."""
+    def description(self) -> str:
+        """Its description on screen."""
         return _WORDS[self]
 
     @property
@@ -69,38 +69,40 @@ _BY_KIND: Final = {
 
 
 def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:
-    """The greatest risk among `edits`; one of an unknown kind is the greatest."""
+    """The greatest risk among `edits`; an unknown kind counts as the greatest."""
     return max((risk_of_one(context, edit) for edit in edits), default=Risk.NOTHING)
 
 
 def loses_text(context: Context, edits: Iterable[Edit]) -> bool:
-    """Whether words go that the model may need again. Definitions of tools that are dropped whole are none, nor is what
-    can be recalled."""
+    """Whether text is lost that the model may need again.
+
+    Tool definitions that are dropped whole do not count, nor recallable content.
+    """
     return any(risk_of_one(context, edit) > Risk.OUTSIDE and not _drops_tools(context, edit) for edit in edits)
 
 
 def _drops_tools(context: Context, edit: Edit) -> bool:
-    found = [position for target in edit.targets if (position := context.find(target)) is not None]
-    return edit.kind == DROP and bool(found) and all(context.items[at].place.section == "tools" for at in found)
+    positions = [position for target in edit.targets if (position := context.find(target)) is not None]
+    return edit.kind == DROP and bool(positions) and all(context.items[at].place.section == "tools" for at in positions)
 
 
-def only_tools_go(context: Context, edits: Sequence[Edit]) -> bool:
-    """Whether definitions of tools are dropped, and no other words go that the model may need again."""
+def drops_only_tools(context: Context, edits: Sequence[Edit]) -> bool:
+    """Whether tool definitions are dropped, and no other text is lost that the model may need again."""
     return any(_drops_tools(context, edit) for edit in edits) and not loses_text(context, edits)
 
 
 def risk_of_one(context: Context, edit: Edit) -> Risk:
     """The risk of one edit."""
     if edit.kind == COMPACT_JSON:
-        return Risk.PARTS if edit.given.get("drop") else Risk.NOTHING
+        return Risk.PARTS if edit.params.get("drop") else Risk.NOTHING
     risk = _BY_KIND.get(edit.kind, Risk.GONE)
     if edit.kind != DEDUPLICATE and risk <= Risk.PARTS:
         return risk
-    found = (position for target in edit.targets if (position := context.find(target)) is not None)
+    positions = (position for target in edit.targets if (position := context.find(target)) is not None)
     if edit.kind == DEDUPLICATE:
-        # The words of an outdated result stand nowhere else.
-        return Risk.NOTHING if all(context.stands_twice(position) for position in found) else Risk.PARTS
-    if all(context.items[position].place.section == "tools" for position in found):
-        # A definition that goes takes nothing that was said along.
+        # An outdated result's text occurs nowhere else.
+        return Risk.NOTHING if all(context.is_duplicate(position) for position in positions) else Risk.PARTS
+    if all(context.items[position].place.section == "tools" for position in positions):
+        # Removing a definition removes nothing of the conversation.
         return Risk.PARTS
     return risk

@@ -1,4 +1,4 @@
-"""Edits that may be offered unasked: nothing goes that later blocks quote, and most of the conversation stays."""
+"""Filters edits that may be suggested: nothing removed is quoted later, and most of the conversation stays."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.dependence import quotes
-from ctxtui.curation.price.request_count import is_out
+from ctxtui.curation.price.dependence import find_quotes
+from ctxtui.curation.price.request_count import is_removed
 
 
-def unquoted(situation: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
-    """Those of `edits` that take nothing away that a later block quotes; all where the literals are not known."""
-    known, left = situation.literals, list(edits)
-    if known is None or not left:
+def without_quoted(situation: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
+    """Leave out edits that remove text which a later block quotes; keep all if the literals are unknown."""
+    literals, left = situation.literals, list(edits)
+    if literals is None or not left:
         return left
-    had = {(quote.literal, quote.position) for quote in quotes(known, situation.applied, len(situation.context))}
+    quoted_before = {
+        (quote.literal, quote.position) for quote in find_quotes(literals, situation.applied, len(situation.context))
+    }
     while left:
         after = situation.under(left).applied
-        lost = (quote for quote in quotes(known, after) if (quote.literal, quote.position) not in had)
+        lost = (quote for quote in find_quotes(literals, after) if (quote.literal, quote.position) not in quoted_before)
         changes = (after.changes[quote.position] for quote in lost)
-        # A repair names the edit that it goes with.
-        culprits = {str(one.edit.given["for"]) if one.repaired else one.edit.id for one in changes}
+        # A repair names the edit that it belongs to.
+        culprits = {str(change.edit.params["for"]) if change.is_repair else change.edit.id for change in changes}
         kept = [edit for edit in left if edit.id not in culprits]
         if len(kept) == len(left):
             break
@@ -31,12 +33,12 @@ def unquoted(situation: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
     return left
 
 
-def empties(before: Applied, after: Applied) -> bool:
-    """Whether most of the conversation that stands `before` is gone `after`."""
+def removes_most(before: Applied, after: Applied) -> bool:
+    """Whether most of the conversation that was present `before` is gone `after`."""
     items = after.context.items
-    stood = [
+    positions = [
         position
         for position, item in enumerate(items)
-        if item.place.section == "messages" and item.block.kind != HEADER and not is_out(before, position)
+        if item.place.section == "messages" and item.block.kind != HEADER and not is_removed(before, position)
     ]
-    return 2 * sum(is_out(after, position) for position in stood) > len(stood)
+    return 2 * sum(is_removed(after, position) for position in positions) > len(positions)

@@ -1,9 +1,8 @@
-"""The search for what helps a context: every policy at its defaults, and every two of them one after the other.
+"""Searches for edits that help a context: every policy at its defaults, and every two of them in sequence.
 
-Each policy is tried once. What two would do together is first worked out from what each does alone, block by block;
-then the most promising are tried in earnest, for as long as the work that is allowed lasts: of a context of a few
-hundred blocks all that could be best. Work is counted in blocks, not in time, so that the same context always gives the
-same.
+Each policy is run once. The effect of a pair is first estimated from the single effects, block by block; then the most
+promising pairs are run as long as the work limit allows: on a context of a few hundred blocks, every pair that could be
+best. Work is counted in blocks, not in time, so that the same context always gives the same result.
 """
 
 from __future__ import annotations
@@ -19,21 +18,23 @@ from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.policy import Policy, Step, proposed, proposing, run_all
+from ctxtui.curation.policies.policy import Policy, Step, iter_proposals, propose_once, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
-from ctxtui.curation.policies.safe_edits import empties, unquoted
+from ctxtui.curation.policies.safe_edits import removes_most, without_quoted
 from ctxtui.curation.policies.situation import PolicyContext
 
-WORK: Final = 60_000
-"""Blocks that are gone through to try pairs of policies: with each policy alone two seconds on 10,000 blocks."""
-CHANGED: Final = 3
-"""A block that is changed counts for so many that are only looked at."""
+MAX_WORK_BLOCKS: Final = 60_000
+"""Work limit in blocks for pairs of policies: with the single policies, two seconds on 10,000 blocks."""
+CHANGED_BLOCK_WORK: Final = 3
+"""Work of a changed block, in unchanged blocks."""
 
 
 class Remedy(Struct, frozen=True, kw_only=True, dict=True):
-    """What one policy or two in this order would do: their `edits`, tokens `freed`, and at what `risk`. `saved` are the
-    tokens that each changed position has less, `put_in` those that come instead; `applied` is what the edits make of
-    the context (None: not kept)."""
+    """The effect of one policy, or two in this order.
+
+    `edits` are its edits, `freed` the freed tokens, `risk` its risk. `saved` are the tokens saved by each changed
+    position, `put_in` those of inserted blocks; `applied` is the result (None: not kept).
+    """
 
     steps: tuple[Step, ...]
     edits: tuple[Edit, ...]
@@ -45,114 +46,118 @@ class Remedy(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The policies, in their order."""
+        """The policies, in order."""
         return tuple(step.policy.name for step in self.steps)
 
 
-def search(situation: PolicyContext, policies: Iterable[Policy], work: int = WORK) -> Iterator[Remedy]:
-    """Every policy that frees anything, then pairs of them, those of the least risk first, as long as `work` lasts. An
-    iterator: who stops asking stops the search."""
-    here = counting_once(situation)
+def search(situation: PolicyContext, policies: Iterable[Policy], work: int = MAX_WORK_BLOCKS) -> Iterator[Remedy]:
+    """Yield every policy that frees anything, then pairs, those of the least risk first, as long as `work` lasts.
+
+    The search stops when the iterator is closed.
+    """
+    here = with_count_cache(situation)
     try:
-        yield from _found(here, policies, work)
+        yield from _search(here, policies, work)
     finally:
-        # Each further situation knows this one, and is in its memory.
+        # Derived contexts refer to this one and stay in memory.
         here.forget()
 
 
-def _found(here: PolicyContext, policies: Iterable[Policy], work: int) -> Iterator[Remedy]:
+def _search(here: PolicyContext, policies: Iterable[Policy], work: int) -> Iterator[Remedy]:
     alone: list[Remedy] = []
     best: dict[Risk, int] = {}
-    wished = filter(None, (wish_of(here, policy) for policy in policies))
-    for one in filter(None, (alone_by(here, wish) for wish in wished)):
-        best[one.risk] = max(best.get(one.risk, 0), one.freed)
-        alone.append(one)
-        yield one
+    proposals = filter(None, (propose_step(here, policy) for policy in policies))
+    for remedy in filter(None, (single_remedy(here, wish) for wish in proposals)):
+        best[remedy.risk] = max(best.get(remedy.risk, 0), remedy.freed)
+        alone.append(remedy)
+        yield remedy
     promising = sorted(
         ((_together(first, second), first, second) for first, second in permutations(alone, 2)),
         key=lambda pair: -pair[0],
     )
     left = work
-    for promised, first, second in _by_risk(promising):
+    for estimate, first, second in _by_risk(promising):
         risk = max(first.risk, second.risk)
-        if promised <= max(best[level] for level in best if level <= risk):
+        if estimate <= max(best[level] for level in best if level <= risk):
             continue
-        left -= len(here.context) + CHANGED * (len(first.saved) + len(second.saved))
+        left -= len(here.context) + CHANGED_BLOCK_WORK * (len(first.saved) + len(second.saved))
         if left < 0:
             return
-        found = _pair(here, first, second)
-        if found is not None:
-            best[found.risk] = max(best.get(found.risk, 0), found.freed)
-            yield found
+        pair_remedy = _pair(here, first, second)
+        if pair_remedy is not None:
+            best[pair_remedy.risk] = max(best.get(pair_remedy.risk, 0), pair_remedy.freed)
+            yield pair_remedy
 
 
-def complete(situation: PolicyContext, found: Remedy) -> Remedy:
-    """`found` as the command line makes it: each policy is asked until it has nothing to add, then the next."""
-    alone = len(found.steps) == 1
-    begun = found.edits if alone else ()
-    more = run_all(found.steps, situation.under(begun))
-    whole = _remedy(counting_once(situation), found.steps, [*begun, *more]) if more else None
-    return whole or found
+def complete(situation: PolicyContext, remedy: Remedy) -> Remedy:
+    """Extend `found` as the command line does: each policy is run until it adds nothing, then the next."""
+    alone = len(remedy.steps) == 1
+    begun = remedy.edits if alone else ()
+    more = run_all(remedy.steps, situation.under(begun))
+    whole = _remedy(with_count_cache(situation), remedy.steps, [*begun, *more]) if more else None
+    return whole or remedy
 
 
-def safe(situation: PolicyContext, found: Remedy) -> Remedy | None:
-    """`found` without the edits that take away what is quoted later; None where nothing is left that frees anything, or
-    most of the conversation would go."""
-    edits = unquoted(situation, found.edits)
-    kept = found if len(edits) == len(found.edits) else _remedy(situation, found.steps, edits)
-    if kept is None or kept.freed <= 0:
+def make_safe(situation: PolicyContext, remedy: Remedy) -> Remedy | None:
+    """Remove edits that remove text quoted later.
+
+    None if the rest frees nothing, or would remove most of the conversation.
+    """
+    edits = without_quoted(situation, remedy.edits)
+    safe_remedy = remedy if len(edits) == len(remedy.edits) else _remedy(situation, remedy.steps, edits)
+    if safe_remedy is None or safe_remedy.freed <= 0:
         return None
-    after = kept.applied or situation.under(kept.edits).applied
-    return None if empties(situation.applied, after) else kept
+    after = safe_remedy.applied or situation.under(safe_remedy.edits).applied
+    return None if removes_most(situation.applied, after) else safe_remedy
 
 
-class CountedOnce:
-    """Tokens of new blocks, each counted once however often it is made."""
+class CountCache:
+    """A cache of the token counts of new blocks."""
 
     def __init__(self, count: Callable[[Block], int]) -> None:
         self._count = count
         self._known: dict[str, int] = {}
 
     def __call__(self, block: Block) -> int:
-        found = self._known.get(block.digest)
-        if found is None:
-            found = self._known[block.digest] = self._count(block)
-        return found
+        tokens = self._known.get(block.digest)
+        if tokens is None:
+            tokens = self._known[block.digest] = self._count(block)
+        return tokens
 
 
-def counting_once(situation: PolicyContext) -> PolicyContext:
-    """The same, for one in which much is tried."""
-    if isinstance(situation.count, CountedOnce):
+def with_count_cache(situation: PolicyContext) -> PolicyContext:
+    """A copy with a token cache, for trying many edits."""
+    if isinstance(situation.count, CountCache):
         return situation
-    count, known, earlier = CountedOnce(situation.count), situation.applied, situation.so_far()
+    count, known, earlier = CountCache(situation.count), situation.applied, situation.computed_so_far()
     return replace(situation, count=count, known=known, earlier=earlier, parent=None)
 
 
 class ProposedStep(NamedTuple):
-    """What a policy proposes, before it is known what that would do."""
+    """A policy's proposal, before its effect is known."""
 
     step: Step
     edits: tuple[Edit, ...]
     risk: Risk
 
 
-def wish_of(situation: PolicyContext, policy: Policy) -> ProposedStep | None:
-    """What `policy` proposes at its defaults; None where that is nothing."""
-    return Asking(situation, policy).wish()
+def propose_step(situation: PolicyContext, policy: Policy) -> ProposedStep | None:
+    """The proposal of `policy` at its defaults; None if it is empty."""
+    return LazyProposal(situation, policy).get()
 
 
-class Asking:
-    """A policy that is asked for its wish edit by edit, and no further than until one of them will not do."""
+class LazyProposal:
+    """Runs a policy edit by edit, only until one of the edits is unfit."""
 
     def __init__(self, situation: PolicyContext, policy: Policy) -> None:
         self._step = Step(policy)
         self._context = situation.context
-        self._coming = proposing(self._step, situation)
+        self._coming = iter_proposals(self._step, situation)
         self._heard: list[tuple[Edit, Risk]] = []
         self._failed = False
 
-    def wish(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
-        """What the policy proposes at its defaults; None where that is nothing, or an edit of it is `unfit`."""
+    def get(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
+        """The proposal of the policy at its defaults; None if it is empty, or an edit of it is `unfit`."""
         if self._failed or any(unfit(*one) for one in self._heard):
             return None
         try:
@@ -161,7 +166,7 @@ class Asking:
                 if unfit(*self._heard[-1]):
                     return None
         except CtxtuiError:
-            # A third party's policy that fails helps nobody here; the list of policies says why.
+            # A failing third-party policy is skipped; the list of policies shows the error.
             self._failed = True
             return None
         if not self._heard:
@@ -169,17 +174,17 @@ class Asking:
         return ProposedStep(self._step, tuple(edit for edit, _ in self._heard), max(risk for _, risk in self._heard))
 
 
-def alone_by(situation: PolicyContext, wish: ProposedStep) -> Remedy | None:
-    """What a policy by itself would do; None where it frees nothing."""
+def single_remedy(situation: PolicyContext, proposal: ProposedStep) -> Remedy | None:
+    """The effect of a policy alone; None if it frees nothing."""
     try:
-        found = _remedy(situation, (wish.step,), wish.edits)
+        remedy = _remedy(situation, (proposal.step,), proposal.edits)
     except CtxtuiError:
         return None
-    return found if found is not None and found.freed > 0 else None
+    return remedy if remedy is not None and remedy.freed > 0 else None
 
 
 def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
-    """What `edits` do; None where there are none, or they cannot be applied."""
+    """The effect of `edits`; None if there are none, or they cannot be applied."""
     if not edits:
         return None
     after = situation.under(edits)
@@ -190,7 +195,7 @@ def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[E
         less = situation.size(position) - after.size(position)
         if less:
             saved[position] = less
-    put_in = _new(after) - _new(situation)
+    put_in = _inserted_tokens(after) - _inserted_tokens(situation)
     risk = risk_of(situation.context, edits)
     return Remedy(
         steps=steps,
@@ -203,17 +208,19 @@ def _remedy(situation: PolicyContext, steps: tuple[Step, ...], edits: Sequence[E
     )
 
 
-def _new(situation: PolicyContext) -> int:
-    return sum(situation.count(item.block) for one in situation.applied.inserts for item in one.items)
+def _inserted_tokens(situation: PolicyContext) -> int:
+    return sum(situation.count(item.block) for insert in situation.applied.inserts for item in insert.items)
 
 
 def _together(first: Remedy, second: Remedy) -> int:
-    """What two would free one after the other: the second leaves alone what the first changed, unless it puts something
-    in the place of a run: then it takes what the first left of it."""
+    """Estimate the tokens that two remedies free in sequence.
+
+    The second leaves alone what the first changed, unless it replaces a run: then it replaces the rest of it.
+    """
     both = second.saved.keys() & first.saved.keys()
     more = second.freed - sum(second.saved[position] for position in both)
     if both and second.put_in:
-        # Of a summary of less, less is said.
+        # A summary of less text is shorter.
         whole = second.freed + second.put_in
         overlap = sum(min(first.saved[position], second.saved[position]) for position in both)
         more = round((whole - overlap) * (second.freed / whole)) if whole > 0 else 0
@@ -233,7 +240,7 @@ def _by_risk(
 
 def _pair(situation: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
     try:
-        more = proposed(second.steps[0], situation.under(first.edits))
+        more = propose_once(second.steps[0], situation.under(first.edits))
     except CtxtuiError:
         return None
     if not more:

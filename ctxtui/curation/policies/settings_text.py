@@ -1,4 +1,4 @@
-"""Settings as a user writes them: ``n=9 keep_first=1 exclude=Read,Bash rename=old:new``."""
+"""Parses settings as a user writes them: ``n=9 keep_first=1 exclude=Read,Bash rename=old:new``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.curation.policies.policy import Policy
 
 
-def value_of(text: str, default: Json) -> Json:
-    """The value that `text` spells for a setting with that `default`: JSON, a list with commas, pairs ``a:b`` with
-    commas, or plain text."""
+def parse_value(text: str, default: Json) -> Json:
+    """Parse `text` as a setting with that `default`: JSON, a list with commas, pairs ``a:b`` with commas, or plain
+    text."""
     if isinstance(default, str):
         return text
     try:
@@ -26,17 +26,17 @@ def value_of(text: str, default: Json) -> Json:
         return text
 
 
-def settings_of(policy: Policy, text: str) -> dict[str, Json]:
-    """The settings that ``key=value`` words name; the others keep their defaults. Raises `BadConfig`."""
+def parse_settings(policy: Policy, text: str) -> dict[str, Json]:
+    """Parse ``key=value`` words into settings; other settings keep their defaults. Raises `BadConfig`."""
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise BadConfig(f"{text!r} cannot be read: {error}", way_out="write key=value") from None
-    given: dict[str, Json] = {}
+    settings: dict[str, Json] = {}
     for word in words:
         key, sign, value = word.partition("=")
         if not sign:
             raise BadConfig(f"{word!r} is no setting", way_out="write key=value")
-        given[key] = value_of(value, policy.defaults.get(key, ""))
-    policy.settings(given)
-    return given
+        settings[key] = parse_value(value, policy.defaults.get(key, ""))
+    policy.settings(settings)
+    return settings

@@ -1,4 +1,4 @@
-"""Tools in a context: results and calls by tool, what was read."""
+"""Tool results in a context, with their calls and files."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.policies.situation import PolicyContext
 
 CLEARED: Final = "[Old tool result content cleared]"
-"""What stands in the place of a result that was cleared."""
+"""Text that replaces a cleared result."""
 
 PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri", "url")
 
 
 def results(situation: PolicyContext) -> list[int]:
-    """The positions that hold the words of tool results, in order."""
+    """The positions with the text of tool results, in order."""
     return situation.results
 
 
-def longer(situation: PolicyContext, limit: float) -> list[int]:
-    """Those of more than `limit` characters."""
+def longer_than(situation: PolicyContext, limit: float) -> list[int]:
+    """The positions of results with more than `limit` characters."""
 
     def work(length: int, found: list[int] | None) -> list[int]:
         found = [] if found is None else found
@@ -33,7 +33,7 @@ def longer(situation: PolicyContext, limit: float) -> list[int]:
 
 
 def call_of(situation: PolicyContext, position: int) -> int | None:
-    """The position of the call that the result at `position` answers."""
+    """The position of the call that the result at `position` answers; None if unknown."""
     context = situation.context
     partners = context.partners.get(position)
     if partners is None and (message := context.message_at(position)) is not None:
@@ -42,21 +42,21 @@ def call_of(situation: PolicyContext, position: int) -> int | None:
 
 
 def tool_of(situation: PolicyContext, position: int) -> str:
-    """The name of the tool whose result stands at `position`; "" where it is not known."""
+    """The name of the tool with the result at `position`; "" if unknown."""
     call = call_of(situation, position)
     return situation.context.reading(call).name if call is not None else ""
 
 
-def given(situation: PolicyContext, call: int) -> dict[str, Json]:
-    """The input of the call at a position; empty where it is no object."""
+def call_input(situation: PolicyContext, call: int) -> dict[str, Json]:
+    """The input of the call at a position; empty if it is no object."""
     value = arguments_value(situation.context.reading(call))
     return value if isinstance(value, dict) else {}
 
 
 def path_of(situation: PolicyContext, position: int) -> str:
-    """The file that the call behind the result at `position` was about; "" where its input names none."""
+    """The file in the input of the call with the result at `position`; "" if there is none."""
     call = call_of(situation, position)
     if call is None:
         return ""
-    told = given(situation, call)
-    return next((str(told[key]) for key in PATHS if isinstance(told.get(key), str)), "")
+    call_arguments = call_input(situation, call)
+    return next((str(call_arguments[key]) for key in PATHS if isinstance(call_arguments.get(key), str)), "")

@@ -1,1 +1,1 @@
-"""What staged edits cost or save in the next requests, and which later blocks quote what goes."""
+"""Prices staged edits over the next requests, and finds later blocks that quote removed text."""

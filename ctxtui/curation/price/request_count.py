@@ -1,7 +1,7 @@
-"""What a request comes to under edits: a count of what would leave.
+"""Counts the tokens of a request under edits.
 
-It is the figure that the request has when it is written out, read again and counted under the same weights. What stands
-as it was counts as in the raw context, stretch by stretch.
+The figure equals that of the request when it is written out, read again and counted with the same weights. Unchanged
+stretches count as in the raw context.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import CATEGORIES, INDEX, category_of
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied, leaving
-from ctxtui.curation.apply.standing_markers import put_in
+from ctxtui.curation.apply.applied import Applied, sent_items
+from ctxtui.curation.apply.standing_markers import inserted_items
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 
 Measure = Callable[[Block], Features]
-"""The raw features of a block that no context has yet."""
+"""The features of a block that is in no context yet."""
 
 _THINKING: Final = INDEX["thinking"]
 _RESULTS: Final = frozenset({"tool", "function"})
 
 
 class RequestCount(NamedTuple):
-    """A request in tokens: its `body`, the blocks as they are written, and what the `client` adds that the recording
-    lacks (system prompt and tools). `back` are those tokens of the body that the last report shows to be gone from the
-    context: the client no longer sent them, a request that is written holds them again. `residual` is what the provider
-    reports beyond all of these, `categories` are the tokens of the body by category index."""
+    """A request in tokens.
+
+    `body` are the blocks as they are written, `client` is what the client adds that the recording lacks (system prompt
+    and tools). `back` are tokens of the body that the last report shows to be gone from the context: the client stopped
+    sending them, but a written request contains them again. `residual` is what the provider reports beyond all of
+    these, `categories` are the tokens of the body by category index.
+    """
 
     body: int
     client: int = 0
@@ -39,12 +42,12 @@ class RequestCount(NamedTuple):
 
     @property
     def whole(self) -> int:
-        """What the provider will report of it: how full the context is. Every place that says so asks this."""
+        """Tokens that the provider will report: how full the context is. The only source of this figure."""
         return max(0, self.body - self.back + self.client + self.residual)
 
     @property
-    def beyond(self) -> int:
-        """What the whole has more than body and client."""
+    def beyond_body(self) -> int:
+        """Tokens of the whole beyond body and client."""
         return self.whole - self.body - self.client
 
 
@@ -58,18 +61,20 @@ def body_sums(
     left_out: Sequence[int] = (),
     joins: bool = False,
 ) -> list[int]:
-    """Tokens of the request that leaves under `applied`, by category index; `counts` are the running features of its
-    tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
-    written though no edit is about them, `joins` says that messages of one side which edits bring side by side are
-    written as one. Raises `IndexError` while the context is not counted."""
-    context, new = applied.context, put_in(applied)
+    """Tokens of the request sent under `applied`, by category index.
+
+    `counts` are the running features of its tree, `strips` means that the provider drops thinking of earlier turns,
+    `left_out` are raw positions that are not written although no edit is about them, `joins` means that messages of one
+    side which edits make adjacent are written as one. Raises `IndexError` while the context is not counted.
+    """
+    context, new = applied.context, inserted_items(applied)
     length = applied.length if applied.length >= 0 else len(context)
     out = _unwritten(applied, [p for p in left_out if p < length and p not in applied.changes])
-    asked = _asked(applied) if strips and context.thinking else 0
+    last_turn_start = _last_turn_start(applied) if strips and context.thinking else 0
     walk, earlier, here = _Walk(applied, counts, measure, joins), NOTHING, 0
-    for position in sorted({*new, *applied.changes, *out, asked, length}):
-        walk.go_on(here, position)
-        if position == asked:
+    for position in sorted({*new, *applied.changes, *out, last_turn_start, length}):
+        walk.add_unchanged(here, position)
+        if position == last_turn_start:
             earlier = walk.sums[_THINKING]
         for item in new.get(position, ()):
             walk.add(Item(item.block, item.place._replace(mark="")))
@@ -77,14 +82,16 @@ def body_sums(
         if change is not None and change.after is not None:
             walk.add(Item(change.after, context.items[position].place))
         here = position + (change is not None or position in out)
-    rounded = [round(tokens(features, weights)) for features in walk.sums]
-    rounded[_THINKING] -= round(tokens(earlier, weights))
+    rounded = [round(weigh(features, weights)) for features in walk.sums]
+    rounded[_THINKING] -= round(weigh(earlier, weights))
     return rounded
 
 
 class _Walk:
-    """The features of what leaves under `applied` by category, added up from the front on. A message's header counts
-    with its first part."""
+    """Sums the features of the blocks sent under `applied` by category, front to back.
+
+    A message's header counts with its first part.
+    """
 
     def __init__(self, applied: Applied, counts: Cumulated, measure: Measure, joins: bool) -> None:
         self._applied = applied
@@ -92,86 +99,86 @@ class _Walk:
         self._measure = measure
         self._joins = joins
         self._owed = NOTHING
-        """The features of headers that no part has come behind yet."""
+        """The features of headers without a part so far."""
         self._side = ""
         self.sums = [NOTHING] * len(CATEGORIES)
 
-    def go_on(self, start: int, stop: int) -> None:
-        """Add the raw blocks from `start` to `stop` (exclusive), which stand as they were."""
+    def add_unchanged(self, start: int, stop: int) -> None:
+        """Add the unchanged raw blocks from `start` to `stop` (exclusive)."""
         if start >= stop:
             return
         counts, context, sums = self._counts, self._applied.context, self.sums
         before, last = context.nodes[start - 1] if start else ROOT, context.nodes[stop - 1]
-        # What is counted there with its first part, and does not count here.
-        had = counts.outstanding(before)
+        # Counted there with its first part, so not here.
+        had = counts.pending_features(before)
         first = context.items[start]
-        if first.block.kind == HEADER and self._joined(first) and not kept_apart(self._applied, start):
-            had = counts.outstanding(context.nodes[start])
+        if first.block.kind == HEADER and self._is_joined(first) and not is_kept_apart(self._applied, start):
+            had = counts.pending_features(context.nodes[start])
         part = next((p for p in range(start, stop) if context.items[p].block.kind != HEADER), None)
         if part is not None:
-            for category, (was, now) in enumerate(zip(counts.at(before), counts.at(last), strict=True)):
+            for category, (was, now) in enumerate(
+                zip(counts.composition_at(before), counts.composition_at(last), strict=True)
+            ):
                 if was is not now:
                     sums[category] = plus(sums[category], minus(now, was))
             category = counts.categories(context.nodes[part])[0]
             sums[category] = plus(sums[category], minus(self._owed, had))
             self._owed = had = NOTHING
-        self._owed = plus(self._owed, minus(counts.outstanding(last), had))
+        self._owed = plus(self._owed, minus(counts.pending_features(last), had))
         self._side = side_of(context.items[stop - 1])
 
     def add(self, item: Item) -> None:
-        """Add a block that an edit changed or put in."""
+        """Add a block that an edit changed or inserted."""
         if item.block.kind == HEADER:
-            self._owed = self._owed if self._joined(item) else plus(self._owed, self._measure(item.block))
+            self._owed = self._owed if self._is_joined(item) else plus(self._owed, self._measure(item.block))
             return
         category = INDEX[category_of(*item)]
         self.sums[category] = plus(self.sums[category], plus(self._measure(item.block), self._owed))
         self._owed, self._side = NOTHING, side_of(item)
 
-    def _joined(self, header: Item) -> bool:
-        """Whether a message goes on with the one before it."""
+    def _is_joined(self, header: Item) -> bool:
+        """Whether a message continues the one before it."""
         return self._joins and self._side == side_of(header)
 
 
 def _unwritten(applied: Applied, left_out: Sequence[int]) -> set[int]:
-    """The positions of what is not written: what is left out, and the headers of messages of which nothing is left."""
+    """The positions that are not written: those left out, and headers of messages without remaining parts."""
     context, out = applied.context, set(left_out)
     for position in left_out:
         message = context.message_at(position)
         parts = range(message.start + 1, message.stop) if message is not None else ()
-        if message is not None and message.headed and all(p in out or is_out(applied, p) for p in parts):
+        if message is not None and message.has_header and all(p in out or is_removed(applied, p) for p in parts):
             out.add(message.start)
     return out
 
 
-def is_out(applied: Applied, position: int) -> bool:
-    """Whether edits take the raw block at `position` out."""
+def is_removed(applied: Applied, position: int) -> bool:
+    """Whether edits remove the raw block at `position`."""
     change = applied.changes.get(position)
     return change is not None and change.after is None
 
 
-def _asked(applied: Applied) -> int:
-    """The raw position at which (or before which, where an edit put it in) a person began to speak last; 0 where
-    nobody does."""
+def _last_turn_start(applied: Applied) -> int:
+    """The raw position of the start of the last user turn, or the one before which it is inserted; 0 without one."""
     tree = Tree()
-    start = tree[tree.extend(ROOT, leaving(applied))].turn_start
+    start = tree[tree.extend(ROOT, sent_items(applied))].turn_start
     return applied.items[start - 1].position if start != ROOT else 0
 
 
 def side_of(item: Item) -> str:
-    """Who speaks, as requests tell it that have two sides: results are the user's."""
-    return side_at(item.place)
+    """The side of a block, for APIs with two sides: results are the user's."""
+    return side_of_place(item.place)
 
 
-def side_at(place: Place) -> str:
-    """The same by where a block stands."""
+def side_of_place(place: Place) -> str:
+    """The same by the block's place."""
     role = place.role
     return "" if place.section != "messages" else "user" if role in _RESULTS else role
 
 
-def kept_apart(applied: Applied, position: int) -> bool:
-    """Whether the raw message that begins at `position` stands behind one of the same side in the recording too, which
-    keeps them apart, and still does."""
+def is_kept_apart(applied: Applied, position: int) -> bool:
+    """Whether the raw message that begins at `position` still follows one of the same side, as in the recording."""
     context = applied.context
-    if not position or is_out(applied, position - 1):
+    if not position or is_removed(applied, position - 1):
         return False
     return side_of(context.items[position - 1]) == side_of(context.items[position])

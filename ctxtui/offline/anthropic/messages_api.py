@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
-from ctxtui.core.block import make, of
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.block import from_part, make
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic import message_threads
 from ctxtui.offline.anthropic.context_edits import edited, mapped
@@ -42,9 +42,11 @@ def usage_of(asked: ApiRequest, outcome: CacheOutcome, content: list[dict[str, J
     """The usage of an answer with this `content`, whose input the cache took apart as `outcome`."""
     writes = dict(outcome.writes)
     # Thinking counts as it was thought, however much of it is shown: its signature says how much that was.
-    thoughts = [of(block) for block in content if block["type"] == "thinking"]
+    thoughts = [from_part(block) for block in content if block["type"] == "thinking"]
     thought = output_tokens(asked.model, thoughts) if thoughts else 0
-    spoken = [make(b["type"], b) if b["type"] == "tool_use" else of(b) for b in content if b["type"] != "thinking"]
+    spoken = [
+        make(b["type"], b) if b["type"] == "tool_use" else from_part(b) for b in content if b["type"] != "thinking"
+    ]
     output = 0 if asked.body["max_tokens"] == 0 else thought + (output_tokens(asked.model, spoken) if spoken else 0)
     return {
         "input_tokens": outcome.fresh,
@@ -107,7 +109,7 @@ def _deltas(block: dict[str, Json]) -> Iterator[dict[str, Json]]:
             yield {"type": "text_delta", "text": piece}
     else:
         yield {"type": "input_json_delta", "partial_json": ""}
-        for piece in pieces(text_of(block["input"])):
+        for piece in pieces(dump_text(block["input"])):
             yield {"type": "input_json_delta", "partial_json": piece}
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
-from ctxtui.core.block import of
+from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limited
 from ctxtui.offline.anthropic.models import OFFLINE
@@ -129,7 +129,7 @@ def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
 
 
 def _call(provider: Provider, call: AnsweredCall) -> dict[str, Json]:
-    inner = {"name": call.name, "arguments": canonical.text_of(call.arguments)}
+    inner = {"name": call.name, "arguments": canonical.dump_text(call.arguments)}
     return {"id": provider.names.new("call_"), "type": "function", "function": inner}
 
 
@@ -138,8 +138,8 @@ def _usage(
 ) -> dict[str, Json]:
     count = text_counter(asked.model)
     reasoning = sum(count(p.text) for said in choices for p in said.parts if isinstance(p, Thought))
-    blocks = [of({"type": "text", "text": m["content"]}) for m in messages if m["content"]]
-    blocks += [of({**call, "type": "tool_call"}) for m in messages for call in m.get("tool_calls", ())]
+    blocks = [from_part({"type": "text", "text": m["content"]}) for m in messages if m["content"]]
+    blocks += [from_part({**call, "type": "tool_call"}) for m in messages for call in m.get("tool_calls", ())]
     output = reasoning + output_tokens(asked.model, blocks)
     details = {"cached_tokens": outcome.read, "audio_tokens": 0}
     if model.breakpoints:

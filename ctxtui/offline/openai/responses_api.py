@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
-from ctxtui.core.block import of
+from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic.models import OFFLINE
@@ -271,7 +271,7 @@ def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: Scri
             kind, id_, given = ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
             call: dict[str, Json] = {"call_id": provider.names.new("call_"), "name": part.name}
             call |= {"namespace": namespace} if namespace else {}
-            call[given] = part.spelled if free else canonical.text_of(part.arguments)
+            call[given] = part.spelled if free else canonical.dump_text(part.arguments)
             yield {"id": provider.names.new(id_), "type": kind, "status": "completed", **call}
 
 
@@ -303,8 +303,8 @@ def _usage(
     count = text_counter(asked.model)
     reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
     summed = sum(count(opened(item["encrypted_content"])) for item in output if item["type"] == "compaction")
-    blocks = [of(part) for item in output for part in rows(item.get("content"))]
-    blocks += [of(item) for item in output if item["type"] in _WHOLE]
+    blocks = [from_part(part) for item in output for part in rows(item.get("content"))]
+    blocks += [from_part(item) for item in output if item["type"] in _WHOLE]
     spoken = reasoning + (summed or output_tokens(asked.model, blocks))
     writes = dict(outcome.writes)
     details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}

@@ -1,1 +1,1 @@
-"""Everything that the agent of a chat may use: tools that work in its folder, commands, tools of MCP servers."""
+"""The tools of a chat's agent: files, commands, the user's own tools, and MCP servers."""

@@ -1,4 +1,4 @@
-"""The agent's commands: asked for with what they can reach, run confined where that is possible, their output kept."""
+"""The agent's command tool: plan a command, run it confined where possible, keep its output."""
 
 from __future__ import annotations
 
@@ -13,51 +13,54 @@ from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, 
 from ctxtui.agent.tools.tool import MOST, BadInput, PlannedCall, checked
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import confined
-from ctxtui.services.sandbox.confinement import confinement
+from ctxtui.services.sandbox.confined import run_confined
+from ctxtui.services.sandbox.confinement import find_confinement
 
-_PART: Final = 50_000
-"""Characters of a long output that `recall` gives at once."""
-_SHOWN: Final = 12_000
-"""Characters at each end of a long output that the model reads at once."""
+PART_CHARS: Final = 50_000
+"""Characters of a long output that one `recall` returns."""
+SHOWN_CHARS: Final = 12_000
+"""Characters of each end of a long output that the result includes."""
 
 
 class AgentCommands:
-    """Runs commands in the folder `root` as the `settings` allow. What is too long to be read at once is kept by name;
-    `keep` puts it on record."""
+    """Runs commands in the folder `root`, as the `settings` allow. Long outputs are stored in parts, by name; `keep` is
+    called with each part to record it.
+    """
 
     def __init__(self, root: Path, settings: Settings, keep: Callable[[str, str], object]) -> None:
         self._root = root
         self._settings = settings
         self._keep = keep
-        self.kept: dict[str, str] = {}
-        """Long outputs in parts, by name."""
+        self.outputs: dict[str, str] = {}
+        """Parts of long outputs, by name."""
 
     async def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
-        """What `call` would run; or what the model is told where it cannot be run."""
+        """Plan the command of `call`; an error result for the model if it is invalid."""
         settings = self._settings
-        asked = self._asked(call)
-        if isinstance(asked, ToolResult):
-            return asked
-        given, argv = asked
-        found = await asyncio.to_thread(confinement, self._root)
-        guard = "" if found or settings.command_unconfined else "not confined"
+        parsed = self._parse(call)
+        if isinstance(parsed, ToolResult):
+            return parsed
+        input_, argv = parsed
+        sandbox = await asyncio.to_thread(find_confinement, self._root)
+        guard = "" if sandbox or settings.command_unconfined else "not confined"
         shell = "by a shell, " if settings.command_shell else ""
-        told = f"{shell}{found.told(network=settings.command_network)}"
-        return PlannedCall(shlex.join(argv) if not settings.command_shell else given["command"], told, given, guard)
+        details = f"{shell}{sandbox.describe(network=settings.command_network)}"
+        return PlannedCall(
+            shlex.join(argv) if not settings.command_shell else input_["command"], details, input_, guard
+        )
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Run `call`. What goes wrong is the result."""
+        """Run the command of `call`. Failures are returned as error results."""
         settings = self._settings
-        asked = self._asked(call)
-        if isinstance(asked, ToolResult):
-            return asked
-        given, argv = asked
-        seconds = min(max(1, given.get("timeout", SECONDS)), MOST_SECONDS)
+        parsed = self._parse(call)
+        if isinstance(parsed, ToolResult):
+            return parsed
+        input_, argv = parsed
+        seconds = min(max(1, input_.get("timeout", SECONDS)), MOST_SECONDS)
         memory, network = settings.command_memory, settings.command_network
         try:
-            # Whether it may run unconfined was answered when it was asked for.
-            done = await confined(
+            # The user already agreed to run it unconfined, if need be.
+            result = await run_confined(
                 argv,
                 self._root,
                 seconds=seconds,
@@ -71,35 +74,35 @@ class AgentCommands:
             return ToolResult(call.id, f"there is no program {argv[0]}", is_error=True)
         except OSError as error:
             return ToolResult(call.id, f"{argv[0]}: {error.strerror or error}", is_error=True)
-        return ToolResult(call.id, self._told(done, seconds), is_error=bool(done.code) or done.late)
+        return ToolResult(call.id, self._format_result(result, seconds), is_error=bool(result.code) or result.late)
 
-    def _asked(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
-        """The input of `call` and the words of its command; what the model is told where they are no good."""
+    def _parse(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
+        """Validate the input of `call` and split its command into arguments; an error result if invalid."""
         try:
-            given = checked(RUN_COMMAND, call.input)
-            return given, arguments(given["command"], shell=self._settings.command_shell)
+            input_ = checked(RUN_COMMAND, call.input)
+            return input_, arguments(input_["command"], shell=self._settings.command_shell)
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
 
-    def _told(self, done: CommandResult, seconds: int) -> str:
-        """What the model reads: how it ended, then what it printed."""
-        ended = f"exit code {done.code}" if done.code >= 0 else f"ended by signal {-done.code}"
-        if done.late:
-            ended = f"ended after {seconds} seconds: its time was up"
-        text = done.text.rstrip("\n")
+    def _format_result(self, result: CommandResult, seconds: int) -> str:
+        """Format the result for the model: how the command ended, then its output."""
+        status = f"exit code {result.code}" if result.code >= 0 else f"ended by signal {-result.code}"
+        if result.late:
+            status = f"ended after {seconds} seconds: its time was up"
+        text = result.text.rstrip("\n")
         if len(text) > MOST:
-            name = self._kept(text)
-            left = len(text) - 2 * _SHOWN
-            kept = f"[{left:,} characters are left out here; `recall` reads all of it: {name}]"
-            text = f"{text[:_SHOWN]}\n{kept}\n{text[-_SHOWN:]}"
-        head = f"{ended}, {done.seconds:.1f} s" + ("" if text else ", no output")
-        return "\n".join([head, *done.notes, *([text] if text else [])])
+            name = self._store_output(text)
+            omitted = len(text) - 2 * SHOWN_CHARS
+            omission = f"[{omitted:,} characters are left out here; `recall` reads all of it: {name}]"
+            text = f"{text[:SHOWN_CHARS]}\n{omission}\n{text[-SHOWN_CHARS:]}"
+        head = f"{status}, {result.seconds:.1f} s" + ("" if text else ", no output")
+        return "\n".join([head, *result.notes, *([text] if text else [])])
 
-    def _kept(self, text: str) -> str:
-        """Keep `text` in parts; how they are called."""
-        number = 1 + sum(name.endswith(".1") for name in self.kept)
-        parts = [text[at : at + _PART] for at in range(0, len(text), _PART)]
+    def _store_output(self, text: str) -> str:
+        """Store `text` in parts and return their names."""
+        number = 1 + sum(name.endswith(".1") for name in self.outputs)
+        parts = [text[at : at + PART_CHARS] for at in range(0, len(text), PART_CHARS)]
         for n, part in enumerate(parts, 1):
-            self.kept[f"output-{number}.{n}"] = part
+            self.outputs[f"output-{number}.{n}"] = part
             self._keep(f"output-{number}.{n}", part)
         return f"output-{number}.1" + (f" to output-{number}.{len(parts)}" if len(parts) > 1 else "")

@@ -1,4 +1,4 @@
-"""Everything that the agent of a chat may use: tools that work in the folder, commands, and tools of MCP servers."""
+"""The tools of a chat's agent, dispatched by name: files, commands, own tools, MCP servers."""
 
 from __future__ import annotations
 
@@ -24,48 +24,52 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.mcp_servers import servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.editing.overlay import ThreadEdits
-from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 
 
 class AgentTools(Struct, eq=False):
-    """The tools in the folder (`files`), `commands` there, the user's `own` ones, and those of the running `servers`.
-    `offered` are the definitions of the first two, `known` gives what stands outside of the conversation: a reference
-    to it in a tool's input is replaced by its content. Only those that `wanted` names are there (the setting
-    ``tools``); `images` is the setting ``mcp_images``. With `only` there are no others than these: they are lent to a
-    sub-agent, and the servers are not its own."""
+    """All tools that an agent may call. `files` and `commands` work in the chat's folder, `own` are the user's tools,
+    `servers` the running MCP servers. `base_definitions` defines the first two. A reference in a tool's input is
+    replaced by its content from `external`. `enabled` are the name patterns of the setting ``tools``; `images` is the
+    setting ``mcp_images``. A sub-agent's tools are limited to the names in `only`, and it does not own the servers.
+    """
 
     files: ToolProcess
     commands: AgentCommands
     servers: ServerPool
-    offered: Sequence[Json]
-    known: Known
+    base_definitions: Sequence[Json]
+    external: Known
     own: OwnTools
-    wanted: str = ""
+    enabled: str = ""
     images: str = "auto"
     only: frozenset[str] | None = None
 
-    def lent(self, names: frozenset[str], caller: Caller) -> AgentTools:
-        """The tools `names` of these for a sub-agent, which works in a process of its own."""
+    def for_sub_agent(self, names: frozenset[str], caller: Caller) -> AgentTools:
+        """Select the tools `names` for a sub-agent; its file tools run in another process."""
         own = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
         own.caller = caller
-        files = self.files.another()
-        return AgentTools(files, self.commands, self.servers, self.offered, self.known, own, only=names)
+        files = self.files.copy()
+        return AgentTools(files, self.commands, self.servers, self.base_definitions, self.external, own, only=names)
 
     @property
     def definitions(self) -> list[Json]:
-        """The tools as a request offers them (Anthropic's form): ours first, so that servers that come and go leave
-        the front of the prompt as it is."""
+        """Tool definitions of a request (Anthropic's form). ctxtui's own come first, so that servers that start or stop
+        do not change the beginning of the prompt.
+        """
         return self.definitions_with(self.servers.offered)
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
-        """The same if the tools of these MCP servers were offered."""
-        found = [*self.offered, *self.own.definitions, *self.servers.definitions_of(servers)]
-        return [one for one in wanted_of(found, self.wanted) if self.only is None or _name(one) in self.only]
+        """Tool definitions as they would be with the tools of these MCP servers."""
+        definitions = [*self.base_definitions, *self.own.definitions, *self.servers.definitions(servers)]
+        return [
+            definition
+            for definition in select_enabled(definitions, self.enabled)
+            if self.only is None or _name(definition) in self.only
+        ]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the tools."""
-        return tuple(str(one["name"]) for one in self.definitions)
+        return tuple(str(definition["name"]) for definition in self.definitions)
 
     def asks(self, name: str) -> bool:
         """Whether the user is asked before this tool runs."""
@@ -73,75 +77,81 @@ class AgentTools(Struct, eq=False):
             return True
         if name in self.own.tools:
             return self.own.tools[name].asks
-        return self.servers.asks(name) if self.servers.holds(name) else self.files.asks(name)
+        return self.servers.needs_permission(name) if self.servers.has_tool(name) else self.files.asks(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
-        """What `call` would do; or what the model is told where it cannot be done."""
-        if self._is_left_out(call.name):
-            return self._missing(call)
-        if self.servers.holds(call.name):
-            return self.servers.plan(self._expanded(call))
+        """Plan `call`; an error result for the model if it cannot be done."""
+        if self._is_unavailable(call.name):
+            return self._unknown_tool(call)
+        if self.servers.has_tool(call.name):
+            return self.servers.plan(self._expand(call))
         if call.name in self.own.tools:
-            return self.own.plan(self._expanded(call))
+            return self.own.plan(self._expand(call))
         if call.name == RUN_COMMAND.name:
             return await self.commands.plan(call)
         return await self.files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
-        """Do `call`, as it was `planned`. What goes wrong is the result."""
-        if self._is_left_out(call.name):
-            return self._missing(call)
+        """Run `call` as it was `planned`. Failures are returned as error results."""
+        if self._is_unavailable(call.name):
+            return self._unknown_tool(call)
         if call.name in self.own.tools:
-            return await self.own.run(self._expanded(call))
-        if self.servers.holds(call.name):
-            # What the user has seen is what the server gets.
-            given = planned.given if isinstance(planned, PlannedCall) else self._expanded(call).input
-            return await self.servers.run(replace(call, input=given))
+            return await self.own.run(self._expand(call))
+        if self.servers.has_tool(call.name):
+            # The server gets exactly the input that the user was shown.
+            input_ = planned.given if isinstance(planned, PlannedCall) else self._expand(call).input
+            return await self.servers.run(replace(call, input=input_))
         if call.name == RUN_COMMAND.name:
             return await self.commands.run(call)
         return await self.files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
-    def meet(self, *, local: bool) -> None:
-        """Another model answers from now on: images of servers are for those that are known to see, which of a `local`
-        server's nobody is."""
+    def adjust_to_model(self, *, local: bool) -> None:
+        """Adjust to a new model: with `images` = auto, servers' images are sent unless it is `local`. Whether a local
+        server's model can see images is unknown.
+        """
         self.servers.sees = self.images == "on" or (self.images == "auto" and not local)
 
     async def close(self) -> None:
-        """Nothing runs any more."""
+        """End the tool processes; the servers too, unless they belong to another agent."""
         await self.files.close()
         if self.only is None:
             await self.servers.close()
 
-    def _is_left_out(self, name: str) -> bool:
-        other = self.only is not None and name not in self.only
-        return other or not wanted_of([{"name": name}], self.wanted)
+    def _is_unavailable(self, name: str) -> bool:
+        not_lent = self.only is not None and name not in self.only
+        return not_lent or not select_enabled([{"name": name}], self.enabled)
 
-    def _missing(self, call: ToolCall) -> ToolResult:
+    def _unknown_tool(self, call: ToolCall) -> ToolResult:
         return ToolResult(call.id, f"There is no tool {call.name!r}; there are {', '.join(self.names)}.", is_error=True)
 
-    def _expanded(self, call: ToolCall) -> ToolCall:
-        return replace(call, input=expand_value(call.input, self.known()))
+    def _expand(self, call: ToolCall) -> ToolCall:
+        return replace(call, input=expand_value(call.input, self.external()))
 
 
-def wanted_of(definitions: Iterable[Json], wanted: str) -> list[Json]:
-    """Those of the tools `definitions` whose names fit a name or pattern in `wanted` ("": all), in each of its lists
-    where there are several (``&`` between: a project's is beside the user's)."""
-    lists = [patterns for part in wanted.split("&") if (patterns := part.split())]
-    return [one for one in definitions if all(any(fnmatchcase(_name(one), each) for each in some) for some in lists)]
+def select_enabled(definitions: Iterable[Json], enabled: str) -> list[Json]:
+    """Select the tools whose names match the patterns `enabled` ("": all). Where several lists are joined by ``&`` (the
+    user's and a project's), a name must match one pattern of each.
+    """
+    lists = [names for part in enabled.split("&") if (names := part.split())]
+    return [
+        definition
+        for definition in definitions
+        if all(any(fnmatchcase(_name(definition), pattern) for pattern in alternatives) for alternatives in lists)
+    ]
 
 
 def _name(definition: Json) -> str:
     return str(definition.get("name")) if isinstance(definition, dict) else ""
 
 
-class Outside(NamedTuple):
-    """What stands outside of a conversation: `known` gives it by name, `overlay` where it is put on record."""
+class ExternalContent(NamedTuple):
+    """Content outside of a conversation: `contents` returns it by name; `overlay` stores more of it."""
 
-    known: Known
+    contents: Known
     overlay: Callable[[], ThreadEdits | None]
 
     def keep(self, name: str, text: str) -> None:
-        """Put what is too long for the conversation on record, as an artifact of the session."""
+        """Store a text that is too long for the conversation as an artifact of the session."""
         overlay = self.overlay()
         if overlay is not None:
             overlay.keep(name, text.encode())
@@ -150,30 +160,31 @@ class Outside(NamedTuple):
 def tools_for(
     config: Config,
     cwd: Path,
-    outside: Outside,
-    offered: Sequence[Json],
-    kept: Sequence[Tool] = (),
+    external: ExternalContent,
+    base_definitions: Sequence[Json],
+    memory: Sequence[Tool] = (),
     own: Sequence[OwnTool] = (),
 ) -> AgentTools:
-    """The tools of a chat in `cwd`, with those that keep memory (`kept`) and the user's `own`; no server is started
-    yet. `offered` are the definitions of all but the last two. Raises `BadConfig` for a server that is spelled
-    wrongly, `NotFound` for one that is wanted and not there."""
+    """Build the tools of a chat in `cwd`; no server is started yet. `memory` are tools that keep memory, `own` the
+    user's; `base_definitions` defines all others. Raises `BadConfig` for a misspelled server, `NotFound` for a
+    requested server that is not configured.
+    """
     settings = config.settings
-    leave = ServerLeave(data_dir(settings.data_dir))
-    logs, plain = log_dir() / "mcp", settings.key_over_http
-    pool = ServerPool(servers(config, cwd), leave, logs, wanted=settings.mcp_servers, key_over_http=plain)
-    commands = AgentCommands(cwd, settings, outside.keep)
+    permissions = ServerPermissions(data_dir(settings.data_dir))
+    logs, key_over_http = log_dir() / "mcp", settings.key_over_http
+    pool = ServerPool(servers(config, cwd), permissions, logs, wanted=settings.mcp_servers, key_over_http=key_over_http)
+    commands = AgentCommands(cwd, settings, external.keep)
 
     def known() -> dict[str, str]:
-        return {**outside.known(), **commands.kept}
+        return {**external.contents(), **commands.outputs}
 
     return AgentTools(
-        ToolProcess(cwd, known, own=kept),
+        ToolProcess(cwd, known, own=memory),
         commands,
         pool,
-        offered,
+        base_definitions,
         known,
         own=OwnTools(own),
-        wanted=settings.tools,
+        enabled=settings.tools,
         images=settings.mcp_images,
     )

@@ -1,4 +1,4 @@
-"""The user's own tools: found in files and packages, asked for as any tool is, run in this process."""
+"""The user's own tools, loaded from files and packages and run in this process."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.read_tools import NAME as RECALL
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import BadInput, PlannedCall, checked, shortened
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config import plugins
 
-_OURS = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.name})
+RESERVED_NAMES = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.name})
 
 
 class OwnTools:
-    """The `tools` that the user wrote; `caller` is what they may ask for, None before the chat has begun."""
+    """The `tools` that the user wrote. `caller` lets them use the chat; None before the chat has begun."""
 
     def __init__(self, tools: Iterable[OwnTool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -30,53 +30,54 @@ class OwnTools:
 
     @property
     def definitions(self) -> list[Json]:
-        """The tools as a request offers them (Anthropic's form)."""
+        """Tool definitions of a request (Anthropic's form)."""
         return [tool.told.definition() for tool in self.tools.values()]
 
     def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
-        """What the user is asked; or what the model is told where the call cannot be done."""
+        """Plan `call` for the user's permission; an error result for the model if the input is invalid."""
         try:
-            given = _plain(checked(self.tools[call.name].told, call.input))
+            input_ = _plain_numbers(checked(self.tools[call.name].told, call.input))
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
         if call.name == AGENT:
-            return PlannedCall("a sub-agent", "with the tools that need no leave; what it costs counts here", given)
-        return PlannedCall(call.name, "a tool of your own, runs in this process, not confined", given)
+            return PlannedCall("a sub-agent", "with the tools that need no leave; what it costs counts here", input_)
+        return PlannedCall(call.name, "a tool of your own, runs in this process, not confined", input_)
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Do `call`. What goes wrong is the result."""
+        """Run `call`. Failures are returned as error results."""
         tool, caller = self.tools[call.name], self.caller
         try:
             if caller is None:
                 raise CtxtuiError("the chat has not begun")
-            given = _plain(checked(tool.told, call.input))
+            input_ = _plain_numbers(checked(tool.told, call.input))
             if inspect.iscoroutinefunction(tool.run):
-                text = await tool.run(given, caller)
+                text = await tool.run(input_, caller)
             else:
-                made = await asyncio.to_thread(tool.run, given, caller)
-                text = await made if inspect.isawaitable(made) else made
+                result = await asyncio.to_thread(tool.run, input_, caller)
+                text = await result if inspect.isawaitable(result) else result
             return ToolResult(call.id, shortened(str(text), "ask for less") or "(nothing)")
         except CtxtuiError as error:
             return ToolResult(call.id, str(error), is_error=True)
-        except Exception as error:  # noqa: BLE001 - the user's code: its fault is told to the model; the chat goes on
+        except Exception as error:  # noqa: BLE001 - the user's code: its error goes to the model and the chat goes on
             why = plugins.reason(error, inspect.getsourcefile(inspect.unwrap(tool.run)) or "")
             return ToolResult(call.id, f"the tool failed: {why}", is_error=True)
 
 
-def _plain(given: Mapping[str, Json]) -> dict[str, Json]:
-    """The input with numbers as Python has them."""
-    found: dict[str, Json] = json.loads(text_of(dict(given)))
-    return found
+def _plain_numbers(input_: Mapping[str, Json]) -> dict[str, Json]:
+    """Convert the input's numbers to plain Python numbers."""
+    plain: dict[str, Json] = json.loads(dump_text(dict(input_)))
+    return plain
 
 
 def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple[OwnTool, ...]:
-    """The tools in the user's folder ``tools`` and of packages (`plugins`), then those of `files`, then `more`. Raises
-    `BadConfig` for a file that gives none, and for two tools of one name; a part of the folder that gives none is left
-    out, and that is said as for other parts."""
-    found: list[tuple[str, OwnTool]] = []
+    """Load the user's tools: of the folder ``tools`` and of packages (`plugins`), of `files`, then `more`. Raises
+    `BadConfig` for a file without tools, and for two tools of one name. A plug-in without tools is skipped and reported
+    as other plug-ins are.
+    """
+    loaded: list[tuple[str, OwnTool]] = []
     for part in plugins.plugins(plugins.TOOLS):
         if not part.trouble:
-            found += [(part.place, tool) for tool in _of_part(part)]
+            loaded += [(part.place, tool) for tool in _tools_of_plugin(part)]
     for path in files:
         part = plugins.from_file(plugins.TOOLS, path)
         if part.trouble:
@@ -84,18 +85,18 @@ def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple
         tools = _tools_in(part.value)
         if tools is None:
             raise BadConfig("it has no TOOLS, a list of `OwnTool`", place=part.place, way_out="see docs/plugins.md")
-        found += [(part.place, tool) for tool in tools]
-    found += [("the tools that are given", tool) for tool in more]
+        loaded += [(part.place, tool) for tool in tools]
+    loaded += [("the tools that are given", tool) for tool in more]
     seen: dict[str, str] = {}
-    for place, tool in found:
-        if tool.name in _OURS or tool.name in seen:
+    for place, tool in loaded:
+        if tool.name in RESERVED_NAMES or tool.name in seen:
             other = f"of {seen[tool.name]}" if tool.name in seen else "of ctxtui"
             raise BadConfig(f"there is a tool {tool.name} {other} already", place=place, way_out="give it another name")
         seen[tool.name] = place
-    return tuple(tool for _, tool in found)
+    return tuple(tool for _, tool in loaded)
 
 
-def _of_part(part: plugins.Plugin) -> tuple[OwnTool, ...]:
+def _tools_of_plugin(part: plugins.Plugin) -> tuple[OwnTool, ...]:
     tools = _tools_in(part.value)
     if tools is None:
         plugins.blame(part.place, "tools are a list of `OwnTool` called TOOLS")
@@ -103,9 +104,9 @@ def _of_part(part: plugins.Plugin) -> tuple[OwnTool, ...]:
 
 
 def _tools_in(value: object) -> tuple[OwnTool, ...] | None:
-    """The tools of a module, or of what an entry point names; None where it has none."""
-    given = getattr(value, "TOOLS", value)
-    tools = (given,) if isinstance(given, OwnTool) else given
-    if not isinstance(tools, list | tuple) or not tools or not all(isinstance(one, OwnTool) for one in tools):
+    """The tools of a module or an entry point; None if it has none."""
+    value_tools = getattr(value, "TOOLS", value)
+    tools = (value_tools,) if isinstance(value_tools, OwnTool) else value_tools
+    if not isinstance(tools, list | tuple) or not tools or not all(isinstance(tool, OwnTool) for tool in tools):
         return None
     return tuple(tools)

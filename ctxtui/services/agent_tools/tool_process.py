@@ -1,5 +1,6 @@
-"""The agent's tools, done in a child process: one call after the other, each with a deadline, all of them ended at once
-by whoever interrupts the turn."""
+"""The agent's file tools, run in a child process one call at a time, each with a deadline. Interrupting the turn ends
+the child.
+"""
 
 from __future__ import annotations
 
@@ -18,69 +19,67 @@ from ctxtui.services.child_process import ChildGone
 from ctxtui.services.worker import Worker
 
 DEADLINE: Final = 60.0
-"""Seconds that a call may take."""
+"""Seconds allowed for a call."""
 
 
 P = ParamSpec("P")
-Told = TypeVar("Told")
+T = TypeVar("T")
 
 
 class ToolProcess:
-    """The tools that work in the folder `root`, and `own` ones; `known` gives what stands outside the conversation (see
-    `Toolbox`).
-
-    For one event loop. A task that is cancelled while it waits here ends the child, and with it what it was doing.
+    """The tools that work in the folder `root`, and tools of the chat itself (`own`). `external` returns content
+    outside of the conversation by name (see `Toolbox`). For one event loop. Cancelling a task that awaits a call here
+    ends the child and its work.
     """
 
     def __init__(
-        self, root: Path, known: Known = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
+        self, root: Path, external: Known = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
     ) -> None:
-        self._box = Toolbox(Workspace(root), (*TOOLS, *own), known)
+        self._box = Toolbox(Workspace(root), (*TOOLS, *own), external)
         self._own = {tool.name for tool in own}
         self._worker = Worker(_toolbox, str(root))
         self._deadline = deadline
-        self._kept = tuple(own)
-        self._known = known
-        # In order: a write is planned when the writes before it are done.
-        self._turn = asyncio.Lock()
+        self._own_tools = tuple(own)
+        self._external = external
+        # One call at a time: a write is planned only after the writes before it.
+        self._lock = asyncio.Lock()
 
-    def another(self) -> ToolProcess:
-        """The same tools in a process of their own: who ends those ends none of these."""
-        return ToolProcess(self._box.workspace.root, self._known, own=self._kept, deadline=self._deadline)
+    def copy(self) -> ToolProcess:
+        """The same tools in a process of their own, which can be ended separately."""
+        return ToolProcess(self._box.workspace.root, self._external, own=self._own_tools, deadline=self._deadline)
 
     def asks(self, name: str) -> bool:
         """Whether the user is asked before this tool runs."""
         return self._box.asks(name)
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
-        """What `call` would write; or what the model is told where it cannot be done."""
+        """Plan the write of `call`; an error result for the model if it cannot be done."""
         return await self._ask(Toolbox.plan, self._box.expanded(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
-        """Do `call`, a write as it was `planned`. What goes wrong is the result."""
+        """Run `call`, a write as it was `planned`. Failures are returned as error results."""
         if call.name == RECALL:
-            # What stands outside is held here.
+            # The child does not have the external content.
             return self._box.run(call)
         if call.name in self._own:
             return await asyncio.to_thread(self._box.run, self._box.expanded(call))
         return await self._ask(Toolbox.run, self._box.expanded(call), planned)
 
     async def close(self) -> None:
-        """End the child."""
         await asyncio.to_thread(self._worker.close)
 
     async def _ask(
-        self, does: Callable[Concatenate[Toolbox, ToolCall, P], Told], call: ToolCall, *args: P.args, **named: P.kwargs
-    ) -> Told | ToolResult:
-        async with self._turn:
-            asking = self._worker.prepared(does, call, *args, **named)
+        self, method: Callable[Concatenate[Toolbox, ToolCall, P], T], call: ToolCall, *args: P.args, **named: P.kwargs
+    ) -> T | ToolResult:
+        async with self._lock:
+            request = self._worker.prepare(method, call, *args, **named)
             try:
                 async with asyncio.timeout(self._deadline):
-                    return await asyncio.to_thread(asking)
+                    return await asyncio.to_thread(request)
             except TimeoutError:
                 self._worker.stop()
-                told = f"stopped after {self._deadline:g} seconds; ask for less at once"
-                return ToolResult(call.id, told, is_error=True)
+                message = f"stopped after {self._deadline:g} seconds; ask for less at once"
+                return ToolResult(call.id, message, is_error=True)
             except asyncio.CancelledError:
                 self._worker.stop()
                 raise

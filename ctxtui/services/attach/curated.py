@@ -1,5 +1,4 @@
-"""Requests of another program under the edits that the user applied to its session: block by block, whatever it
-resends."""
+"""Apply a session's edits to requests that another program sends, block by block."""
 
 from __future__ import annotations
 
@@ -13,14 +12,14 @@ from msgspec import Struct, field
 from ctxtui.attach.run import OTHER, TALK
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import standing, waiting
+from ctxtui.core.edit_log import edits_in_force, waiting_until
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.context import Context, lifetimes
+from ctxtui.curation.context import Context, marker_lifetimes
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.store.store import Store
@@ -28,13 +27,14 @@ from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire.registry import DIALECTS
 
-_TREES: Final = 16
-"""Threads whose trees are kept: a block that was read once is not read again."""
+MAX_CACHED_TREES: Final = 16
+"""Number of threads whose trees are cached, so that known blocks are not parsed again."""
 
 
 class Proof(Struct, frozen=True):
-    """What became of the edits in one request, by their ids: `applied`, `asleep` (their target is not in it) and
-    `refused`, each with the reason; `by` are the authors of those that were applied."""
+    """The effect of edits on one request, by their ids. `applied`, `asleep` (the target is not in the request),
+    `refused` with the reason; `by` are the authors of the applied ones.
+    """
 
     applied: tuple[str, ...] = ()
     asleep: tuple[str, ...] = ()
@@ -43,50 +43,53 @@ class Proof(Struct, frozen=True):
 
     @property
     def json(self) -> dict[str, Json]:
-        """As it is recorded."""
+        """The form that is recorded."""
         told = {"applied": list(self.applied), "asleep": list(self.asleep), "refused": dict(self.refused)}
         return {**told, "by": list(self.by)} if self.by else {**told}
 
 
-class Curated(Struct, frozen=True):
-    """The `body` under the edits, None where the program's own leaves; and what became of each edit."""
+class CuratedRequest(Struct, frozen=True):
+    """A request under edits: its new `body` (None: send the program's own), and the effect of each edit."""
 
     body: bytes | None
     proof: Proof
 
 
-def curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = None) -> Curated:
-    """The request `body` to `url` under `edits`. What its provider would refuse is not sent: the program's own bytes
-    leave, and the proof says why. Never raises."""
+def curate_request(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = None) -> CuratedRequest:
+    """Apply `edits` to the request `body` to `url`. Never raises. If the provider would refuse the result, the
+    program's own body is kept and the proof has the reason.
+    """
     try:
-        return _curated(url, body, edits, Tree() if tree is None else tree)
+        return _curate(url, body, edits, Tree() if tree is None else tree)
     except CtxtuiError as error:
-        return Curated(None, _refusal(edits, error.message))
+        return CuratedRequest(None, _refusal(edits, error.message))
 
 
-def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated:
-    said = value(body)
-    dialect = dialect_of(Exchange(body, url=url), said) if isinstance(said, dict) else ""
+def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> CuratedRequest:
+    parsed = value(body)
+    dialect = dialect_of(Exchange(body, url=url), parsed) if isinstance(parsed, dict) else ""
     if dialect not in DIALECTS:
-        return Curated(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
+        return CuratedRequest(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
     request = DIALECTS[dialect].decode_request(body, None)
     card = model_table().card(request.model)
     head = tree.extend(ROOT, request.items)
-    context = Context(tree, head, dialect, request.params, lifetimes(request))
+    context = Context(tree, head, dialect, request.params, marker_lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
-    asleep = tuple(one.edit.id for one in applied.asleep)
-    held = {one.edit.id: one.why for one in applied.held}
-    done = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held)
-    if not applied.touched and not applied.marks and not applied.refused:
-        return Curated(None, Proof((), asleep, tuple(held.items())))
-    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.takes)
-    # What the client itself gets wrong is its own business, as long as no edit adds to it.
-    before = {one.message for one in check(dialect, body, takes=card.takes)}
-    added = [one for one in made.violations if one.message not in before]
+    asleep = tuple(item.edit.id for item in applied.asleep)
+    held_back = {item.edit.id: item.why for item in applied.held}
+    applied_ids = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held_back)
+    if not applied.is_changed and not applied.marks and not applied.refused:
+        return CuratedRequest(None, Proof((), asleep, tuple(held_back.items())))
+    result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.request_limits)
+    # Violations of the client's own request are ignored; only those that edits add count.
+    before = {item.message for item in check(dialect, body, takes=card.request_limits)}
+    added = [item for item in result.violations if item.message not in before]
     if added:
-        return Curated(None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}"))
-    by = sorted({edit.author for edit in edits if edit.id in done})
-    return Curated(made.body, Proof(done, asleep, tuple(held.items()), tuple(by)))
+        return CuratedRequest(
+            None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}")
+        )
+    by = sorted({edit.author for edit in edits if edit.id in applied_ids})
+    return CuratedRequest(result.body, Proof(applied_ids, asleep, tuple(held_back.items()), tuple(by)))
 
 
 def _refusal(edits: Sequence[Edit], why: str) -> Proof:
@@ -94,99 +97,101 @@ def _refusal(edits: Sequence[Edit], why: str) -> Proof:
 
 
 class StoredEdits(NamedTuple):
-    """The edits of a thread that are `applied`, and whether others wait for their time."""
+    """The `applied` edits of a thread, and whether others wait for their time."""
 
     applied: tuple[Edit, ...] = ()
-    wait: bool = False
+    has_waiting: bool = False
 
 
-class _Seen(Struct, frozen=True):
-    """The database as it was when its files had the `stamps`: the sessions that are `edited` at all, and what is known
-    of threads."""
+class _Snapshot(Struct, frozen=True):
+    """Snapshot of the database when its files had these `stamps`: the `edited` sessions and the threads read so far."""
 
     stamps: tuple[float, ...] = ()
     edited: tuple[str, ...] = ()
-    known: dict[tuple[str, str], StoredEdits] = field(default_factory=dict)
+    by_thread: dict[tuple[str, str], StoredEdits] = field(default_factory=dict)
 
-    def of(self, session: str, thread: str) -> StoredEdits | None:
-        """The edits of a thread; None where they have to be read."""
-        # The database is asked by the beginning of an id as well.
-        if not any(one.startswith(session) for one in self.edited):
+    def edits_of(self, session: str, thread: str) -> StoredEdits | None:
+        """The edits of a thread; None if they must be read."""
+        # `session` may be the beginning of an id.
+        if not any(edited_id.startswith(session) for edited_id in self.edited):
             return StoredEdits()
-        return self.known.get((session, thread))
+        return self.by_thread.get((session, thread))
 
 
 class AppliedEdits(Struct):
-    """The edits that are applied to sessions, as the database has them; it is looked at again when it has changed."""
+    """The applied edits of sessions, read from the database again whenever it has changed."""
 
     database: Path
-    _seen: _Seen = field(default_factory=_Seen)
+    _snapshot: _Snapshot = field(default_factory=_Snapshot)
 
-    def of(self, session: str, thread: str) -> StoredEdits:
-        """Those of a thread; none where the session is not stored. Raises `CtxtuiError`."""
-        stamps = self._now()
-        seen = self._seen if stamps == self._seen.stamps else None
-        found = seen.of(session, thread) if seen is not None else None
-        return found if found is not None else self._read(seen, stamps, session, thread)
+    def read(self, session: str, thread: str) -> StoredEdits:
+        """Read the edits of a thread; empty if the session is not stored. Raises `CtxtuiError`."""
+        stamps = self._stamps()
+        snapshot = self._snapshot if stamps == self._snapshot.stamps else None
+        edits = snapshot.edits_of(session, thread) if snapshot is not None else None
+        return edits if edits is not None else self._read(snapshot, stamps, session, thread)
 
-    def known(self, session: str, thread: str) -> StoredEdits | None:
-        """The same where nothing has to be read for it; else None."""
-        seen = self._seen
-        return seen.of(session, thread) if self._now() == seen.stamps else None
+    def cached(self, session: str, thread: str) -> StoredEdits | None:
+        """The edits of a thread if they are in memory and current; else None."""
+        snapshot = self._snapshot
+        return snapshot.edits_of(session, thread) if self._stamps() == snapshot.stamps else None
 
-    def look(self) -> None:
-        """Find out which sessions have edits at all, so that the next one to ask need not. Raises `CtxtuiError`."""
-        if self._now() != self._seen.stamps:
-            self.of("", MAIN)
+    def load_ahead(self) -> None:
+        """Load the list of sessions with edits ahead of the first request. Raises `CtxtuiError`."""
+        if self._stamps() != self._snapshot.stamps:
+            self.read("", MAIN)
 
-    def any(self) -> bool:
-        """Whether there may be any of a session whose client tells none."""
-        seen = self._seen
-        return self._now() != seen.stamps or any(one.startswith((TALK, OTHER)) for one in seen.edited)
+    def may_have_unnamed(self) -> bool:
+        """Whether a session whose client sends no id may have edits."""
+        snapshot = self._snapshot
+        return self._stamps() != snapshot.stamps or any(
+            edited_id.startswith((TALK, OTHER)) for edited_id in snapshot.edited
+        )
 
-    def _now(self) -> tuple[float, ...]:
-        found: list[float] = []
-        for end in ("", "-wal"):
+    def _stamps(self) -> tuple[float, ...]:
+        stamps: list[float] = []
+        for suffix in ("", "-wal"):
             try:
-                status = os.stat(f"{self.database}{end}")
+                status = os.stat(f"{self.database}{suffix}")
             except OSError:
-                if not end:
+                if not suffix:
                     return ()
                 continue
-            # Whoever looks makes the log of writes; an empty one says nothing.
-            found += [status.st_mtime_ns, status.st_size] if status.st_size or not end else []
-        return tuple(found)
+            # Reading creates the write-ahead log; an empty one is no change.
+            stamps += [status.st_mtime_ns, status.st_size] if status.st_size or not suffix else []
+        return tuple(stamps)
 
-    def _read(self, seen: _Seen | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
-        """Look into the database, which is as `seen` (None: not yet). Another thread may look at the same time: what
-        was seen is kept as one."""
+    def _read(self, snapshot: _Snapshot | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
+        """Read the edits from the database, updating the snapshot `seen` (None: make one). Another thread may read at
+        the same time, so the snapshot is replaced as a whole.
+        """
         if not stamps:
-            self._seen = _Seen()
+            self._snapshot = _Snapshot()
             return StoredEdits()
         try:
             with Store.open(self.database, readonly=True) as store:
-                self._seen = seen = seen or _Seen(stamps, tuple(store.edited()))
-                found = seen.of(session, thread)
-                if found is None:
+                self._snapshot = snapshot = snapshot or _Snapshot(stamps, tuple(store.edited()))
+                edits = snapshot.edits_of(session, thread)
+                if edits is None:
                     log = store.edits(session, thread)
-                    found = StoredEdits(standing(log).applied, bool(waiting(log)))
+                    edits = StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
         except NotFound:
             return StoredEdits()
-        seen.known[session, thread] = found
-        return found
+        snapshot.by_thread[session, thread] = edits
+        return edits
 
 
 class Curator:
-    """Curates the requests of many threads; each goes on in its own tree."""
+    """Applies edits to the requests of many threads, with a tree for each."""
 
     def __init__(self) -> None:
         self._trees: dict[tuple[str, str], Tree] = {}
 
-    def __call__(self, asked: tuple[str, str, str, bytes, tuple[Edit, ...]]) -> Curated:
-        """Session, thread, URL, body and edits -> the request under them."""
-        session, thread, url, body, edits = asked
+    def __call__(self, request: tuple[str, str, str, bytes, tuple[Edit, ...]]) -> CuratedRequest:
+        """Apply edits to a request, given as (session, thread, URL, body, edits)."""
+        session, thread, url, body, edits = request
         tree = self._trees.pop((session, thread), None) or Tree()
         self._trees[session, thread] = tree
-        while len(self._trees) > _TREES:
+        while len(self._trees) > MAX_CACHED_TREES:
             del self._trees[next(iter(self._trees))]
-        return curated(url, body, edits, tree)
+        return curate_request(url, body, edits, tree)

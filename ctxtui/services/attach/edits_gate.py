@@ -1,4 +1,4 @@
-"""Lets requests of other programs leave under the edits that the user applied to their session."""
+"""Apply the user's edits to requests of other programs before they leave."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ctxtui.attach.run import session_of
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.curated import AppliedEdits, Curated, Proof, StoredEdits
+from ctxtui.services.attach.curated import AppliedEdits, CuratedRequest, Proof, StoredEdits
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
 
-MOST: Final = 20.0
-"""Seconds that a request waits for its edits; then its own bytes leave."""
+MAX_EDIT_SECONDS: Final = 20.0
+"""Seconds that a request waits for its edits; after that it leaves unedited."""
 
 
 class EditsGate:
-    """Asks the database for the applied edits of a request's session, and a child process for the request under them.
+    """Looks up the applied edits of a request's session and has a child process apply them.
 
-    `session` is that of requests whose client tells none ("": by what a conversation begins with).
+    `session` is the session of requests whose client sends no id ("": derived from the beginning of the conversation).
     """
 
     def __init__(self, database: Path, session: str, clock: Callable[[], float] = time.time) -> None:
@@ -36,61 +36,62 @@ class EditsGate:
         self._child = ChildProcess("ctxtui.services.attach.curated:Curator")
         self._clock = clock
 
-    def look_ahead(self) -> None:
-        """Look into the database in a thread, which the first request would wait for."""
-        asyncio.get_running_loop().run_in_executor(None, self._look)
+    def load_ahead(self) -> None:
+        """Load the list of sessions with edits in a thread, so that the first request need not wait for it."""
+        asyncio.get_running_loop().run_in_executor(None, self._load)
 
-    def _look(self) -> None:
-        # What is wrong with it is told with the first request.
+    def _load(self) -> None:
+        # An error will be reported with the first request.
         with suppress(CtxtuiError):
-            self._edits.look()
-        # No search for garbage goes through what that has loaded.
+            self._edits.load_ahead()
+        # Exclude the objects just loaded from garbage collection.
         gc.freeze()
 
     def wants(self, head: Head, url: str) -> bool:
-        """Whether edits may be in force for it."""
+        """Whether the request may have edits, so that its whole body is needed."""
         sender = sender_of(head.last)
         session = sender.session or self._session
         if not session:
-            return self._edits.any()
-        known = self._edits.known(session, sender.thread or MAIN)
-        return known is None or bool(known.applied) or known.wait
+            return self._edits.may_have_unnamed()
+        edits = self._edits.cached(session, sender.thread or MAIN)
+        return edits is None or bool(edits.applied) or edits.has_waiting
 
     def session_for(self, waiting: WaitingRequest) -> str:
-        """The session of a request whose client tells none."""
+        """The session of a request whose client sends no id."""
         return self._session or session_of(waiting.url, waiting.body)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """The request under its edits. Raises what goes wrong with reading them."""
+        """Apply the edits to a request. Raises errors of reading them."""
         sender = sender_of(waiting.head.last)
         session = sender.session or self.session_for(waiting)
         thread = sender.thread or MAIN
-        edits = (await self._stored(session, thread)).applied
+        edits = (await self._read_edits(session, thread)).applied
         path = Exchange(b"", url=waiting.url).path
         if not edits or not waiting.body or side_call(path, value(waiting.body)):
             return RequestVerdict()
-        made = await self._curated(session, thread, waiting, edits)
-        return RequestVerdict(body=made.body, told=made.proof.json)
+        curated = await self._apply_edits(session, thread, waiting, edits)
+        return RequestVerdict(body=curated.body, told=curated.proof.json)
 
-    async def wait(self, session: str, thread: str) -> bool:
-        """Whether edits of a thread wait for their time. Raises what goes wrong with reading them."""
-        return (await self._stored(session, thread)).wait
+    async def has_waiting(self, session: str, thread: str) -> bool:
+        """Whether edits of a thread wait for their time. Raises errors of reading them."""
+        return (await self._read_edits(session, thread)).has_waiting
 
-    async def _stored(self, session: str, thread: str) -> StoredEdits:
-        known = self._edits.known(session, thread)
-        return await asyncio.to_thread(self._edits.of, session, thread) if known is None else known
+    async def _read_edits(self, session: str, thread: str) -> StoredEdits:
+        edits = self._edits.cached(session, thread)
+        return await asyncio.to_thread(self._edits.read, session, thread) if edits is None else edits
 
-    async def _curated(self, session: str, thread: str, waiting: WaitingRequest, edits: tuple[Edit, ...]) -> Curated:
-        asked = (session, thread, waiting.url, waiting.body, edits)
+    async def _apply_edits(
+        self, session: str, thread: str, waiting: WaitingRequest, edits: tuple[Edit, ...]
+    ) -> CuratedRequest:
+        request = (session, thread, waiting.url, waiting.body, edits)
         try:
-            async with asyncio.timeout(MOST):
-                found: Curated = await asyncio.to_thread(self._child.ask, asked)
-                return found
+            async with asyncio.timeout(MAX_EDIT_SECONDS):
+                curated: CuratedRequest = await asyncio.to_thread(self._child.ask, request)
+                return curated
         except (ChildGone, TimeoutError, CtxtuiError) as error:
             self._child.close()
-            why = f"took longer than {MOST:g} s" if isinstance(error, TimeoutError) else str(error)
-            return Curated(None, Proof(refused=tuple((edit.id, why) for edit in edits)))
+            why = f"took longer than {MAX_EDIT_SECONDS:g} s" if isinstance(error, TimeoutError) else str(error)
+            return CuratedRequest(None, Proof(refused=tuple((edit.id, why) for edit in edits)))
 
     def close(self) -> None:
-        """End the child."""
         self._child.close()

@@ -1,5 +1,6 @@
-"""What runs of `ctxtui exec` tell of themselves: which requests wait there, whether the next one will, and deciding
-about them. For worker threads: each asks over loopback."""
+"""Status of runs of `ctxtui exec`: held requests, holding the next one, deciding on them. For worker threads: each
+function asks the runs over loopback.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from msgspec import Struct
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.attach.control import ask_all
-from ctxtui.services.attach.hold_rules import told_of
+from ctxtui.services.attach.hold_rules import parse_rules
 
 
-class HeldElsewhere(Struct, frozen=True, kw_only=True):
-    """A request that waits in a run: `until` (monotonic seconds) it is let go by itself. `tokens` is about its size."""
+class RemoteHeldRequest(Struct, frozen=True, kw_only=True):
+    """A request held by a run, until `until` (monotonic seconds). `tokens` is a rough size."""
 
     id: str
     thread: str
@@ -25,76 +26,79 @@ class HeldElsewhere(Struct, frozen=True, kw_only=True):
     tokens: int
     until: float
     can_wait: bool = False
-    """Whether its program can be kept waiting by pings: more time can be had."""
+    """Whether its program can be kept waiting by pings, so that the time can be extended."""
     pinged: bool = False
-    """Whether it was: its answer has begun, and an error comes inside it."""
+    """Whether a ping was sent: the answer has begun, so an error must be sent inside it."""
 
-    def left(self, now: float) -> int:
-        """Whole seconds until then."""
+    def seconds_left(self, now: float) -> int:
+        """Whole seconds until the request is released."""
         return max(0, int(self.until - now))
 
 
 class AttachedProgram(Struct, frozen=True, kw_only=True):
-    """How it stands with a session: whether a program is attached to it now (`runs`), whether its `next` request will
-    be held, `each` one, by which `rules` (in words), those that are `held`, the oldest first, and what its run could
-    not record (`troubles`)."""
+    """Status of a session's program. `runs`: attached now. `next`, `each`: whether its next or every request will be
+    held. `rules`: descriptions of the rules for holding. `held`: requests held now, the oldest first. `troubles`:
+    recording problems of its run.
+    """
 
     runs: bool = False
     next: bool = False
     each: bool = False
     rules: tuple[str, ...] = ()
-    held: tuple[HeldElsewhere, ...] = ()
+    held: tuple[RemoteHeldRequest, ...] = ()
     troubles: tuple[str, ...] = ()
 
 
-def look(recording: Path, now: float | None = None) -> AttachedProgram:
-    """How it stands with the session that is recorded in this file."""
+def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
+    """Read the status of the session recorded in this file."""
     now = time.monotonic() if now is None else now
     runs, next_, each = False, False, False
-    held: list[HeldElsewhere] = []
+    requests: list[RemoteHeldRequest] = []
     rules: list[str] = []
     troubles: list[str] = []
-    for _, told in ask_all(recording.parent, {"do": "list"}):
-        mine = [one for one in told.get("held", ()) if file_name(str(one.get("session"))) == recording.name]
-        if recording.name not in told.get("files", ()) and not mine:
+    for _, answer in ask_all(recording.parent, {"do": "list"}):
+        own_requests = [
+            item for item in answer.get("held", ()) if file_name(str(item.get("session"))) == recording.name
+        ]
+        if recording.name not in answer.get("files", ()) and not own_requests:
             continue
-        runs, each = True, each or bool(told.get("each"))
-        rules += [str(one) for one in told.get("rules", ()) if one not in rules]
-        troubles += [str(one) for one in told.get("troubles", ())]
-        next_ = next_ or any(file_name(str(one)) == recording.name for one in told.get("next", ()))
-        held += [_held(one, now) for one in mine]
+        runs, each = True, each or bool(answer.get("each"))
+        rules += [str(item) for item in answer.get("rules", ()) if item not in rules]
+        troubles += [str(item) for item in answer.get("troubles", ())]
+        next_ = next_ or any(file_name(str(item)) == recording.name for item in answer.get("next", ()))
+        requests += [_remote_request(item, now) for item in own_requests]
     return AttachedProgram(
         runs=runs,
         next=next_,
         each=each,
         rules=tuple(rules),
-        held=tuple(sorted(held, key=lambda one: one.until)),
+        held=tuple(sorted(requests, key=lambda one: one.until)),
         troubles=tuple(troubles),
     )
 
 
-def held_in(folder: Path) -> dict[str, str]:
-    """Why a request of a session is held, by the path of its recording in this folder: the first that would leave."""
-    found: dict[str, tuple[float, str]] = {}
-    for _, told in ask_all(folder, {"do": "list"}):
-        for one in told.get("held", ()):
-            path = str(folder / file_name(str(one.get("session"))))
-            left, why = float(one.get("seconds_left") or 0), str(one.get("why"))
-            if path not in found or left < found[path][0]:
-                found[path] = left, why
-    return {path: why for path, (_, why) in found.items()}
+def hold_reasons(folder: Path) -> dict[str, str]:
+    """Reasons for held requests, by path of the recording in this folder; of several, the one released first."""
+    first: dict[str, tuple[float, str]] = {}
+    for _, answer in ask_all(folder, {"do": "list"}):
+        for request in answer.get("held", ()):
+            path = str(folder / file_name(str(request.get("session"))))
+            seconds_left, why = float(request.get("seconds_left") or 0), str(request.get("why"))
+            if path not in first or seconds_left < first[path][0]:
+                first[path] = seconds_left, why
+    return {path: why for path, (_, why) in first.items()}
 
 
-def _held(told: dict[str, Any], now: float) -> HeldElsewhere:
-    return HeldElsewhere(
-        id=str(told.get("id")),
-        thread=str(told.get("thread")),
-        model=str(told.get("model")),
-        why=str(told.get("why")),
-        tokens=int(told.get("about_tokens") or 0),
-        until=now + float(told.get("seconds_left") or 0),
-        can_wait=bool(told.get("can_wait")),
-        pinged=bool(told.get("pinged")),
+def _remote_request(request: dict[str, Any], now: float) -> RemoteHeldRequest:
+    return RemoteHeldRequest(
+        id=str(request.get("id")),
+        thread=str(request.get("thread")),
+        model=str(request.get("model")),
+        why=str(request.get("why")),
+        tokens=int(request.get("about_tokens") or 0),
+        until=now + float(request.get("seconds_left") or 0),
+        can_wait=bool(request.get("can_wait")),
+        pinged=bool(request.get("pinged")),
     )
 
 
@@ -105,22 +109,26 @@ def hold_next(recording: Path, session: str, *, hold: bool) -> None:
 
 
 def set_rules(recording: Path, text: str) -> tuple[str, ...]:
-    """Hold requests of the session that is recorded in this file by the rules that `text` names, none for "" and
-    ``off``; those that are on then. Raises `BadConfig`, `NotFound` where no program is attached to it."""
-    rules = told_of(text)
-    asked = {"do": "on" if rules else "off", "file": recording.name, **({"rules": rules} if rules else {})}
-    on = [told.get("rules", ()) for _, told in ask_all(recording.parent, asked) if recording.name in told["files"]]
-    if not on:
+    """Hold requests of the recorded session by the rules in `text` ("" or ``off``: none); return the rules in force.
+    Raises `BadConfig`, `NotFound` if no program is attached to it.
+    """
+    rules = parse_rules(text)
+    request = {"do": "on" if rules else "off", "file": recording.name, **({"rules": rules} if rules else {})}
+    in_force = [
+        answer.get("rules", ()) for _, answer in ask_all(recording.parent, request) if recording.name in answer["files"]
+    ]
+    if not in_force:
         raise NotFound("no program is attached to this session now")
-    return tuple(dict.fromkeys(str(one) for some in on for one in some))
+    return tuple(dict.fromkeys(str(rule) for rules_ in in_force for rule in rules_))
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
-    """What becomes of the held request `id_`: one of `holding.HOWS`, or `holding.MORE`; the run that held it. Raises
-    `NotFound` where it is not held any more, `CtxtuiError` where that cannot be done."""
-    for run, told in ask_all(folder, {"do": how, "id": id_, "text": text}):
-        if told.get("id") == id_:
+    """Decide on the held request `id_` by one of `holding.HOWS` or `holding.MORE`; return the run that held it. Raises
+    `NotFound` if it is no longer held, `CtxtuiError` if the decision is not possible.
+    """
+    for run, answer in ask_all(folder, {"do": how, "id": id_, "text": text}):
+        if answer.get("id") == id_:
             return run
-        if told.get("error") and not told.get("none"):
-            raise CtxtuiError(str(told["error"]))
+        if answer.get("error") and not answer.get("none"):
+            raise CtxtuiError(str(answer["error"]))
     raise NotFound(f"{id_} is not held any more")

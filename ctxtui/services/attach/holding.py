@@ -1,4 +1,4 @@
-"""Requests of other programs that wait for the user: by which rules, for how long, and what becomes of them."""
+"""Hold requests of other programs until the user decides or their time is up."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.desk.request_desk import Foretold, PreparedRequest, RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
-from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
-from ctxtui.services.attach.own_answer import SPOKEN, error_event, own_answer, own_refusal, ping_of
+from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
+from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
+from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
-"""As the program sent it; under the edits that are applied now; not at all; not at all, the user answers."""
+"""Send it as it is; send it under the edits applied now; refuse it; answer it in the model's place."""
 MORE: Final = "more"
-"""It waits longer, where its client can be kept waiting."""
-REFUSED: Final = "the request was refused by the user of ctxtui"
-NEXT: Final = "you asked for the next request"
-_SPARE: Final = 15.0
-"""Seconds before a client gives up in which its request is let go."""
-_USUAL: Final = 120.0
-"""Seconds that a request waits at most whose client does not say for how long it waits."""
-_STREAM: Final = 600.0
-"""Seconds that a request waits at least whose answer is a stream: pings keep its client waiting."""
-_OFTEN: Final = 10.0
-"""Seconds from ping to ping."""
+"""Extend the time, if its client can be kept waiting."""
+REFUSAL_TEXT: Final = "the request was refused by the user of ctxtui"
+NEXT_REASON: Final = "you asked for the next request"
+RELEASE_MARGIN_S: Final = 15.0
+"""A request is released so many seconds before its client would give up."""
+DEFAULT_HOLD_S: Final = 120.0
+"""Maximum seconds to hold a request whose client does not send its time-out."""
+STREAM_HOLD_S: Final = 600.0
+"""Minimum seconds to hold a request with a streamed answer: pings keep its client waiting."""
+PING_INTERVAL_S: Final = 10.0
+"""Seconds between pings."""
 
 
 class Decision(NamedTuple):
-    """What becomes of a held request: one of `HOWS`, and what the user answers in the model's place."""
+    """The decision on a held request: one of `HOWS`, and the user's text for `ANSWER`."""
 
     how: str
     text: str = ""
@@ -52,7 +52,7 @@ class Decision(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class HeldRequest:
-    """A request that waits: `until` (Unix seconds) it is let go by itself. `dialect` is the API that it asks."""
+    """A held request, released by itself at `until` (Unix seconds). `dialect` is its API."""
 
     x: str
     session: str
@@ -63,26 +63,26 @@ class HeldRequest:
     why: str
     since: float
     until: float
-    decided: asyncio.Future[Decision]
-    foretold: Foretold | None = None
+    decision: asyncio.Future[Decision]
+    forecast: ForecastSummary | None = None
     pings_from: float | None = None
-    """When its client is told for the first time that somebody is there (Unix seconds); None where it cannot be."""
+    """Time of the first ping to its client (Unix seconds); None if its API has no pings."""
     pinged: bool = False
-    """Whether it was told: its answer has begun."""
+    """Whether a ping was sent, which begins the answer."""
 
     def json(self, now: float) -> dict[str, Json]:
-        """As it is told."""
-        told = {"id": self.x, "session": self.session, "thread": self.thread, "model": word(self.body.get("model"))}
-        left = max(0.0, round(self.until - now, 1))
-        found = self.foretold
+        """The form sent over the control connection."""
+        identity = {"id": self.x, "session": self.session, "thread": self.thread, "model": word(self.body.get("model"))}
+        seconds_left = max(0.0, round(self.until - now, 1))
+        forecast = self.forecast
         return {
-            **told,
+            **identity,
             "why": self.why,
-            "about_tokens": about_tokens(self.size),
-            "tokens": found.tokens if found is not None else None,
-            "usd": found.usd if found is not None else None,
-            "miss": found.miss if found is not None else None,
-            "seconds_left": left,
+            "about_tokens": estimate_tokens(self.size),
+            "tokens": forecast.tokens if forecast is not None else None,
+            "usd": forecast.usd if forecast is not None else None,
+            "miss": forecast.miss if forecast is not None else None,
+            "seconds_left": seconds_left,
             "can_wait": self.pings_from is not None,
             "pinged": self.pinged,
         }
@@ -90,53 +90,54 @@ class HeldRequest:
 
 @dataclass(slots=True)
 class HoldGate:
-    """Holds requests by `rules`, then lets them leave under the edits that `edits` knows. `tell` hears of each;
-    `recorded` gives the names of the files that are written. `next` are the sessions whose next request is held."""
+    """Holds requests by `rules`, then lets them leave under the edits of `edits`. `tell` receives an event for each;
+    `recorded_names` returns the names of the written files. The next request of each session in `next` is held.
+    """
 
     edits: EditsGate
     rules: HoldRules
     tell: Callable[[news.ExchangeEvent], None]
-    recorded: Callable[[], Iterable[str]] = tuple
+    recorded_names: Callable[[], Iterable[str]] = tuple
     _: KW_ONLY
-    desk: RequestDesk | None = None
-    """Foretells requests, and has policies and edits that waited act; None: nobody does."""
+    preparer: PreparerClient | None = None
+    """Makes forecasts, applies waiting edits, runs policies; None: no preparation."""
     clock: Callable[[], float] = time.time
     troubles: Callable[[], Iterable[str]] = tuple
-    """What could not be recorded so far, in words."""
+    """Returns the problems of recording so far."""
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
-    _own: HoldRules = field(init=False)
+    _initial_rules: HoldRules = field(init=False)
 
     def __post_init__(self) -> None:
-        self._own = self.rules
+        self._initial_rules = self.rules
 
     def wants(self, head: Head, url: str) -> bool:
-        """Whether the request has to be whole before it leaves."""
-        if self.rules or self.next or (self.desk is not None and self.desk.policies):
+        """Whether the whole request is needed before it leaves."""
+        if self.rules or self.next or (self.preparer is not None and self.preparer.policies):
             return True
         return self.edits.wants(head, url)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """Hold it where a rule or the user says so, until somebody decides or its client would give up."""
+        """Hold the request if a rule or the user says so, until a decision or its client's time-out."""
         body = value(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
         dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
-        # What Ollama is asked has the shape of another API, and answers that have not.
+        # Ollama's requests have the form of another API, but its answers do not.
         dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
         if not dialect or side_call(exchange.path, body):
             return await self.edits.decide(waiting)
         sender = sender_of(waiting.head.last)
         session = sender.session or self.edits.session_for(waiting)
         thread = sender.thread or MAIN
-        prepared = await self._prepared(session, thread, waiting)
-        why = NEXT if session in self.next else self.rules.reason(waiting.body)
-        why = why or self.rules.foretold_reason(prepared.foretold)
+        prepared = await self._prepare(session, thread, waiting)
+        why = NEXT_REASON if session in self.next else self.rules.reason(waiting.body)
+        why = why or self.rules.forecast_reason(prepared.forecast)
         if not why:
-            return _with(await self.edits.decide(waiting), _told(prepared))
+            return _add_record(await self.edits.decide(waiting), _preparation_record(prepared))
         self.next.discard(session)
-        now, patience = self.clock(), _patience(waiting.head)
+        now, patience = self.clock(), _max_hold_seconds(waiting.head)
         streams = waiting.alive is not None and obj(body).get("stream") is True and bool(ping_of(dialect))
-        one = HeldRequest(
+        held = HeldRequest(
             x=waiting.x,
             session=session,
             thread=thread,
@@ -145,131 +146,140 @@ class HoldGate:
             size=len(waiting.body),
             why=why,
             since=now,
-            until=now + (max(patience, _STREAM) if streams else patience),
+            until=now + (max(patience, STREAM_HOLD_S) if streams else patience),
             pings_from=now + patience if streams else None,
-            decided=asyncio.get_running_loop().create_future(),
-            foretold=prepared.foretold,
+            decision=asyncio.get_running_loop().create_future(),
+            forecast=prepared.forecast,
         )
-        return _with(await self._decided(waiting, one, await self._wait(one, waiting)), _told(prepared))
+        return _add_record(
+            await self._carry_out(waiting, held, await self._wait(held, waiting)), _preparation_record(prepared)
+        )
 
-    async def _prepared(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
-        """What has to be known of it before anybody decides."""
-        desk = self.desk
-        if desk is None:
+    async def _prepare(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
+        """Prepare the request if a rule, a policy or a waiting edit needs it."""
+        preparer = self.preparer
+        if preparer is None:
             return PreparedRequest()
-        if self.rules.foretells or desk.policies or await self.edits.wait(session, thread):
-            return await desk.prepare(session, thread, waiting.url, waiting.body)
+        if self.rules.needs_forecast or preparer.policies or await self.edits.has_waiting(session, thread):
+            return await preparer.prepare(session, thread, waiting.url, waiting.body)
         return PreparedRequest()
 
-    async def _decided(self, waiting: WaitingRequest, one: HeldRequest, decision: Decision) -> RequestVerdict:
-        told: dict[str, Json] = {"released": decision.how, **({"pinged": True} if one.pinged else {})}
+    async def _carry_out(self, waiting: WaitingRequest, held: HeldRequest, decision: Decision) -> RequestVerdict:
+        record: dict[str, Json] = {"released": decision.how, **({"pinged": True} if held.pinged else {})}
         if decision.how == REFUSE:
-            return RequestVerdict(answer=own_refusal(one.dialect, REFUSED), told=told)
+            return RequestVerdict(answer=build_refusal(held.dialect, REFUSAL_TEXT), told=record)
         if decision.how == ANSWER:
-            said = own_answer(one.dialect, one.body, decision.text, about_tokens(one.size), self.clock())
-            return RequestVerdict(answer=said, told=told)
-        # As it would have left had nobody held it, where time is up.
+            answer = build_answer(held.dialect, held.body, decision.text, estimate_tokens(held.size), self.clock())
+            return RequestVerdict(answer=answer, told=record)
+        # When the time is up, it leaves as it would have without being held.
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
-        return _with(verdict, told)
+        return _add_record(verdict, record)
 
-    async def _wait(self, one: HeldRequest, waiting: WaitingRequest) -> Decision:
-        """Until somebody decides, or time is up; near the end of its client's patience, and as often again, its client
-        is told that somebody is there, where it asked for a stream."""
-        self.held[one.x] = one
-        self.tell(news.RequestHeld(one.x, one.since, one.until, one.why))
-        again = one.pings_from
+    async def _wait(self, held: HeldRequest, waiting: WaitingRequest) -> Decision:
+        """Wait for the decision or the end of the time. If the client asked for a stream, pings are sent from shortly
+        before its time-out on, at fixed intervals.
+        """
+        self.held[held.x] = held
+        self.tell(news.RequestHeld(held.x, held.since, held.until, held.why))
+        next_ping = held.pings_from
         try:
-            while (now := self.clock()) < one.until:
-                until = one.until if again is None else min(again, one.until)
+            while (now := self.clock()) < held.until:
+                until = held.until if next_ping is None else min(next_ping, held.until)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, until - now)):
-                        return await asyncio.shield(one.decided)
-                if again is not None and waiting.alive is not None and self.clock() >= again:
-                    said = waiting.alive(ping_of(one.dialect), partial(error_event, one.dialect), self.clock())
-                    one.pinged, again = one.pinged or said, again + _OFTEN
+                        return await asyncio.shield(held.decision)
+                if next_ping is not None and waiting.alive is not None and self.clock() >= next_ping:
+                    was_sent = waiting.alive(ping_of(held.dialect), partial(error_event, held.dialect), self.clock())
+                    held.pinged, next_ping = held.pinged or was_sent, next_ping + PING_INTERVAL_S
             return Decision("time is up")
         finally:
-            del self.held[one.x]
+            del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide about a held request, by the beginning of its id ("": the only one); its id. Raises `NotFound`,
-        `Several`, `CtxtuiError`."""
-        one = self._held_as(id_)
-        if how == ANSWER and one.dialect not in SPOKEN:
+        """Decide on a held request by the beginning of its id ("": the only one); return its id. Raises `NotFound`,
+        `Several`, `CtxtuiError`.
+        """
+        held = self._find_held(id_)
+        if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
             raise CtxtuiError(
-                f"an answer of yours cannot be spelled in this API ({one.dialect})", way_out="refuse or release it"
+                f"an answer of yours cannot be spelled in this API ({held.dialect})", way_out="refuse or release it"
             )
-        one.decided.set_result(Decision(how, text))
-        return one.x
+        held.decision.set_result(Decision(how, text))
+        return held.x
 
-    def _held_as(self, id_: str) -> HeldRequest:
-        open_ = {name: one for name, one in self.held.items() if not one.decided.done()}
-        found = [open_[id_]] if id_ in open_ else [one for name, one in open_.items() if name.startswith(id_)]
-        if not found:
+    def _find_held(self, id_: str) -> HeldRequest:
+        open_ = {name: held for name, held in self.held.items() if not held.decision.done()}
+        matches = [open_[id_]] if id_ in open_ else [held for name, held in open_.items() if name.startswith(id_)]
+        if not matches:
             raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
-        if len(found) > 1:
-            raise Several("several requests are held: " + ", ".join(one.x for one in found), way_out="name one")
-        return found[0]
+        if len(matches) > 1:
+            raise Several("several requests are held: " + ", ".join(held.x for held in matches), way_out="name one")
+        return matches[0]
 
-    def more(self, id_: str) -> str:
-        """Let a held request wait longer, its client being told that somebody is there; its id. Raises as `release`,
-        and where its client cannot be told."""
-        one = self._held_as(id_)
-        if one.pings_from is None:
+    def extend(self, id_: str) -> str:
+        """Extend the time of a held request, whose client gets pings; return its id. Raises as `release` does, and if
+        its client cannot be kept waiting.
+        """
+        held = self._find_held(id_)
+        if held.pings_from is None:
             raise CtxtuiError(
                 "its program asked for no stream: it gives up when its time is over", way_out="decide before it leaves"
             )
-        one.until += _STREAM
-        return one.x
+        held.until += STREAM_HOLD_S
+        return held.x
 
-    def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """What a control connection asks: ``{"do": "list" | "on" | "off" | "next" | "not next" | MORE | one of HOWS}``,
-        with the ``id`` of a request and the ``text`` of an answer, the ``session`` whose next request is meant, or the
-        ``rules`` that are on from now on (none: each request) in the run that writes the ``file``. Raises `NotFound`,
-        `Several`, `BadConfig`."""
-        do = asked.get("do")
+    def handle(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer a control request: ``{"do": "list" | "on" | "off" | "next" | "not next" | MORE | one of HOWS}``. With
+        the ``id`` of a request and the ``text`` of an answer, the ``session`` whose next request is meant, or the new
+        ``rules`` (none: each request) of the run that writes the ``file``. Raises `NotFound`, `Several`, `BadConfig`.
+        """
+        do = request.get("do")
         if do in HOWS:
-            return {"id": self.release(str(asked.get("id") or ""), str(do), str(asked.get("text") or ""))}
+            return {"id": self.release(str(request.get("id") or ""), str(do), str(request.get("text") or ""))}
         if do == MORE:
-            return {"id": self.more(str(asked.get("id") or ""))}
-        meant = asked.get("file") in (None, *self.recorded())
-        if do == "on" and meant:
-            self.rules = rules_of(asked.get("rules") or {"each": True})
-        elif do == "off" and meant:
-            self.rules = replace(self._own, each=False)
-        session = str(asked.get("session") or "")
+            return {"id": self.extend(str(request.get("id") or ""))}
+        is_own_file = request.get("file") in (None, *self.recorded_names())
+        if do == "on" and is_own_file:
+            self.rules = rules_from_options(request.get("rules") or {"each": True})
+        elif do == "off" and is_own_file:
+            self.rules = replace(self._initial_rules, each=False)
+        session = str(request.get("session") or "")
         if do == "next" and session:
             self.next.add(session)
         elif do == "not next":
             self.next.discard(session)
-        held = [one.json(self.clock()) for one in self.held.values()]
-        told = {"held": held, "each": self.rules.each, "rules": list(self.rules.words)}
-        return {**told, "next": sorted(self.next), "files": sorted(self.recorded()), "troubles": [*self.troubles()]}
+        held = [held_request.json(self.clock()) for held_request in self.held.values()]
+        status = {"held": held, "each": self.rules.each, "rules": list(self.rules.descriptions)}
+        return {
+            **status,
+            "next": sorted(self.next),
+            "files": sorted(self.recorded_names()),
+            "troubles": [*self.troubles()],
+        }
 
     def close(self) -> None:
-        """End what it started."""
         self.edits.close()
-        if self.desk is not None:
-            self.desk.close()
+        if self.preparer is not None:
+            self.preparer.close()
 
 
-def _told(prepared: PreparedRequest) -> dict[str, Json]:
-    """What goes on record of what was done before a request left."""
+def _preparation_record(prepared: PreparedRequest) -> dict[str, Json]:
+    """Record of the preparation of a request."""
     done: list[Json] = [*prepared.done]
     return {**({"done": done} if done else {}), **({"trouble": prepared.trouble} if prepared.trouble else {})}
 
 
-def _with(verdict: RequestVerdict, told: dict[str, Json]) -> RequestVerdict:
-    """`verdict` with more on record."""
-    return replace(verdict, told={**verdict.told, **told}) if told else verdict
+def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerdict:
+    """Add `told` to the record of `verdict`."""
+    return replace(verdict, told={**verdict.told, **record}) if record else verdict
 
 
-def _patience(head: Head) -> float:
-    """Seconds that a request can wait before its client gives up: the shortest time that it names."""
-    found: list[float] = []
+def _max_hold_seconds(head: Head) -> float:
+    """Seconds that a request can be held: the shortest time-out that its client sends, less a margin."""
+    timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout"):
-        # An SDK whose time-out is the client's own says NOT_GIVEN in the first one.
+        # The first header is NOT_GIVEN if the SDK uses the client's own time-out.
         with suppress(ValueError):
-            found.append(float(head.get(name)))
-    seconds = min((one for one in found if one > 0), default=0.0)
-    return max(1.0, min(seconds, 3600.0) - _SPARE) if seconds else _USUAL
+            timeouts.append(float(head.get(name)))
+    seconds = min((timeout for timeout in timeouts if timeout > 0), default=0.0)
+    return max(1.0, min(seconds, 3600.0) - RELEASE_MARGIN_S) if seconds else DEFAULT_HOLD_S

@@ -1,7 +1,7 @@
-"""`ctxtui.record()`: what this very program asks models, recorded while it goes on.
+"""`ctxtui.record()`: record the requests to models of the program that calls it.
 
-A recording counts in the context that it was begun in (threads and tasks each have their own), and else for the whole
-program, the newest first.
+A recording applies to the context in which it was started (threads and tasks each have their own), otherwise to the
+whole program; the newest one wins.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCK: Final = Lock()
 _ACTIVE: Final[list[InProcessRecording]] = []
-_HERE: Final[ContextVar[InProcessRecording | None]] = ContextVar("ctxtui recording", default=None)
+CONTEXT_RECORDING: Final[ContextVar[InProcessRecording | None]] = ContextVar("ctxtui recording", default=None)
 
 
 class InProcessRecording:
-    """What `ctxtui.record` gives. It records from the beginning; `stop`, or leaving it as a context manager, ends it.
+    """A recording made by `ctxtui.record`. It starts at once; `stop`, or leaving the ``with`` block, ends it.
 
-    `session` names it: `ctxtui open SESSION` shows it, also while it grows. `path` is its file.
+    `session` is its name: `ctxtui open SESSION` shows it, even while it grows. `path` is its file.
     """
 
     def __init__(self, session: str, thread: str, tags: Sequence[str], folder: Path | None) -> None:
@@ -51,32 +51,32 @@ class InProcessRecording:
 
     @property
     def folder(self) -> Path:
-        """Where its file is."""
+        """Folder of its file."""
         return self._folder
 
     @property
     def recorder(self) -> Recorder | None:
-        """What writes it."""
+        """The recorder that writes it."""
         return self._recorder
 
     @property
     def path(self) -> Path:
-        """Its file, with everything so far in it; it is made with the first request."""
+        """Its file, with everything so far in it; it is created with the first request."""
         self.flush()
 
         return self._folder / file_name(self.session)
 
     @property
     def troubles(self) -> list[str]:
-        """What could not be recorded, in words; empty where everything was."""
+        """Problems of recording; empty if everything was recorded."""
         return [*(self._recorder.troubles if self._recorder is not None else ()), *self._faults]
 
     def flush(self, seconds: float = 5.0) -> bool:
-        """Wait until everything so far is in the file; whether it was within so many seconds."""
+        """Wait until everything so far is in the file; True if it was within `seconds`."""
         return self._recorder is None or self._recorder.flush(seconds)
 
     def stop(self) -> None:
-        """Record no more, and write what waits."""
+        """Stop recording and write what is pending."""
         with _LOCK:
             if self not in _ACTIVE:
                 return
@@ -84,9 +84,9 @@ class InProcessRecording:
             last = not _ACTIVE
         if last:
             _HOOK.off()
-        # A framework may drop an answer that it has what it wants of, and close it never.
-        for one in self._open:
-            one.end(LEFT)
+        # A framework may abandon an answer without closing it.
+        for exchange in self._open:
+            exchange.end(LEFT)
         self._open.clear()
         if self._outer is None and self._recorder is not None:
             self._recorder.close()
@@ -97,15 +97,15 @@ class InProcessRecording:
 
     def __enter__(self) -> InProcessRecording:
         self._begin()
-        self._tokens.append(_HERE.set(self))
+        self._tokens.append(CONTEXT_RECORDING.set(self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _HERE.reset(self._tokens.pop())
+        CONTEXT_RECORDING.reset(self._tokens.pop())
         self.stop()
 
     def __call__(self, function: F) -> F:
-        """As a decorator: each call of `function` is recorded, nothing else is."""
+        """Use as a decorator: record each call of `function` and nothing else."""
         self.stop()
         again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self._folder)
         if inspect.iscoroutinefunction(function):
@@ -124,17 +124,17 @@ class InProcessRecording:
 
         return called  # type: ignore[return-value]
 
-    def heard(self, request: Any) -> WatchedExchange:
-        """Begin to hear a request."""
+    def watch(self, request: Any) -> WatchedExchange:
+        """Start watching a request."""
         recorder = self._recorder
         assert recorder is not None
-        heard = WatchedExchange(recorder.put, recorder.next_name(), self._fault)
-        heard.begin(request, self.session, self.thread)
-        self._open = [one for one in self._open if not one.over]
-        self._open.append(heard)
-        return heard
+        exchange = WatchedExchange(recorder.put, recorder.next_name(), self._add_fault)
+        exchange.begin(request, self.session, self.thread)
+        self._open = [open_exchange for open_exchange in self._open if not open_exchange.over]
+        self._open.append(exchange)
+        return exchange
 
-    def _fault(self, error: Exception) -> None:
+    def _add_fault(self, error: Exception) -> None:
         if len(self._faults) < 10:
             self._faults.append(f"a fault in ctxtui: {type(error).__name__}: {error}")
 
@@ -168,41 +168,41 @@ def record(
     tags: Sequence[str] = (),
     folder: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Begin to record; see `ctxtui.record`."""
-    made = InProcessRecording(session, thread, tags, Path(folder) if folder is not None else None)
-    return made(function) if function is not None else made
+    """Start a recording; see `ctxtui.record`."""
+    recording = InProcessRecording(session, thread, tags, Path(folder) if folder is not None else None)
+    return recording(function) if function is not None else recording
 
 
 def current() -> InProcessRecording | None:
-    """The recording that counts here, None where nothing is recorded."""
-    here = _HERE.get()
+    """The recording that applies here; None if nothing is recorded."""
+    here = CONTEXT_RECORDING.get()
     if here is not None and here in _ACTIVE:
         return here
     return _ACTIVE[-1] if _ACTIVE else None
 
 
-def _hear(request: Any) -> WatchedExchange | None:
+def _watch_request(request: Any) -> WatchedExchange | None:
     try:
         recording = current() if asks_a_model(request) else None
-        return recording.heard(request) if recording is not None else None
+        return recording.watch(request) if recording is not None else None
     except Exception:  # noqa: BLE001 - a call of the program must not fail because of its record
         return None
 
 
-_HOOK: Final = Hook(_hear)
+_HOOK: Final = Hook(_watch_request)
 
 
 @atexit.register
-def _ended() -> None:
+def _stop_all() -> None:
     for recording in list(_ACTIVE):
         recording.stop()
 
 
-def _forked() -> None:
+def _restart_after_fork() -> None:
     for recording in list(_ACTIVE):
         if recording.recorder is not None:
             recording.recorder.begin_anew()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_restart_after_fork)

@@ -1,6 +1,6 @@
-"""Sends calls as OpenTelemetry spans to a collector, by OTLP over HTTP; what could not be sent is kept and told.
+"""Send calls as OpenTelemetry spans to a collector, by OTLP over HTTP; unsent spans wait and are counted.
 
-Keys for the collector come from the variable that its own exporters read, and are written nowhere.
+The collector's keys come from the variable that its own exporters read, and are stored nowhere.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from ctxtui.transcripts.formats.opentelemetry.protobuf import encoded, rejected
 from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, request_of, span_of
 
 LOCAL: Final = "http://127.0.0.1:4318"
-"""Where a collector of this machine listens by default."""
+"""Default address of a collector on this machine."""
 _PATH: Final = "/v1/traces"
 _HEADERS: Final = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
-_SECONDS: Final = 10.0
-_TOGETHER: Final = 50
-"""Spans of one request."""
-_BYTES: Final = 4 << 20
-"""Bytes about which a request ends, where spans say what was said."""
+TIMEOUT_S: Final = 10.0
+MAX_SPANS: Final = 50
+"""Maximum spans of one request."""
+MAX_CONTENT_BYTES: Final = 4 << 20
+"""Approximate maximum size of a request whose spans include content."""
 MOST_WAITING: Final = 10_000
-"""Spans that wait for a collector that does not answer; the oldest go first."""
+"""Maximum spans that wait for a collector that does not answer; the oldest are dropped."""
 
 
-def address(url: str) -> str:
-    """Where spans go, of a collector's base URL or the whole address. Raises `BadConfig`."""
+def traces_url(url: str) -> str:
+    """The URL for spans, from a collector's base URL or the whole address. Raises `BadConfig`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadConfig(f"{url!r} is no address of a collector", place="--otlp", way_out=f"such as {LOCAL}")
@@ -57,23 +57,24 @@ def address(url: str) -> str:
     return parts._replace(path=path if path.endswith(_PATH) else path + _PATH, fragment="").geturl()
 
 
-def headers_of(url: str, settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
-    """The headers that the collector wants, by the variables of OpenTelemetry. Raises `BadConfig` where they would go
-    over plain http to another machine."""
-    name = next((one for one in _HEADERS if env.get(one)), "")
+def collector_headers(url: str, settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
+    """The collector's headers, from OpenTelemetry's variables. Raises `BadConfig` if they would go over plain http to
+    another machine.
+    """
+    name = next((variable for variable in _HEADERS if env.get(variable)), "")
     pairs = (pair.partition("=") for pair in env.get(name, "").split(",") if pair.strip())
-    found = {unquote(key.strip()): unquote(value.strip()) for key, _, value in pairs}
-    if found and is_plain(url, key_over_http=settings.key_over_http):
+    headers = {unquote(key.strip()): unquote(value.strip()) for key, _, value in pairs}
+    if headers and is_plain(url, key_over_http=settings.key_over_http):
         raise BadConfig(
             f"{name} would go over plain http to another machine",
             place="--otlp",
             way_out="use https, or set key_over_http = true in your own configuration",
         )
-    return found
+    return headers
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: what is sent goes where the user said."""
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects, so that spans only go where the user said."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -81,31 +82,32 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 @dataclass(slots=True)
 class Exporter:
-    """Sends spans to the collector at `url`, those that wait first; `content`: with what was asked and answered,
-    secrets masked. `sent` and `lost` are counted, `why` says what was wrong last ("": nothing)."""
+    """Sends spans to the collector at `url`, the oldest first. With `content` they include prompts and answers, with
+    secrets masked. `sent` and `lost` are counts, `why` is the last error ("": none).
+    """
 
     url: str
     settings: Settings
     content: bool = False
     sent: int = 0
     lost: int = 0
-    why: str = ""
+    error: str = ""
     _waiting: list[tuple[str, str, Span]] = field(default_factory=list)
     _mask: Content = None
     _headers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.url = address(self.url)
-        self._headers = headers_of(self.url, self.settings, os.environ)
-        self._mask = Masker(mask_rules(), Level.SECRETS).value if self.content else None
+        self.url = traces_url(self.url)
+        self._headers = collector_headers(self.url, self.settings, os.environ)
+        self._mask = Masker(mask_rules(), Level.SECRETS).mask_value if self.content else None
 
     @property
     def waiting(self) -> int:
-        """Spans that could not be sent so far."""
+        """Number of spans not sent yet."""
         return len(self._waiting)
 
     def add(self, session: Session, calls: Sequence[Call], name: str) -> None:
-        """Have `calls` of a session that is called `name` wait to be sent."""
+        """Queue the `calls` of a session called `name`."""
         table = prices_for(self.settings)
         about = session.about
         for call in calls:
@@ -118,73 +120,73 @@ class Exporter:
             del self._waiting[:-MOST_WAITING]
 
     def send(self) -> bool:
-        """Send what waits; whether all of it was."""
+        """Send the queued spans; True if all were sent."""
         while self._waiting:
             client, version, _ = self._waiting[0]
-            spans = list(self._next(client, version))
+            spans = list(self._next_request_spans(client, version))
             if not self._post(encoded(request_of(spans, client, version)), len(spans)):
                 return False
             del self._waiting[: len(spans)]
         return True
 
-    def _next(self, client: str, version: str) -> Iterator[Span]:
+    def _next_request_spans(self, client: str, version: str) -> Iterator[Span]:
         size = 0
-        for number, (of, at, span) in enumerate(self._waiting[:_TOGETHER]):
+        for number, (client_, version_, span) in enumerate(self._waiting[:MAX_SPANS]):
             size += len(str(span)) if self.content else 0
-            if (of, at) != (client, version) or (number and size > _BYTES):
+            if (client_, version_) != (client, version) or (number and size > MAX_CONTENT_BYTES):
                 return
             yield span
 
     def _post(self, body: bytes, spans: int) -> bool:
         own = {"Content-Type": "application/x-protobuf", "User-Agent": "ctxtui"}
         request = urllib.request.Request(self.url, body, {**own, **self._headers}, method="POST")
-        handlers: list[urllib.request.BaseHandler] = [_Stay()]
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if is_loopback(self.url):
             handlers.append(urllib.request.ProxyHandler({}))
         try:
-            with urllib.request.build_opener(*handlers).open(request, timeout=_SECONDS) as answer:
+            with urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT_S) as answer:
                 refused, why = (
                     rejected(answer.read(1 << 16)) if "protobuf" in answer.headers.get_content_type() else (0, "")
                 )
         except urllib.error.HTTPError as error:
             error.close()
-            self.why = f"{self.url} answers {error.code}"
+            self.error = f"{self.url} answers {error.code}"
             return False
         except (OSError, ValueError) as error:
-            self.why = f"{self.url}: {getattr(error, 'reason', None) or error}"
+            self.error = f"{self.url}: {getattr(error, 'reason', None) or error}"
             return False
         refused = min(refused, spans)
         self.lost += refused
         self.sent += spans - refused
-        self.why = f"{self.url} refused {refused} spans: {why}" if refused else ""
+        self.error = f"{self.url} refused {refused} spans: {why}" if refused else ""
         return True
 
 
-EVERY: Final = 1.0
-"""Seconds between looks at the recordings."""
-LAST: Final = 10.0
-"""Seconds that the rest may take when a run has ended."""
-_SLOWEST: Final = 30.0
+CHECK_SECONDS: Final = 1.0
+"""Seconds between checks of the recordings."""
+FINAL_SECONDS: Final = 10.0
+"""Seconds allowed for the rest when a run has ended."""
+MAX_PAUSE_SECONDS: Final = 30.0
 
 
-class Fed(NamedTuple):
-    """How far it is: spans that were `sent`, that still wait, that were `lost`; `why` says what was wrong last."""
+class FeedStatus(NamedTuple):
+    """Progress: numbers of spans `sent`, `waiting` and `lost`; `why` is the last error."""
 
     sent: int = 0
     waiting: int = 0
     lost: int = 0
-    why: str = ""
+    error: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
 class OtlpFeed:
-    """Sends the calls of the recordings `files` that begin from now on to the collector at `url`."""
+    """Sends the calls in the recordings `files` that begin from now on to the collector at `url`."""
 
     url: str
     settings: Settings
     content: bool
     files: Callable[[], Sequence[Path]]
-    said: Fed = field(default_factory=Fed)
+    status: FeedStatus = field(default_factory=FeedStatus)
     _worker: Worker[FeedSender] = field(init=False)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread = field(init=False)
@@ -192,59 +194,61 @@ class OtlpFeed:
 
     def __post_init__(self) -> None:
         self._worker = Worker(FeedSender, self.url, self.settings, self.content, self._begun)
-        headers_of(address(self.url), self.settings, os.environ)
+        collector_headers(traces_url(self.url), self.settings, os.environ)
         self._thread = threading.Thread(target=self._work, name="ctxtui otlp", daemon=True)
         self._thread.start()
 
-    def close(self, seconds: float = LAST) -> list[str]:
-        """Send the rest, for at most so many seconds; what could not be sent, in words."""
+    def close(self, seconds: float = FINAL_SECONDS) -> list[str]:
+        """Send the rest for at most `seconds`; return a message about spans that were not sent."""
         self._stop.set()
         self._thread.join(seconds)
-        late = self._thread.is_alive()
+        is_late = self._thread.is_alive()
         self._worker.close()
         self._thread.join(seconds)
-        missing = self.said.waiting + self.said.lost
-        why = self.said.why or ("the collector took longer than ctxtui waits" if late else "")
+        missing = self.status.waiting + self.status.lost
+        why = self.status.error or ("the collector took longer than ctxtui waits" if is_late else "")
         return [f"{missing or 'some'} spans were not sent: {why}"] if missing or why else []
 
     def _work(self) -> None:
-        pause = EVERY
+        pause = CHECK_SECONDS
         while not self._stop.wait(pause):
-            self._look()
-            pause = min(_SLOWEST, pause * 2) if self.said.waiting else EVERY
-        self._look()
+            self._check()
+            pause = min(MAX_PAUSE_SECONDS, pause * 2) if self.status.waiting else CHECK_SECONDS
+        self._check()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         files = list(self.files())
         if not files:
             return
         try:
-            self.said = self._worker.call(FeedSender.send, files)
+            self.status = self._worker.call(FeedSender.send, files)
         except (ChildGone, CtxtuiError) as error:
-            self.said = self.said._replace(why=str(error))
+            self.status = self.status._replace(error=str(error))
 
 
 class FeedSender:
-    """Reads recordings on, and sends their calls that began at `begun` or later; for a `Worker`."""
+    """Follows recordings and sends their calls that began at `begun` or later; for a `Worker`."""
 
     def __init__(self, url: str, settings: Settings, content: bool, begun: float) -> None:
         self._exporter = Exporter(url, settings, content=content)
         self._begun = begun
         self._open: dict[Path, Loaded] = {}
-        self._told: set[tuple[Path, str]] = set()
+        self._sent: set[tuple[Path, str]] = set()
 
-    def send(self, files: Sequence[Path]) -> Fed:
-        """Send what is new in `files`."""
+    def send(self, files: Sequence[Path]) -> FeedStatus:
+        """Send the new calls of `files`."""
         trouble = ""
         for file in files:
             try:
                 self._add(file)
             except CtxtuiError as error:
-                # A recording has no context before its first answer; its calls come with the next look.
+                # A recording has no context before its first answer; its calls are sent at the next check.
                 trouble = str(error)
         exporter = self._exporter
         exporter.send()
-        return Fed(exporter.sent, exporter.waiting, exporter.lost, exporter.why or ("" if self._told else trouble))
+        return FeedStatus(
+            exporter.sent, exporter.waiting, exporter.lost, exporter.error or ("" if self._sent else trouble)
+        )
 
     def _add(self, file: Path) -> None:
         loaded = self._open.get(file)
@@ -256,7 +260,7 @@ class FeedSender:
         new = [
             call
             for call in session.calls.values()
-            if (file, call.id) not in self._told and call.started is not None and call.started >= self._begun
+            if (file, call.id) not in self._sent and call.started is not None and call.started >= self._begun
         ]
-        self._told.update((file, call.id) for call in new)
+        self._sent.update((file, call.id) for call in new)
         self._exporter.add(session, new, session.about.id or file.stem)

@@ -1,4 +1,4 @@
-"""What a program is told in a model's place, as the API that it asks spells it: an answer of the user's, a refusal."""
+"""Answers that ctxtui itself sends in a model's place: the user's text, or a refusal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.pair import value
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
-SPOKEN: Final = (ANTHROPIC, CHAT, RESPONSES)
+ANSWERABLE_APIS: Final = (ANTHROPIC, CHAT, RESPONSES)
 """The APIs in which the user can answer."""
 OLLAMA: Final = "ollama"
 _PINGS: Final = {
@@ -22,29 +22,30 @@ _PINGS: Final = {
     CHAT: b": the request is held in ctxtui\n\n",
     RESPONSES: b": the request is held in ctxtui\n\n",
 }
-"""Anthropic's own event; OpenAI's streams have none, and a comment is read by nobody."""
+"""Anthropic has an event for pings; for OpenAI's streams it is a comment, which clients ignore."""
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
-_CHARACTERS: Final = 4
+CHARS_PER_TOKEN: Final = 4
 
 
-def own_answer(dialect: str, asked: dict[str, Json], text: str, input_: int, at: float) -> bytes:
-    """The HTTP answer in which the model of the request `asked` says `text`, as a stream where one was asked for.
-    `input_` and what it says in tokens are estimates: no model has read anything. `at` is Unix seconds."""
-    made = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response}[dialect]
-    whole, events = made(asked, text, (input_, 1 + len(text) // _CHARACTERS), at)
-    if asked.get("stream") is True:
+def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int, at: float) -> bytes:
+    """Build the HTTP answer in which the requested model says `text`, streamed if the request asks for it. `input_` is
+    an estimate in tokens, as is the answer's size: no model has read anything. `at` is Unix seconds.
+    """
+    build = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response}[dialect]
+    answer, events = build(request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)
+    if request.get("stream") is True:
         return http_answer(200, _STREAM, b"".join(events))
-    return http_answer(200, _JSON, compact(whole))
+    return http_answer(200, _JSON, compact(answer))
 
 
-def own_refusal(dialect: str, why: str) -> bytes:
-    """The HTTP answer that refuses a request: 403, which no client tries again."""
-    return http_answer(403, _JSON, compact(error_of(dialect, why)))
+def build_refusal(dialect: str, why: str) -> bytes:
+    """Build the HTTP answer that refuses a request: 403, after which no client retries."""
+    return http_answer(403, _JSON, compact(build_error(dialect, why)))
 
 
-def error_of(dialect: str, why: str) -> dict[str, Json]:
-    """An error as the API spells it."""
+def build_error(dialect: str, why: str) -> dict[str, Json]:
+    """An error in the form of the API."""
     if dialect == ANTHROPIC:
         return {"type": "error", "error": {"type": "permission_error", "message": why}, "request_id": None}
     if dialect == OLLAMA:
@@ -54,37 +55,39 @@ def error_of(dialect: str, why: str) -> dict[str, Json]:
 
 
 def ping_of(dialect: str) -> bytes:
-    """What says in a stream of this API that somebody is there, and nothing else; b"" where nothing does."""
+    """Bytes that keep a stream of this API alive; b"" if it has none."""
     return _PINGS.get(dialect, b"")
 
 
 def error_event(dialect: str, status: int, body: bytes) -> bytes:
-    """An answer that is no stream (its status and body) as the event that tells an error in a stream of this API."""
-    told = obj(value(body))
-    error = obj(told.get("error"))
-    words = word(error.get("message")) or word(told.get("message")) or f"the provider answered {status}"
+    """Convert an answer that is no stream (its status and body) to an error event for a stream of this API."""
+    body_ = obj(value(body))
+    error = obj(body_.get("error"))
+    message = word(error.get("message")) or word(body_.get("message")) or f"the provider answered {status}"
     if dialect == ANTHROPIC:
-        known = (
-            told if told.get("type") == "error" else {"type": "error", "error": {"type": "api_error", "message": words}}
+        event = (
+            body_
+            if body_.get("type") == "error"
+            else {"type": "error", "error": {"type": "api_error", "message": message}}
         )
-        return named_event("error", known)
-    error = error or {"message": words, "type": "server_error", "param": None, "code": str(status)}
+        return named_event("error", event)
+    error = error or {"message": message, "type": "server_error", "param": None, "code": str(status)}
     if dialect == RESPONSES:
-        told = {"type": "error", "sequence_number": 0, "code": error.get("code"), "message": words}
-        return named_event("error", {**told, "param": error.get("param"), "error": error})
+        body_ = {"type": "error", "sequence_number": 0, "code": error.get("code"), "message": message}
+        return named_event("error", {**body_, "param": error.get("param"), "error": error})
     return b"data: " + compact({"error": error}) + b"\n\n"
 
 
 def http_answer(status: int, kind: str, body: bytes) -> bytes:
-    """An answer of HTTP/1.1 after which the connection ends."""
+    """Build an HTTP/1.1 answer that closes the connection."""
     head = f"HTTP/1.1 {status} {'OK' if status == 200 else 'Forbidden'}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 
 
-_Made = tuple[dict[str, Json], list[bytes]]
+_Answer = tuple[dict[str, Json], list[bytes]]
 
 
-def _message(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Made:
+def _message(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
     usage: dict[str, Json] = {
         "input_tokens": tokens[0],
         "cache_creation_input_tokens": 0,
@@ -99,7 +102,7 @@ def _message(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: flo
         "id": f"msg_ctxtui_{secrets.token_hex(10)}",
         "type": "message",
         "role": "assistant",
-        "model": asked.get("model"),
+        "model": request.get("model"),
         "content": [{"type": "text", "text": text, "citations": None}],
         "stop_reason": "end_turn",
         "stop_sequence": None,
@@ -109,21 +112,21 @@ def _message(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: flo
     return message, list(named_events(message_events(message)))
 
 
-def _completion(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Made:
+def _completion(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
     message: dict[str, Json] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
     completion: dict[str, Json] = {
         "id": f"chatcmpl-ctxtui-{secrets.token_hex(10)}",
         "object": "chat.completion",
         "created": int(at),
-        "model": asked.get("model"),
+        "model": request.get("model"),
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
     }
-    told = obj(asked.get("stream_options")).get("include_usage") is True
-    return completion, list(chunks(completion, told))
+    include_usage = obj(request.get("stream_options")).get("include_usage") is True
+    return completion, list(chunks(completion, include_usage))
 
 
-def _response(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Made:
+def _response(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
     content: list[Json] = [{"type": "output_text", "annotations": [], "logprobs": [], "text": text}]
     item: dict[str, Json] = {"id": f"msg_{secrets.token_hex(12)}", "type": "message", "status": "completed"}
     usage: dict[str, Json] = {
@@ -141,19 +144,19 @@ def _response(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: fl
         "background": False,
         "error": None,
         "incomplete_details": None,
-        "instructions": asked.get("instructions"),
-        "metadata": asked.get("metadata") or {},
-        "model": asked.get("model"),
+        "instructions": request.get("instructions"),
+        "metadata": request.get("metadata") or {},
+        "model": request.get("model"),
         "output": [{**item, "role": "assistant", "content": content}],
-        "parallel_tool_calls": asked.get("parallel_tool_calls") is not False,
-        "previous_response_id": asked.get("previous_response_id"),
+        "parallel_tool_calls": request.get("parallel_tool_calls") is not False,
+        "previous_response_id": request.get("previous_response_id"),
         "reasoning": {"effort": None, "summary": None},
-        "store": asked.get("store") is not False,
-        "temperature": asked.get("temperature", 1.0),
-        "text": asked.get("text") or {"format": {"type": "text"}},
-        "tool_choice": asked.get("tool_choice") or "auto",
-        "tools": asked.get("tools") or [],
-        "top_p": asked.get("top_p", 1.0),
+        "store": request.get("store") is not False,
+        "temperature": request.get("temperature", 1.0),
+        "text": request.get("text") or {"format": {"type": "text"}},
+        "tool_choice": request.get("tool_choice") or "auto",
+        "tools": request.get("tools") or [],
+        "top_p": request.get("top_p", 1.0),
         "truncation": "disabled",
         "usage": usage,
     }

@@ -1,4 +1,4 @@
-"""What ctxtui knows of a program that it is put around: how it is led to another address than its provider's."""
+"""Programs that ctxtui can run behind a relay, and how to point them to it."""
 
 from __future__ import annotations
 
@@ -13,99 +13,108 @@ Urls = Mapping[str, str]
 
 
 class Started(NamedTuple):
-    """How a program is started: its arguments after the command, and variables beside those it has anyway."""
+    """Arguments and additional variables for starting a program."""
 
     arguments: list[str]
     env: dict[str, str]
 
 
-class Door(Struct, frozen=True, kw_only=True):
-    """A provider that a program asks: `name`, `usual` base URL, the `variables` that move it, the first one first. It
-    is led there only `if_set`: where one of them is set, since the program is another one with it."""
+class ProgramProvider(Struct, frozen=True, kw_only=True):
+    """A provider that a program uses: `name`, default base URL, and the `variables` that override it, by priority. With
+    `if_set`, the provider is routed only if one of the variables is set, because setting it changes how the program
+    works.
+    """
 
     name: str
-    usual: str
+    default: str
     variables: tuple[str, ...]
     if_set: bool = False
 
     def url(self, env: Env) -> str:
-        """The base URL in force: what is set already is what a relay leads to."""
-        return next((env[name] for name in self.variables if env.get(name)), self.usual)
+        """The base URL in force; the relay forwards to it."""
+        return next((env[name] for name in self.variables if env.get(name)), self.default)
 
 
-ANTHROPIC: Final = Door(
-    name="anthropic", usual="https://api.anthropic.com", variables=("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
+ANTHROPIC: Final = ProgramProvider(
+    name="anthropic", default="https://api.anthropic.com", variables=("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
 )
-OPENAI: Final = Door(name="openai", usual="https://api.openai.com/v1", variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"))
+OPENAI: Final = ProgramProvider(
+    name="openai", default="https://api.openai.com/v1", variables=("OPENAI_BASE_URL", "OPENAI_API_BASE")
+)
 
 
-class OwnMeans(Struct, frozen=True, kw_only=True):
-    """What a program has beside variables: `told` gives base URLs that its own files set, which count more than
-    variables; `lead` starts it so that it asks the given base URLs; `closed` says why it cannot be led anywhere, ""
-    where it can."""
+class RoutingFunctions(Struct, frozen=True, kw_only=True):
+    """Functions for a program that variables alone cannot route. `told` returns base URLs from its own files, which
+    override variables; `lead` starts it with the given base URLs; `closed` returns the reason why it cannot be routed
+    ("": it can).
+    """
 
-    told: Callable[[Env, str], Urls] | None = None
-    lead: Callable[[Urls, Sequence[str], Env, str], Started] | None = None
-    closed: Callable[[Env], str] | None = None
+    configured_urls: Callable[[Env, str], Urls] | None = None
+    start: Callable[[Urls, Sequence[str], Env, str], Started] | None = None
+    unroutable_reason: Callable[[Env], str] | None = None
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A program by the name of its `commands`, as its file in the registry says it. `certificates` are the variables by
-    which it is told a file of certificates to trust, `own` what it has beside variables, `also` the base URLs of what
-    it may ask as well and no base URL leads elsewhere."""
+    """A program, described by a file of the registry. `commands` are its command names, `certificates` the variables
+    that name a file of trusted certificates, `own` its functions beyond variables, `also` the base URLs of hosts that
+    it uses and that cannot be overridden.
+    """
 
     name: str
     commands: frozenset[str]
-    doors: tuple[Door, ...]
+    providers: tuple[ProgramProvider, ...]
     certificates: tuple[str, ...] = ()
-    own: OwnMeans = OwnMeans()
+    own: RoutingFunctions = RoutingFunctions()
     also: tuple[str, ...] = ()
 
-    def closed(self, env: Env) -> str:
-        """Why it cannot be led anywhere, "" where it can."""
-        return self.own.closed(env) if self.own.closed is not None else ""
+    def unroutable_reason(self, env: Env) -> str:
+        """The reason why it cannot be routed; "" if it can."""
+        return self.own.unroutable_reason(env) if self.own.unroutable_reason is not None else ""
 
     def upstreams(self, env: Env, cwd: str) -> Urls:
-        """The base URLs that it would ask by itself in the directory `cwd`."""
-        told = self.own.told(env, cwd) if self.own.told is not None else {}
-        led = (door for door in self.doors if not door.if_set or any(env.get(name) for name in door.variables))
-        return {door.name: door.url(env) for door in led} | dict(told)
+        """The base URLs that it would use by itself in the directory `cwd`, by provider."""
+        own_urls = self.own.configured_urls(env, cwd) if self.own.configured_urls is not None else {}
+        routed = (door for door in self.providers if not door.if_set or any(env.get(name) for name in door.variables))
+        return {door.name: door.url(env) for door in routed} | dict(own_urls)
 
-    def lead(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """How it is started so that it asks the base URLs `urls`."""
-        if self.own.lead is not None:
-            return self.own.lead(urls, arguments, env, cwd)
-        moved = {name: urls[door.name] for door in self.doors if door.name in urls for name in door.variables}
-        return Started(list(arguments), moved)
+    def start_routed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+        """How to start it so that it uses the base URLs `urls`."""
+        if self.own.start is not None:
+            return self.own.start(urls, arguments, env, cwd)
+        variables = {name: urls[door.name] for door in self.providers if door.name in urls for name in door.variables}
+        return Started(list(arguments), variables)
 
-    def started(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """The same, by itself and not through a proxy."""
-        led = self.lead(urls, arguments, env, cwd)
-        return Started(led.arguments, past_proxies(env) | led.env)
+    def start_relayed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+        """How to start it with the base URLs `urls`, bypassing any proxy."""
+        start = self.start_routed(urls, arguments, env, cwd)
+        return Started(start.arguments, bypass_proxies(env) | start.env)
 
-    def proxied(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
-        """The variables by which it goes through the proxy at the URL `proxy` to `hosts`, and trusts the certificates
-        of the file `bundle`."""
-        told = env.get("no_proxy") or env.get("NO_PROXY", "")
-        passing = [one for one in told.split(",") if one.strip() and not any(_covers(one.strip(), to) for to in hosts)]
+    def proxy_variables(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
+        """Variables that send its requests to `hosts` through `proxy` and make it trust the file `bundle`."""
+        no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")
+        entries = [
+            entry
+            for entry in no_proxy.split(",")
+            if entry.strip() and not any(_covers(entry.strip(), host) for host in hosts)
+        ]
         return {
             **dict.fromkeys(("HTTPS_PROXY", "https_proxy"), proxy),
-            **dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join(passing)),
+            **dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join(entries)),
             **dict.fromkeys(self.certificates, bundle),
         }
 
 
 def _covers(entry: str, host: str) -> bool:
-    """Whether an entry of ``NO_PROXY`` leaves out `host`."""
+    """Whether an entry of ``NO_PROXY`` matches `host`."""
     name = entry.partition(":")[0].lstrip("*").lstrip(".").lower()
     return entry == "*" or (bool(name) and (host.lower() == name or host.lower().endswith(f".{name}")))
 
 
-def past_proxies(env: Env) -> dict[str, str]:
-    """The variables that keep requests to this machine from the proxy that `env` names; none where it names none."""
+def bypass_proxies(env: Env) -> dict[str, str]:
+    """Variables that keep requests to this machine away from the proxy in `env`; empty without a proxy."""
     if not any(env.get(name) or env.get(name.upper()) for name in ("http_proxy", "all_proxy")):
         return {}
-    told = env.get("no_proxy") or env.get("NO_PROXY", "")
-    every = [one for one in told.split(",") if one.strip()]
-    here = [one for one in ("127.0.0.1", "localhost") if one not in map(str.strip, every)]
-    return dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join([*every, *here]))
+    no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")
+    entries = [entry for entry in no_proxy.split(",") if entry.strip()]
+    missing = [entry for entry in ("127.0.0.1", "localhost") if entry not in map(str.strip, entries)]
+    return dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join([*entries, *missing]))

@@ -1,4 +1,4 @@
-"""`ctxtui.edits()`: the edits that the user applied to a session, for a program that sends its own requests."""
+"""`ctxtui.edits()`: the applied edits of a session, for a program that sends its own requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.curated import AppliedEdits, Proof, curated
+from ctxtui.services.attach.curated import AppliedEdits, Proof, curate_request
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 
@@ -20,7 +20,7 @@ _PATHS = (("input", "/v1/responses"), ("max_tokens", "/v1/messages"))
 
 
 class SessionOverlay(Struct):
-    """The edits that are applied to `thread` of a session, as they are now. `proof` is of the last `apply`."""
+    """The applied edits of a session's `thread`, read once. `proof` is that of the last `apply`."""
 
     session: str
     thread: str
@@ -29,39 +29,42 @@ class SessionOverlay(Struct):
 
     @property
     def applied(self) -> list[dict[str, Any]]:
-        """The edits, as ``ctxtui edits SESSION --json`` has them."""
+        """The edits in the form of ``ctxtui edits SESSION --json``."""
         return [to_json(edit) for edit in self.edits]
 
     def apply(self, request: B, url: str = "") -> B:
-        """A request (its JSON as bytes, or the arguments of an SDK's ``create``) under the edits: the same where none
-        of them is about it, or where its provider would refuse the result; `proof` says which. `url` tells the API
-        where the request does not."""
+        """Apply the edits to a request (JSON bytes, or the arguments of an SDK's ``create``). Returns it unchanged if
+        no edit concerns it or the provider would refuse the result; `proof` has the details. `url` determines the API
+        if the request itself does not.
+        """
         raw = request if isinstance(request, bytes) else json.dumps(request).encode()
-        made = curated(url or f"https://api.invalid{_path(request)}", raw, self.edits)
-        self.proof = made.proof
-        if made.body is None:
+        curated = curate_request(url or f"https://api.invalid{_path(request)}", raw, self.edits)
+        self.proof = curated.proof
+        if curated.body is None:
             return request
         if isinstance(request, bytes):
-            return made.body
-        found: dict[str, Any] = json.loads(made.body)
-        return found
+            return curated.body
+        edited: dict[str, Any] = json.loads(curated.body)
+        return edited
 
 
 def _path(request: bytes | dict[str, Any]) -> str:
-    """The path of the API that a request is for, as its own members tell."""
-    told = json.loads(request) if isinstance(request, bytes) else request
-    if "messages" in told and not _is_messages(told):
+    """Guess the API's path from the members of a request."""
+    body = json.loads(request) if isinstance(request, bytes) else request
+    if "messages" in body and not _is_messages(body):
         return "/v1/chat/completions"
-    return next((path for member, path in _PATHS if member in told), "/v1/messages")
+    return next((path for member, path in _PATHS if member in body), "/v1/messages")
 
 
-def _is_messages(told: dict[str, Any]) -> bool:
-    """Whether a request is Anthropic's: a system prompt or tools of its kind, or a model of theirs."""
-    tools = told.get("tools") or [{}]
-    return "system" in told or "input_schema" in tools[0] or str(told.get("model", "")).startswith("claude")
+def _is_messages(body: dict[str, Any]) -> bool:
+    """Whether a request is Anthropic's, by its system prompt, tools or model."""
+    tools = body.get("tools") or [{}]
+    return "system" in body or "input_schema" in tools[0] or str(body.get("model", "")).startswith("claude")
 
 
 def edits(session: str, thread: str = MAIN) -> SessionOverlay:
-    """The edits of a session by its id; see `ctxtui.edits`. Raises `CtxtuiError` where the database cannot be read."""
-    kept = AppliedEdits(database(load().settings.data_dir))
-    return SessionOverlay(session, thread, kept.of(session, thread).applied)
+    """The applied edits of a session by its id; see `ctxtui.edits`. Raises `CtxtuiError` if the database cannot be
+    read.
+    """
+    applied_edits = AppliedEdits(database(load().settings.data_dir))
+    return SessionOverlay(session, thread, applied_edits.read(session, thread).applied)

@@ -1,6 +1,6 @@
-"""Puts ctxtui's status line into Claude Code's settings, and takes it out: every other byte of the file stays.
+"""Install ctxtui's status line in Claude Code's settings, and remove it; all other bytes of the file stay.
 
-What stood there before is kept in a file of ours, which says also whether the file was made by us.
+The previous value is kept in a file of ctxtui's, along with whether ctxtui created the settings file.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config.paths import data_dir
 
 MEMBER: Final = "statusLine"
-EVERY: Final = 15
-"""Seconds after which the client asks again while nothing happens: the cache's life goes on."""
+REFRESH_SECONDS: Final = 15
+"""Seconds after which an idle client refreshes the line: the cache's remaining time changes."""
 _SPACE: Final = " \t\n\r"
 
 
-class Installed(NamedTuple):
-    """What was done to `file`; `backup` is what it was before (None: it was not there), `replaced` the status line that
-    stood in it ("": none)."""
+class StatusLineChange(NamedTuple):
+    """A change of `file`: its `backup` (None: the file did not exist), and the `replaced` status line ("": none)."""
 
     file: Path
     backup: Path | None
@@ -35,7 +34,7 @@ class Installed(NamedTuple):
 
 
 class _Member(Struct, frozen=True):
-    """Where a member of an object stands in a text: from its name on, its value, its end."""
+    """Offsets of a member in the text of a JSON object: name, value, end."""
 
     start: int
     value: int
@@ -43,7 +42,7 @@ class _Member(Struct, frozen=True):
 
 
 def settings_file(env: Mapping[str, str] | None = None) -> Path:
-    """The user's settings of Claude Code."""
+    """The path of the user's Claude Code settings."""
     own = os.environ if env is None else env
     named = own.get("CLAUDE_CONFIG_DIR")
     home = Path(named).expanduser() if named else Path(own.get("HOME") or os.path.expanduser("~")) / ".claude"
@@ -51,7 +50,7 @@ def settings_file(env: Mapping[str, str] | None = None) -> Path:
 
 
 def command() -> str:
-    """What the client runs: this very ctxtui."""
+    """The command line for the client, which runs this installation of ctxtui."""
     script = Path(sys.executable).parent / "ctxtui"
     words = [str(script)] if script.is_file() else [sys.executable, "-P", "-m", "ctxtui"]
     return shlex.join([*words, "statusline"])
@@ -67,109 +66,109 @@ def is_ours(value: object) -> bool:
     return bool(words) and words[-1] == "statusline" and ("ctxtui" in words or Path(words[0]).name == "ctxtui")
 
 
-def install(file: Path, *, replace: bool, setting: str = "") -> Installed | None:
-    """Put the status line into `file`; None where it stands there already. `setting` is the user's ``data_dir``. Raises
-    `BadConfig` where the file is no JSON object, `CtxtuiError` where another status line stands in it that is not to
-    be replaced."""
+def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange | None:
+    """Install the status line in `file`; None if it is installed already. `setting` is the user's ``data_dir``. Raises
+    `BadConfig` if the file is no JSON object, `CtxtuiError` if it has another status line and `replace` is false.
+    """
     target = Path(os.path.realpath(file))
     before = _read(target)
     text = before if before is not None and before.strip() else "{}\n"
-    known = _object(text, file)
-    found = _find(text, MEMBER)
-    old = text[found.value : found.end] if found is not None else ""
-    own = json.dumps({"type": "command", "command": command(), "refreshInterval": EVERY})
-    if found is not None:
-        if is_ours(known[MEMBER]):
+    settings = _object(text, file)
+    member = _find(text, MEMBER)
+    old = text[member.value : member.end] if member is not None else ""
+    value = json.dumps({"type": "command", "command": command(), "refreshInterval": REFRESH_SECONDS})
+    if member is not None:
+        if is_ours(settings[MEMBER]):
             return None
         if not replace:
             raise CtxtuiError("another status line stands there", place=str(file), way_out="--replace puts ours in its "
                               "place until `ctxtui statusline remove`")  # fmt: skip
-        after = text[: found.value] + own + text[found.end :]
+        after = text[: member.value] + value + text[member.end :]
     else:
-        after = _with_member(text, f"{json.dumps(MEMBER)}: {own}", empty=not known)
+        after = _with_member(text, f"{json.dumps(MEMBER)}: {value}", empty=not settings)
     _object(after, file)
     backup = None
     if before is not None:
         backup = file.with_name(file.name + ".before-ctxtui")
         _write(Path(os.path.realpath(backup)), before, target)
-    _remember(
+    _store_record(
         setting, file, {"old": old, "made": before is None, "backup": str(backup or ""), "digest": _digest(after)}
     )
     _write(target, after, target)
-    return Installed(file, backup, old)
+    return StatusLineChange(file, backup, old)
 
 
-def remove(file: Path, *, setting: str = "") -> Installed | None:
-    """Take the status line out of `file` and put back what stood there before; None where it is not there."""
+def remove(file: Path, *, setting: str = "") -> StatusLineChange | None:
+    """Remove the status line from `file` and restore the previous one; None if it is not installed."""
     target = Path(os.path.realpath(file))
-    text, kept = _read(target), _remembered(setting).get(str(file), {})
+    text, record = _read(target), _load_records(setting).get(str(file), {})
     if text is None or not text.strip():
-        _remember(setting, file, None)
+        _store_record(setting, file, None)
         return None
-    known = _object(text, file)
-    found = _find(text, MEMBER)
-    if found is None or not is_ours(known[MEMBER]):
-        _remember(setting, file, None)
+    settings = _object(text, file)
+    member = _find(text, MEMBER)
+    if member is None or not is_ours(settings[MEMBER]):
+        _store_record(setting, file, None)
         return None
-    backup = Path(kept["backup"]) if kept.get("backup") else None
-    whole = _read(backup) if backup is not None and kept.get("digest") == _digest(text) else None
-    old = str(kept.get("old", ""))
-    if kept.get("made") and kept.get("digest") == _digest(text):
+    backup = Path(record["backup"]) if record.get("backup") else None
+    restored = _read(backup) if backup is not None and record.get("digest") == _digest(text) else None
+    old = str(record.get("old", ""))
+    if record.get("made") and record.get("digest") == _digest(text):
         target.unlink()
     else:
-        after = text[: found.value] + old + text[found.end :] if old else _without(text, found)
-        _write(target, whole if whole is not None else after, target)
-    if whole is not None and backup is not None:
-        # It is the file itself again.
+        after = text[: member.value] + old + text[member.end :] if old else _without(text, member)
+        _write(target, restored if restored is not None else after, target)
+    if restored is not None and backup is not None:
+        # The file is restored completely, so the backup is not needed.
         backup.unlink()
-    _remember(setting, file, None)
-    return Installed(file, None if whole is not None else backup, old)
+    _store_record(setting, file, None)
+    return StatusLineChange(file, None if restored is not None else backup, old)
 
 
 def remove_everywhere(setting: str = "") -> list[Path]:
-    """Take the status line out of every file that it was put into; those files. Nothing is done where it is in none."""
-    removed = [remove(Path(name), setting=setting) for name in _remembered(setting)]
-    return [one.file for one in removed if one is not None]
+    """Remove the status line from every file that it was installed in; return those files."""
+    removed = [remove(Path(name), setting=setting) for name in _load_records(setting)]
+    return [removal.file for removal in removed if removal is not None]
 
 
 def _with_member(text: str, member: str, *, empty: bool) -> str:
-    """`text`, an object, with `member` in front of its others, set off as these are."""
+    """Insert `member` as the first of the object `text`, with the same indentation as the others."""
     open_ = text.index("{") + 1
-    ink = next(n for n in range(open_, len(text)) if text[n] not in _SPACE)
+    first_token = next(n for n in range(open_, len(text)) if text[n] not in _SPACE)
     if empty:
-        return f"{text[:open_]}\n  {member}\n{text[ink:]}"
-    gap = text[open_:ink]
-    return f"{text[:open_]}{gap}{member},{gap or ' '}{text[ink:]}"
+        return f"{text[:open_]}\n  {member}\n{text[first_token:]}"
+    gap = text[open_:first_token]
+    return f"{text[:open_]}{gap}{member},{gap or ' '}{text[first_token:]}"
 
 
-def _without(text: str, found: _Member) -> str:
-    """`text` less a member: with the comma and the blanks behind it, or before it where it is the last one."""
-    end = next(n for n in range(found.end, len(text)) if text[n] not in _SPACE)
+def _without(text: str, member: _Member) -> str:
+    """Remove a member from `text` with the comma and blanks after it, or before it if it is the last."""
+    end = next(n for n in range(member.end, len(text)) if text[n] not in _SPACE)
     if text[end] == ",":
         rest = next(n for n in range(end + 1, len(text)) if text[n] not in _SPACE)
-        return text[: found.start] + text[rest:]
-    start = found.start
+        return text[: member.start] + text[rest:]
+    start = member.start
     while start and text[start - 1] in _SPACE:
         start -= 1
-    return text[: start - 1] + text[found.end :] if text[start - 1] == "," else text[:start] + text[end:]
+    return text[: start - 1] + text[member.end :] if text[start - 1] == "," else text[:start] + text[end:]
 
 
 def _find(text: str, name: str) -> _Member | None:
-    """Where the member `name` of an object stands in its `text`, which is JSON; of several the last, which counts."""
+    """Find the member `name` in the JSON `text` of an object; of several the last, which is in force."""
     decoder = json.JSONDecoder()
-    at, found = _ink(text, text.index("{") + 1), None
+    at, member = _skip_blanks(text, text.index("{") + 1), None
     while text[at] != "}":
         key, after = decoder.raw_decode(text, at)
-        value = _ink(text, _ink(text, after) + 1)
+        value = _skip_blanks(text, _skip_blanks(text, after) + 1)
         _, end = decoder.raw_decode(text, value)
         if key == name:
-            found = _Member(at, value, end)
-        at = _ink(text, end)
-        at = _ink(text, at + 1) if text[at] == "," else at
-    return found
+            member = _Member(at, value, end)
+        at = _skip_blanks(text, end)
+        at = _skip_blanks(text, at + 1) if text[at] == "," else at
+    return member
 
 
-def _ink(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     while text[at] in _SPACE:
         at += 1
     return at
@@ -177,19 +176,19 @@ def _ink(text: str, at: int) -> int:
 
 def _object(text: str, file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        settings = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadConfig(
             f"the client's settings are no JSON: {error}", place=str(file), way_out="mend the file"
         ) from None
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise BadConfig("the client's settings are no JSON object", place=str(file), way_out="mend the file")
-    return found
+    return settings
 
 
 def _read(path: Path) -> str | None:
     try:
-        # As bytes: line ends stay what they are.
+        # Read as bytes to keep the line ends.
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
@@ -200,17 +199,17 @@ def _read(path: Path) -> str | None:
 
 
 def _write(path: Path, text: str, like: Path) -> None:
-    """Write `path` at once or not at all, with the mode of `like`."""
+    """Write `path` atomically, with the mode of `like`."""
     mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
-    half = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(text.encode("utf-8"))
-        half.chmod(mode)
-        half.replace(path)
+        part.chmod(mode)
+        part.replace(path)
     except OSError as error:
-        half.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(path)) from None
 
 
@@ -218,24 +217,24 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8")).hexdigest()
 
 
-def _place(setting: str) -> Path:
+def _records_path(setting: str) -> Path:
     return data_dir(setting) / "status-lines.json"
 
 
-def _remembered(setting: str) -> dict[str, dict[str, Any]]:
+def _load_records(setting: str) -> dict[str, dict[str, Any]]:
     try:
-        found = json.loads(_place(setting).read_bytes())
+        content = json.loads(_records_path(setting).read_bytes())
     except (OSError, ValueError):
         return {}
-    own = found if isinstance(found, dict) else {}
-    return {name: held for name, held in own.items() if isinstance(held, dict)}
+    records = content if isinstance(content, dict) else {}
+    return {name: record for name, record in records.items() if isinstance(record, dict)}
 
 
-def _remember(setting: str, file: Path, what: dict[str, Any] | None) -> None:
-    known = _remembered(setting)
-    after = {name: held for name, held in known.items() if name != str(file)}
-    after |= {str(file): what} if what is not None else {}
-    if after != known:
-        place = _place(setting)
+def _store_record(setting: str, file: Path, record: dict[str, Any] | None) -> None:
+    records = _load_records(setting)
+    after = {name: record_ for name, record_ in records.items() if name != str(file)}
+    after |= {str(file): record} if record is not None else {}
+    if after != records:
+        place = _records_path(setting)
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write(place, json.dumps(after), place)

@@ -1,7 +1,7 @@
-"""What Claude Code says to its status line's command, with what the end of its transcript and the prices add.
+"""Build a status line's data from Claude Code's input, the end of its transcript, and prices.
 
-It runs after every message of the client, so nothing heavy is imported: rates are asked of the price library once a day
-and model, and kept in a file.
+It runs after every message of the client, so it imports nothing heavy: rates are read from the price library once a day
+and model, and cached in a file.
 """
 
 from __future__ import annotations
@@ -17,105 +17,106 @@ from ctxtui import __version__
 from ctxtui.analysis.money.status_line import ClientStatus
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.rates import Rates, rates
+from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.pricing.terms import Terms
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import prices_for
 
-END: Final = 256 << 10
-"""Bytes of a transcript's end that are read: the last twenty answers and more."""
+END_BYTES: Final = 256 << 10
+"""Bytes read from the end of a transcript: more than the last twenty answers."""
 _RATES: Final = ("fresh", "read", "write_5m", "write_1h", "output")
-_SHORT, _LONG = 300.0, 3600.0
-_KEPT: Final = 64
+_SHORT_LIFE_S, _LONG_LIFE_S = 300.0, 3600.0
+MAX_CACHED_RATES: Final = 64
 
-Told = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def told_by(text: str) -> Told:
-    """What the client says. Raises `Malformed`."""
+def parse_input(text: str) -> JsonObject:
+    """Parse the client's input. Raises `Malformed`."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_BY_ITSELF) from None
-    if not isinstance(found, dict) or "context_window" not in found:
-        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_BY_ITSELF)
-    return found
+        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_INSTALL_HINT) from None
+    if not isinstance(parsed, dict) or "context_window" not in parsed:
+        raise Malformed("standard input is not what Claude Code says to a status line", way_out=_INSTALL_HINT)
+    return parsed
 
 
-_BY_ITSELF: Final = "`ctxtui statusline install` has Claude Code run it"
+_INSTALL_HINT: Final = "`ctxtui statusline install` has Claude Code run it"
 
 
-def status_of(told: Told, settings: Settings, at: float | None = None) -> ClientStatus:
-    """What the client said, seen at the Unix time `at` (None: now)."""
+def build_status(client_input: JsonObject, settings: Settings, at: float | None = None) -> ClientStatus:
+    """Build the status from the client's input at the Unix time `at` (None: now)."""
     now = time.time() if at is None else at
-    ended = _Ending(_obj(told).get("transcript_path"))
-    window, cache = _obj(told.get("context_window")), _obj(told.get("prompt_cache"))
-    long = cache.get("ttl") == "1h" if cache else ended.long
+    ending = _TranscriptEnd(_obj(client_input).get("transcript_path"))
+    window, cache = _obj(client_input.get("context_window")), _obj(client_input.get("prompt_cache"))
+    long = cache.get("ttl") == "1h" if cache else ending.long
     expires = _number(cache.get("expires_at"))
-    if not cache and ended.at is not None:
-        # Versions before 2.1.251 say nothing of the cache: it lives on from the last answer's beginning at the latest.
-        expires = ended.at + (_LONG if long else _SHORT)
+    if not cache and ending.at is not None:
+        # Versions before 2.1.251 do not report the cache: its time starts with the last answer at the latest.
+        expires = ending.at + (_LONG_LIFE_S if long else _SHORT_LIFE_S)
     last = _usage(_obj(window.get("current_usage")), long=long)
-    missed = _obj(cache.get("last_miss_cause")).get("causes")
-    quota = _obj(_obj(told.get("rate_limits")).get("five_hour"))
+    miss_causes = _obj(cache.get("last_miss_cause")).get("causes")
+    quota = _obj(_obj(client_input.get("rate_limits")).get("five_hour"))
     return ClientStatus(
         at=now,
         last=last,
-        answers=ended.answers,
-        usable=_usable(_model(told), int(_number(window.get("context_window_size")) or 0), settings),
+        answers=ending.answers,
+        usable=_usable(_model(client_input), int(_number(window.get("context_window_size")) or 0), settings),
         cached=cache.get("caching_observed") is not False,
         long=long,
         expires=expires,
         missed=_number(cache.get("last_miss_at")),
-        cause=str(missed[0]).replace("_", " ") if isinstance(missed, list) and missed else "",
+        cause=str(miss_causes[0]).replace("_", " ") if isinstance(miss_causes, list) and miss_causes else "",
         again=last.cache_write if last is not None else 0,
         quota=_number(quota.get("used_percentage")),
         resets=_number(quota.get("resets_at")),
     )
 
 
-def price_of(usage: Usage | None, told: Told, settings: Settings) -> float | None:
-    """USD of a coming call of the client; None where no price of its model is known."""
+def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
+    """Price of a coming call of the client in USD; None if its model has no known price."""
     if usage is None:
         return None
-    by = _rates(_model(told), told.get("fast_mode") is True, usage.input, settings)
-    if by is None:
+    rates_ = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
+    if rates_ is None:
         return None
     parts = (usage.fresh, usage.cache_read, usage.write_5m, usage.write_1h, usage.output)
-    return sum(part * by[name] for name, part in zip(_RATES, parts, strict=True))
+    return sum(part * rates_[name] for name, part in zip(_RATES, parts, strict=True))
 
 
-def _model(told: Told) -> str:
-    return str(_obj(told.get("model")).get("id") or "")
+def _model(client_input: JsonObject) -> str:
+    return str(_obj(client_input.get("model")).get("id") or "")
 
 
-def _usage(found: Told, *, long: bool) -> Usage | None:
-    if not found:
+def _usage(counts: JsonObject, *, long: bool) -> Usage | None:
+    if not counts:
         return None
-    fresh, read, written, output = (
-        int(_number(found.get(name)) or 0)
+    fresh, read, write, output = (
+        int(_number(counts.get(name)) or 0)
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
     )
     return Usage(
         fresh=fresh,
         cache_read=read,
-        write_5m=0 if long else written,
-        write_1h=written if long else 0,
+        write_5m=0 if long else write,
+        write_1h=write if long else 0,
         output=output,
     )
 
 
 def _usable(model: str, window: int, settings: Settings) -> int:
-    """What of the client's window is to be filled: the user's own figures for the model, else the share."""
+    """Usable tokens of the client's window: the user's own figures for the model, otherwise the share."""
     window = settings.context_sizes.get(model.removesuffix("[1m]"), window)
     own = settings.usable_contexts.get(model.removesuffix("[1m]"))
     return min(own, window) if own else round(window * settings.usable_share)
 
 
-class _Ending:
-    """The end of a transcript: the `answers` of its main thread in tokens, when the last one came (`at`, Unix seconds),
-    and whether what it wrote to the cache lives an hour (`long`)."""
+class _TranscriptEnd:
+    """Data from the end of a transcript. `answers`: sizes of the main thread's answers in tokens; `at`: time of the
+    last one (Unix seconds); `long`: whether its cache writes live for an hour.
+    """
 
     def __init__(self, path: object) -> None:
         self.at: float | None = None
@@ -145,46 +146,46 @@ def _last_lines(path: object) -> list[bytes]:
         return []
     try:
         with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - END))
-            return file.read(END).splitlines()
+            file.seek(max(0, os.fstat(file.fileno()).st_size - END_BYTES))
+            return file.read(END_BYTES).splitlines()
     except OSError:
-        return []  # before its first answer a session has no transcript
+        return []  # a session has no transcript before its first answer
 
 
-def _rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token of each of `_RATES`: as they were kept today, else asked of the price library and kept."""
-    # Long prompts have rates of their own; where these begin is for the library to say.
+def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
+    """USD per token for each of `_RATES`, from today's cache file or the price library."""
+    # Long prompts may have higher rates, from a size that only the library has.
     key = (
         f"{__version__} {model} {fast} {length // 10_000} {time.strftime('%Y-%m-%d')} {sorted(settings.prices.items())}"
     )
     file = data_dir(settings.data_dir) / "status-rates.json"
     try:
-        kept = _obj(json.loads(file.read_bytes()))
+        cached = _obj(json.loads(file.read_bytes()))
     except (OSError, ValueError, RecursionError):
-        kept = {}
-    if key in kept:
-        return kept[key] if isinstance(kept[key], dict) else None
-    found = _asked(model, fast, length, settings)
-    told = {name: getattr(found, name) for name in _RATES} if found is not None else None
-    _keep(file, {**dict(list(kept.items())[-_KEPT:]), key: told})
-    return told
+        cached = {}
+    if key in cached:
+        return cached[key] if isinstance(cached[key], dict) else None
+    rates_ = _look_up_rates(model, fast, length, settings)
+    by_name = {name: getattr(rates_, name) for name in _RATES} if rates_ is not None else None
+    _write_cache(file, {**dict(list(cached.items())[-MAX_CACHED_RATES:]), key: by_name})
+    return by_name
 
 
-def _asked(model: str, fast: bool, length: int, settings: Settings) -> Rates | None:
-    return rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
+def _look_up_rates(model: str, fast: bool, length: int, settings: Settings) -> Rates | None:
+    return find_rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
 
 
-def _keep(file: Path, rates: dict[str, Any]) -> None:
-    half = file.with_suffix(f".{os.getpid()}.part")
+def _write_cache(file: Path, rates: dict[str, Any]) -> None:
+    part = file.with_suffix(f".{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        half.write_text(json.dumps(rates), encoding="utf-8")
-        half.replace(file)
+        part.write_text(json.dumps(rates), encoding="utf-8")
+        part.replace(file)
     except OSError:
-        half.unlink(missing_ok=True)  # a folder that is read-only: they are asked for again each time
+        part.unlink(missing_ok=True)  # in a read-only folder, rates are looked up each time
 
 
-def _obj(value: object) -> Told:
+def _obj(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 

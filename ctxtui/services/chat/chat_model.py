@@ -1,4 +1,4 @@
-"""Whom a chat talks to: the endpoint, the model, its window; and what a user asks for."""
+"""The model of a chat: endpoint, id, window; and the user's choice of it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from msgspec import Struct
 from ctxtui.providers.endpoint import Endpoint
 
 OFFLINE: Final = "offline"
-"""The kind of endpoint, and the model, that is the embedded provider."""
+"""Endpoint kind and model id of the embedded provider."""
 
 
-_SENDS_ON: Final = "cloud"
-"""Stands in the names of models that a server on this machine has answered elsewhere, as Ollama does."""
+REMOTE_MARK: Final = "cloud"
+"""Part of the names of models that a local server, such as Ollama, runs on another machine."""
 
 
 class ModelChoice(Struct, frozen=True):
-    """What the user asked for; "" leaves it to the settings, then to what there is."""
+    """The user's choice of model and session; "" leaves it to the settings, then to availability."""
 
     provider: str = ""
     model: str = ""
     base_url: str = ""
     name: str = ""
-    """The session to go on with, and `call` its call (0: the end)."""
+    """The session to continue, from its call number `call` (0: the end)."""
     call: int = 0
     thread: str = ""
 
 
 class ChatModel(Struct, frozen=True):
-    """Whom a chat talks to. `window` is that of the running model in tokens (0: unknown), `origin` who said so;
-    `models` are the ids that the endpoint lists, as far as asked; `why` says how it was chosen."""
+    """The model of a chat. `window` is in tokens (0: unknown), `origin` its source; `models` are the ids that the
+    endpoint lists, if it was asked; `why` is the reason for the choice.
+    """
 
     endpoint: Endpoint
     model: str
@@ -46,8 +47,9 @@ class ChatModel(Struct, frozen=True):
         return self.endpoint.kind == OFFLINE
 
 
-def keeps_to_itself(partner: ChatModel) -> bool:
-    """Whether what the partner is told stays on this machine: the embedded provider, or a server of a known make with
-    a model that it runs itself. A program at a local address that does not say what it is may send all of it on."""
-    known = partner.endpoint.local and bool(partner.endpoint.kind)
-    return partner.is_offline or (known and _SENDS_ON not in partner.model.lower())
+def stays_on_machine(chat_model: ChatModel) -> bool:
+    """Whether prompts stay on this machine: the embedded provider, or a known server running the model itself. A
+    program at a local address that is no known server may forward everything.
+    """
+    is_known_server = chat_model.endpoint.local and bool(chat_model.endpoint.kind)
+    return chat_model.is_offline or (is_known_server and REMOTE_MARK not in chat_model.model.lower())

@@ -1,4 +1,4 @@
-"""What a chat's host tells whoever shows it, and what it asks: words that pass between the two."""
+"""Messages between a chat's host and its screen."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ctxtui.services.chat.chat_model import ChatModel
 
 
 class ChatNews(Struct, frozen=True):
-    """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session. Where it
-    has a `partner`, the chat will talk to that one; the line to it is not open yet. `thread` is the line of context in
-    which it happened: a sub-agent's, or the main one."""
+    """Progress event for the screen: `moment` of the turn, new session `events`, the new `chat_model` if it changed.
+    The connection to the new model is not open yet. `thread` is that of a sub-agent, or the main one.
+    """
 
     moment: progress.Moment | None
     events: tuple[Event, ...] = ()
-    partner: ChatModel | None = None
+    chat_model: ChatModel | None = None
     thread: str = MAIN
 
 
-TOLD: Final = "told"
-"""The kind of what a tool tells the user: it is not put on record."""
+TOOL_MESSAGE: Final = "told"
+"""The kind of a tool's message to the user, which is not recorded."""
 Tell = Callable[[ChatNews], None]
 Judge = Callable[["Draft"], Awaitable[str]]
-"""Says why a drafted request is to be held ("": it may go)."""
+"""Returns the reason to hold a drafted request ("": send it)."""
 
 
 async def no_rule(_: Draft) -> str:
-    """Holds nothing."""
+    """Hold nothing."""
     return ""

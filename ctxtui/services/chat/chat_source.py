@@ -1,4 +1,4 @@
-"""A chat as the Inspector's source: the session that is hosted, studied like any other."""
+"""A hosted chat as the inspector's session source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ctxtui.core.call import Call
 from ctxtui.pricing.price import Cost
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.request_forecast import Foreteller, foreteller_for
+from ctxtui.services.chat.request_forecast import RequestForecaster, make_forecaster
 from ctxtui.services.counting.live_count import LiveCount
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
@@ -17,44 +17,43 @@ from ctxtui.services.study.thread_study import RecordingEnd
 
 
 class ChatSource(SessionSource):
-    """Opens what `host` hosts, and is otherwise as the source of a recording."""
+    """Opens the session of `host`; otherwise the same as the source of a recording."""
 
     def __init__(self, host: Host) -> None:
-        super().__init__(host.wish.name or "chat", host.config.settings)
+        super().__init__(host.choice.name or "chat", host.config.settings)
         self.host = host
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
-        """The session, which is there at once. Raises what opening a recording raises."""
-        self._helpers.ready()
-        self.host.files.counter = self._helpers.counter
+        """Return the session, complete at once. Raises the errors of opening a recording."""
+        self._services.preload()
+        self.host.files.counter = self._services.counter
         session = self.host.open()
-        # What it is kept under: whoever reads it once more, as the lab does, must not take another one for it.
+        # The stored id: reading the session again by name, as the lab does, must find this one.
         self.name = session.about.id
         return Loaded(session, session.about.id), iter(())
 
     def clock(self) -> float:
-        """The chat's."""
         return self.host.clock()
 
-    def glimpse(self) -> RecordingEnd | None:
-        """Nothing to glimpse."""
+    def read_end(self) -> RecordingEnd | None:
+        """None: a chat needs no preview of its end."""
         return None
 
-    def _read_once(self) -> bool:
+    def _is_readable_once(self) -> bool:
         return True
 
     def is_live(self, loaded: Loaded) -> bool:
-        """A chat is."""
+        """True: a chat may always grow."""
         return True
 
     def price(self, call: Call) -> Cost | None:
-        """What a call costs; for the writer's thread."""
-        return self._helpers.price(call)
+        """The price of a call; for the writer's thread."""
+        return self._services.price(call)
 
     def live_count(self, study: Study, model: str) -> LiveCount:
-        """What counts the next answer."""
-        return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))
+        """A counter for the next answer while it streams."""
+        return LiveCount(self._services.counting, study.book.card(model), study.book.weights(model))
 
-    def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:
-        """What foretells the requests of the chat."""
-        return foreteller_for(study.book, self._helpers.counter, partner, self._helpers.prices)
+    def forecaster(self, study: Study, chat_model: ChatModel) -> RequestForecaster:
+        """A forecaster for the chat's requests."""
+        return make_forecaster(study.book, self._services.counter, chat_model, self._services.prices)

@@ -1,4 +1,4 @@
-"""The image in the clipboard, kept as a file so that a message can name it. Programs of the desktop tell it."""
+"""Save the clipboard's image to a file that a message can name, by means of desktop programs."""
 
 from __future__ import annotations
 
@@ -15,58 +15,59 @@ from ctxtui.project.named import spelled
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
 
-_SECONDS: Final = 5.0
-_HEX: Final = "«data PNGf"
+TIMEOUT_S: Final = 5.0
+HEX_PREFIX: Final = "«data PNGf"
 _WAYLAND: Final = ("wl-paste", "--no-newline", "--type", "image/png")
 _X11: Final = ("xclip", "-selection", "clipboard", "-t", "image/png", "-o")
 _MAC: Final = ("osascript", "-e", "get the clipboard as «class PNGf»")
 
 
 class NoImage(CtxtuiError):
-    """There is no image in the clipboard, or nothing here can tell."""
+    """The clipboard has no image, or no program here can read it."""
 
 
 def commands(platform: str, env: Mapping[str, str]) -> list[Sequence[str]]:
-    """The programs that may have the clipboard's image, the likeliest first."""
+    """Commands that may print the clipboard's image, the likeliest first."""
     if platform == "darwin":
         return [_MAC]
     return [*([_WAYLAND] if env.get("WAYLAND_DISPLAY") else []), *([_X11] if env.get("DISPLAY") else [])]
 
 
-def kept_image(settings: Settings) -> str:
-    """How a message names the clipboard's image, which is now a file in the data folder. Raises `NoImage`."""
-    tried = commands(sys.platform, os.environ)
-    if not tried:
+def save_image(settings: Settings) -> str:
+    """Save the clipboard's image in the data folder and return its name for a message. Raises `NoImage`."""
+    candidates = commands(sys.platform, os.environ)
+    if not candidates:
         raise NoImage("no desktop whose clipboard could be read", way_out="save the picture and write @picture.png")
-    data = next((found for found in map(_asked, tried) if found), b"")
-    found = file_block(data)
-    if found.kind != IMAGE or found.size is None:
+    data = next((block_ for block_ in map(_run, candidates) if block_), b"")
+    block_ = file_block(data)
+    if block_.kind != IMAGE or block_.size is None:
         raise NoImage(
-            "no image in the clipboard", way_out=f"({' or '.join(one[0] for one in tried)} must be installed)"
+            "no image in the clipboard",
+            way_out=f"({' or '.join(command[0] for command in candidates)} must be installed)",
         )
     folder = data_dir(settings.data_dir) / "pasted"
-    place = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.{found.size.format}"
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.{block_.size.format}"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place.touch(mode=0o600)
-        place.write_bytes(data)
+        path.touch(mode=0o600)
+        path.write_bytes(data)
     except OSError as error:
-        raise NoImage(f"the image cannot be kept: {error.strerror}", place=str(place)) from error
-    return spelled(str(place))
+        raise NoImage(f"the image cannot be kept: {error.strerror}", place=str(path)) from error
+    return spelled(str(path))
 
 
-def _asked(command: Sequence[str]) -> bytes:
+def _run(command: Sequence[str]) -> bytes:
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)
+        result = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):
         return b""
-    return from_hex(done.stdout) if command is _MAC else done.stdout
+    return from_hex(result.stdout) if command is _MAC else result.stdout
 
 
-def from_hex(told: bytes) -> bytes:
-    """The bytes that AppleScript prints as ``«data PNGf8950...»``."""
-    text = told.decode("utf-8", "replace").strip()
+def from_hex(output: bytes) -> bytes:
+    """Decode AppleScript's form of an image, ``«data PNGf8950...»``."""
+    text = output.decode("utf-8", "replace").strip()
     try:
-        return bytes.fromhex(text.removeprefix(_HEX).removesuffix("»"))
+        return bytes.fromhex(text.removeprefix(HEX_PREFIX).removesuffix("»"))
     except ValueError:
         return b""

@@ -1,4 +1,6 @@
-"""The files of a chat: what goes with a message (``@path``, ``--files auto``), and memory, which goes with each one."""
+"""Files of a chat's context: attached to a message (``@path``, ``--files auto``), and memory, sent with every
+request.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.project.budget import groups
 from ctxtui.project.named import relevant
 from ctxtui.project.selection import Selection, select
@@ -28,15 +30,15 @@ from ctxtui.services.config.window_checks import size_of
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.project.attachments import AttachedFile, attachments, missing
-from ctxtui.services.project.instructions import NAMES, instructions
+from ctxtui.services.project.attachments import AttachedFile, list_missing_files, read_attachments
+from ctxtui.services.project.instructions import NAMES, read_instructions
 from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.report import Meter, counted_project, thresholds_of
+from ctxtui.services.project.report import Meter, count_project, loading_thresholds
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
-# What reads and counts projects is imported by the methods: the first frame of a chat needs none of it.
+# The methods import the modules that read and count projects: the first frame of a chat does not need them.
 
 AUTO: Final = "auto"
 RELEVANT: Final = "relevant"
@@ -44,182 +46,190 @@ _ANTHROPIC_MARKER: Final[Mapping[str, Json]] = {"cache_control": {"type": "ephem
 _OPENAI_MARKER: Final[Mapping[str, Json]] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
 
-class WithMessage(Struct, frozen=True):
-    """What goes with a message: blocks in front of its words, and memory as it is now (None: there is none to keep).
-    `told` says in a few words what was put in."""
+class MessageContent(Struct, frozen=True):
+    """Content to send with a message: `attached` blocks, `memory` (None: there is none), and a `note` about it."""
 
-    attached: tuple[Attached, ...] = ()
+    attached: tuple[Attachment, ...] = ()
     memory: MemoryPlace | None = None
-    told: str = ""
+    note: str = ""
 
 
 class ContextFiles:
-    """The files of the chat in `cwd`. Everything but `meet` and `tools` is for a worker thread."""
+    """The context files of the chat in `cwd`. For a worker thread, except for `set_model` and `tools`."""
 
     def __init__(self, config: Config, cwd: Path) -> None:
         self._config = config
         self._settings = config.settings
         self._cwd = cwd
         self.counter: Counter | None = None
-        """Counts what goes along; made when the first is asked for."""
+        """Counts tokens; created on first use."""
         self.progress = ReadingProgress()
-        """How far reading the project is."""
-        self._partner: ChatModel | None = None
-        self._kept: MemoryFolder | None = None
+        """Progress of reading the project."""
+        self._chat_model: ChatModel | None = None
+        self._memory_folder: MemoryFolder | None = None
         self._folder = _folder(config, cwd)
 
-    def meet(self, partner: ChatModel) -> None:
-        """From now on requests go to `partner`."""
-        self._partner = partner
+    def set_model(self, chat_model: ChatModel) -> None:
+        """Set the model of the following requests."""
+        self._chat_model = chat_model
 
     @property
     def card(self) -> ModelCard:
-        """The partner's."""
-        return model_table().card(self._partner.model if self._partner is not None else "")
+        """The chat model's card."""
+        return model_table().card(self._chat_model.model if self._chat_model is not None else "")
 
     @property
     def meter(self) -> Meter:
-        """Counts as the partner's model is counted."""
+        """Counts tokens with the chat model's tokenizer."""
         self.counter = self.counter or Counter()
         return Meter(self.card, self.counter)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools that keep memory; none where there is no folder for it."""
+        """The memory tools; none without a memory folder."""
         memory = self._memory()
         return memory_tools(memory) if memory is not None else ()
 
     def _memory(self) -> MemoryFolder | None:
         if self._folder is None:
             return None
-        if self._kept is None:
+        if self._memory_folder is None:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                place = str(self._folder)
-                raise CtxtuiError(f"the folder for memory cannot be made: {error.strerror}", place=place) from error
-            count = lambda text: self.meter.text(text)  # noqa: E731 - the partner may be another one by then
-            self._kept = MemoryFolder(Workspace(self._folder), self._settings.memory_tokens, count)
-        return self._kept
+                folder_name = str(self._folder)
+                raise CtxtuiError(
+                    f"the folder for memory cannot be made: {error.strerror}", place=folder_name
+                ) from error
+            count = lambda text: self.meter.text(text)  # noqa: E731 - the model may have changed by then
+            self._memory_folder = MemoryFolder(Workspace(self._folder), self._settings.memory_tokens, count)
+        return self._memory_folder
 
     @property
-    def usable(self) -> int:
-        """What of the partner's window is to be filled (tokens); 0: no window is known."""
-        settings, partner, card = self._settings, self._partner, self.card
-        window = (partner.window if partner is not None else 0) or card.window or 0
+    def usable_tokens(self) -> int:
+        """Usable tokens of the model's window; 0 if it is unknown."""
+        settings, chat_model, card = self._settings, self._chat_model, self.card
+        window = (chat_model.window if chat_model is not None else 0) or card.window or 0
         own = size_of(card.id, settings.usable_contexts)[1]
         return running_window(window, settings.usable_share, own=own).usable
 
-    def room(self, used: int) -> int:
-        """Tokens that files may take of a window in which `used` are taken already; 0: no window is known."""
-        usable = self.usable
+    def available_tokens(self, used: int) -> int:
+        """Tokens available for files if `used` are in use; 0 if the window is unknown."""
+        usable = self.usable_tokens
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
-    def named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """The files that a message names, counted. Raises `NotAttached`."""
-        return attachments(text, self._cwd, self.meter, self.room(used))
+    def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
+        """Read and count the files that a message names. Raises `NotAttached`."""
+        return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing(self, text: str) -> list[str]:
-        """The paths that a message names and that are not there."""
-        return missing(text, self._cwd)
+        """Paths that a message names and that do not exist."""
+        return list_missing_files(text, self._cwd)
 
     def price(self, tokens: int) -> float | None:
-        """USD that `tokens` of input cost once by list price; None where none is known, or the partner is local."""
-        partner = self._partner
-        if partner is None or partner.endpoint.local:
+        """List price in USD of `tokens` of input; None if it is unknown or the model is local."""
+        chat_model = self._chat_model
+        if chat_model is None or chat_model.endpoint.local:
             return None
-        by = rates(partner.model, partner.endpoint.name, length=max(1, tokens), table=prices_for(self._settings))
+        by = find_rates(
+            chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=prices_for(self._settings)
+        )
         return tokens * by.fresh if by is not None else None
 
-    def with_message(self, text: str, session: Session, head: int) -> WithMessage:
-        """What goes with the message `text` of a user behind the context `head` of `session`. Raises `NotAttached`,
-        and what reading memory raises."""
+    def content_for(self, text: str, session: Session, head: int) -> MessageContent:
+        """Collect the content to send with the user's message `text` after the context `head`. Raises `NotAttached`,
+        and the errors of reading memory.
+        """
         memory = self.memory_for(text)
-        spoken = any(item.place.role == "user" for item in session.tree.items(head))
-        auto = not spoken and self._settings.files == AUTO
+        has_user_text = any(item.place.role == "user" for item in session.tree.items(head))
+        auto = not has_user_text and self._settings.files == AUTO
         if not auto and "@" not in text:
-            return WithMessage(memory=memory)
-        meter, used = self.meter, self.used(session, head)
-        used += meter.text(text) + sum(meter.texts(memory.texts) if memory is not None and not spoken else ())
-        named = self.named(text, used)
-        attached = [one.attached for one in named]
+            return MessageContent(memory=memory)
+        meter, used = self.meter, self.used_tokens(session, head)
+        used += meter.text(text) + sum(meter.texts(memory.texts) if memory is not None and not has_user_text else ())
+        named = self.read_named(text, used)
+        attached = [file.attached for file in named]
         notes = [f"{len(named):,} named file{'' if len(named) == 1 else 's'}"] if named else []
         if auto:
-            chosen = self.selected(text, used + sum(one.tokens for one in named), {one.name for one in named})
-            attached += [Attached(block.text(one.text), "file") for one in chosen.chosen]
-            notes.append(summary(chosen))
-        return WithMessage(tuple(attached), memory, "; ".join(notes))
+            chosen = self.select_files(text, used + sum(file.tokens for file in named), {file.name for file in named})
+            attached += [Attachment(block.text(file.text), "file") for file in chosen.chosen]
+            notes.append(describe_selection(chosen))
+        return MessageContent(tuple(attached), memory, "; ".join(notes))
 
-    def used(self, session: Session, head: int) -> int:
-        """Tokens of the context `head`: as its last call reported, else as they are counted."""
+    def used_tokens(self, session: Session, head: int) -> int:
+        """Tokens of the context `head`: from the last call's report, or counted."""
         last = next((call.usage for call in reversed(session.calls.values()) if call.usage is not None), None)
         if last is not None:
             return last.input + last.output
         meter = self.meter
         return sum(meter.block(item.block) for item in session.tree.items(head))
 
-    def selected(self, task: str, used: int, but: set[str]) -> Selection:
-        """The project's files that go in for `task`, without those that are there already."""
-        project = counted_project(self._cwd, self.meter, self.progress)
-        there = but | self.apart(one.path for one in project.files)
-        files = [one for one in project.files if one.path not in there]
-        limits = thresholds_of(self._settings)
-        return select(files, task, self.room(used) or project.tokens, limits, self.meter.text)
+    def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
+        """Select the project's files for `task`, without those in `exclude`."""
+        project = count_project(self._cwd, self.meter, self.progress)
+        excluded = exclude | self.memory_paths(file.path for file in project.files)
+        files = [file for file in project.files if file.path not in excluded]
+        limits = loading_thresholds(self._settings)
+        return select(files, task, self.available_tokens(used) or project.tokens, limits, self.meter.text)
 
-    def apart(self, paths: Iterable[str]) -> set[str]:
-        """Those of the project's `paths` that are memory, and so no files of it."""
+    def memory_paths(self, paths: Iterable[str]) -> set[str]:
+        """The `paths` that belong to memory and are not offered as project files."""
         root, folder = self._cwd.resolve(), self._folder
         inside = folder is not None and folder != root and folder.is_relative_to(root)
-        lead = f"{folder.relative_to(root).as_posix()}/" if inside and folder is not None else None
-        told = set(self._instructions())
+        memory_prefix = f"{folder.relative_to(root).as_posix()}/" if inside and folder is not None else None
+        instruction_paths = set(self._instructions())
         return {
             path
             for path in paths
-            if path in told or PurePath(path).name in NAMES or (lead is not None and path.startswith(lead))
+            if path in instruction_paths
+            or PurePath(path).name in NAMES
+            or (memory_prefix is not None and path.startswith(memory_prefix))
         }
 
     def memory_for(self, text: str) -> MemoryPlace | None:
-        """Memory as it is now; for the user's message `text` where only what has to do with it is wanted."""
+        """The memory as it is now; only what is relevant for the message `text` if the settings say so."""
         settings, folder = self._settings, self._folder
         memory = self._memory() if folder is not None and folder.is_dir() else None
-        told = self._instructions()
-        if folder is None and not told:
+        instructions_ = self._instructions()
+        if folder is None and not instructions_:
             return None
-        kept = memory.texts() if memory is not None else {}
+        memory_texts = memory.texts() if memory is not None else {}
         if settings.memory_files == RELEVANT:
-            kept = {name: kept[name] for name in relevant(kept, text)}
-        texts = [_rendered("instructions", path, words) for path, words in told.items()]
-        texts += [_rendered("memory", name, words) for name, words in kept.items()]
-        partner = self._partner
-        binds = partner is not None and partner.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
-        first = settings.memory_place == "start"
-        return MemoryPlace(tuple(texts), first, self._marker(), binds, stable=len(told))
+            memory_texts = {name: memory_texts[name] for name in relevant(memory_texts, text)}
+        texts = [_rendered("instructions", path, content) for path, content in instructions_.items()]
+        texts += [_rendered("memory", name, content) for name, content in memory_texts.items()]
+        chat_model = self._chat_model
+        binds = chat_model is not None and chat_model.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
+        at_start = settings.memory_place == "start"
+        return MemoryPlace(tuple(texts), at_start, self._marker(), binds, stable=len(instructions_))
 
     def _instructions(self) -> dict[str, str]:
         if not self._settings.instructions:
             return {}
-        return instructions(self._cwd)
+        return read_instructions(self._cwd)
 
     def _marker(self) -> Mapping[str, Json] | None:
-        """What asks the partner to cache up to memory; None where it is not asked."""
-        partner = self._partner
-        if partner is None:
+        """The marker that has the provider cache up to memory; None if it takes none."""
+        chat_model = self._chat_model
+        if chat_model is None:
             return None
-        if partner.endpoint.dialect == ANTHROPIC:
+        if chat_model.endpoint.dialect == ANTHROPIC:
             return _ANTHROPIC_MARKER
-        if partner.endpoint.name == "openai" and partner.endpoint.dialect in (CHAT, RESPONSES):
-            rules = cache_rules().rules(self.card, "openai")
+        if chat_model.endpoint.name == "openai" and chat_model.endpoint.dialect in (CHAT, RESPONSES):
+            rules = cache_rules().for_model(self.card, "openai")
             return _OPENAI_MARKER if rules.mechanism.takes_breakpoints else None
         return None
 
 
-def summary(chosen: Selection) -> str:
-    """A selection in a line: ``14 files of the project, 23,886 tokens: named 1 whole, related 12 whole ...``."""
+def describe_selection(chosen: Selection) -> str:
+    """Describe a selection in a line: ``14 files of the project, 23,886 tokens: named 1 whole, related 12 whole
+    ...``.
+    """
     parts = [f"{why} {number:,} {form}" for why, form, number, _ in groups(chosen)]
-    left = f"; {len(chosen.left):,} left out" if chosen.left else ""
+    omitted = f"; {len(chosen.left):,} left out" if chosen.left else ""
     count = len(chosen.chosen)
-    words = f"{count:,} file{'' if count == 1 else 's'} of the project, {chosen.tokens:,} tokens"
-    return f"{words}: {', '.join(parts)}{left}" if parts else f"{words}{left}"
+    head = f"{count:,} file{'' if count == 1 else 's'} of the project, {chosen.tokens:,} tokens"
+    return f"{head}: {', '.join(parts)}{omitted}" if parts else f"{head}{omitted}"
 
 
 def _rendered(kind: str, name: str, text: str) -> str:

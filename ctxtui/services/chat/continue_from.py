@@ -1,4 +1,4 @@
-"""Going on from what is on record: the same session where it is a chat of ours at its end, else a branch of it."""
+"""Continue a recorded session: the session itself if it is a chat of ctxtui at its end, otherwise a branch of it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended, hosting
 from ctxtui.store.store import Store
 from ctxtui.wire.translate.client_fields import without_client_fields
-from ctxtui.wire.translate.turns import THINKING, part_of
+from ctxtui.wire.translate.turns import THINKING, to_part
 
-_PATIENCE: Final = 2.0
-"""Seconds for which a chat of this program that is being left may take to be over."""
+CLAIM_SECONDS: Final = 2.0
+"""Seconds to wait for another chat of this process that is being closed."""
 CHAT: str = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""
 
 
 class Continuation(Struct, frozen=True, kw_only=True):
-    """What a chat goes on from. `stored` is set where the same stored session goes on, in the dialect of its `last`
-    call; otherwise `before` is what was said, for a session of its own that says in `title` and
-    `origin` where it comes from."""
+    """The starting point of a chat. `stored` is set if the same stored session continues, in the dialect of its `last`
+    call. Otherwise `before` is the earlier conversation for a new session, with `title` and `origin` naming its source.
+    """
 
     session: Session
     stored: str = ""
@@ -47,7 +47,7 @@ class Continuation(Struct, frozen=True, kw_only=True):
     origin: ForkOrigin | None = None
 
 
-def past_of(
+def find_continuation(
     name: str,
     thread: str,
     number: int,
@@ -55,53 +55,55 @@ def past_of(
     cwd: Path,
     hold: Callable[[str], object] = lambda id_: None,
 ) -> Continuation:
-    """What is on record under `name`: call `number` of `thread` (0: its end). `hold` is called with the id of a stored
-    session that itself goes on, before it is read. Raises what opening and `hold` raise, `NotFound` for a call or
-    thread that is not there."""
-    found = locate(name, cwd, settings)
-    goes_on = bool(found.stored) and not number and is_chat(found.stored, settings)
-    if goes_on:
-        hold(found.stored)
-    loaded = open_named(found, settings)
+    """Find what is recorded under `name`, up to call `number` of `thread` (0: its end). `hold` is called with the id of
+    a stored session that itself continues, before it is read. Raises the errors of opening and of `hold`, `NotFound`
+    for an unknown call or thread.
+    """
+    location = locate(name, cwd, settings)
+    continues_itself = bool(location.stored) and not number and is_chat(location.stored, settings)
+    if continues_itself:
+        hold(location.stored)
+    loaded = open_named(location, settings)
     session = loaded.session
     chosen = choose(session, thread, number)
-    if goes_on:
+    if continues_itself:
         last = next(reversed(session.calls.values()), None)
-        return Continuation(session=session, stored=found.stored, last=last, model=chosen.call.model)
+        return Continuation(session=session, stored=location.stored, last=last, model=chosen.call.model)
     head = _end(session, chosen.thread, chosen.call, number)
     items = session.tree.items(head)
     title = session.about.title or session.about.id or name
-    where = f"{title} @{chosen.number}" if number else title
-    opens = os.path.abspath(loaded.path) if loaded.path is not None else found.stored
-    origin = ForkOrigin(stored_name(loaded), opens, chosen.thread, chosen.number)
+    title_ = f"{title} @{chosen.number}" if number else title
+    source = os.path.abspath(loaded.path) if loaded.path is not None else location.stored
+    origin = ForkOrigin(stored_name(loaded), source, chosen.thread, chosen.number)
     return Continuation(
         session=session,
         before=_talk(items),
         system=_system(items),
-        title=where,
+        title=title_,
         model=chosen.call.model,
         origin=origin,
     )
 
 
-def host_of_named(name: str, settings: Settings, cwd: Path) -> InUse | None:
-    """Who hosts the chat on record under `name`, which then cannot go on itself; None where nobody does. Raises what
-    `locate` and opening the database raise."""
-    found = locate(name, cwd, settings)
-    if not found.stored:
+def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
+    """The process that hosts the chat recorded under `name`; None if it is not hosted. A hosted chat cannot be
+    continued elsewhere. Raises the errors of `locate` and of opening the database.
+    """
+    location = locate(name, cwd, settings)
+    if not location.stored:
         return None
     with Store.open(database(settings.data_dir)) as store:
-        return store.host(found.stored)
+        return store.host(location.stored)
 
 
 def is_chat(stored: str, settings: Settings) -> bool:
-    """Whether the stored session is one that ctxtui hosted. Raises what opening the database raises."""
+    """Whether the stored session was hosted by ctxtui. Raises the errors of opening the database."""
     with Store.open(database(settings.data_dir)) as store:
         return store.session(stored).client == CHAT
 
 
 def _end(session: Session, thread: str, call: Call, number: int) -> int:
-    """The context to go on from: just after the chosen call's answer, or all that is on record."""
+    """The context to continue from: after the chosen call's answer, or everything recorded."""
     if number:
         return call.response_head or call.raw_head
     tip = session.threads[thread].tip if thread in session.threads else 0
@@ -109,9 +111,9 @@ def _end(session: Session, thread: str, call: Call, number: int) -> int:
 
 
 def _talk(items: Sequence[Item]) -> tuple[Item, ...]:
-    """What was said, without thinking: it is bound to a system prompt and tools that are others now (facts §1)."""
-    said = [without_client_fields(item) for item in items if item.place.section == "messages"]
-    return tuple(item for item in said if part_of(item.block).what != THINKING or item.block.kind == "header")
+    """The conversation without thinking, which is bound to another system prompt and tools (facts §1)."""
+    messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
+    return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
 
 
 def _system(items: Sequence[Item]) -> str:
@@ -119,11 +121,12 @@ def _system(items: Sequence[Item]) -> str:
     return "\n\n".join(str(text.get("text", "")) for text in texts if isinstance(text, dict))
 
 
-def claimed(path: Path, id_: str) -> HostProcess:
-    """Become the host of the session `id_` in the database `path`; for a worker thread. Raises `InUse` where another
-    process is."""
+def claim_session(path: Path, id_: str) -> HostProcess:
+    """Become the host of the session `id_` in the database `path`; for a worker thread. Raises `InUse` if another
+    process hosts it.
+    """
     process = hosting(time.time())
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + CLAIM_SECONDS
     while True:
         try:
             leases.claim(path, id_, process)
@@ -134,4 +137,4 @@ def claimed(path: Path, id_: str) -> HostProcess:
                 raise
             time.sleep(0.05)
         except CtxtuiError:
-            return process  # nothing can be written now: the writer says so, and takes the session when it can be
+            return process  # the database cannot be written now: the writer reports it and claims the session later

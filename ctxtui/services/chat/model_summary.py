@@ -1,4 +1,4 @@
-"""A model writes a summary: whom to ask, the request, the answer. Nothing is sent before `written` is called."""
+"""Have a model write a summary: choice of model, request, answer. Only `write_summary` sends anything."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import leaving
+from ctxtui.curation.apply.applied import sent_items
 from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-from ctxtui.services.chat.model_choice import NAMES, choose, makers, params_for
-from ctxtui.services.chat.offline_provider import start
+from ctxtui.services.chat.model_choice import NAMES, choose_model, params_for, providers_of
+from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.config.config import Config
 from ctxtui.services.editing.edited_context import Ready
 
-_WORDS: Final = frozenset({"text", "output_text"})
+TEXT_KINDS: Final = frozenset({"text", "output_text"})
 
 
 class SummaryPart(Struct, frozen=True):
-    """What is to be summarized: the blocks at `positions` of `context`, under the headings `sections`, with the
-    literals `keep` word for word, in about `length` tokens (0: as long as it takes)."""
+    """The part of a context to summarize: the blocks at `positions`, under the headings `sections`. `keep` are literals
+    to quote verbatim; `length` is in tokens (0: no limit).
+    """
 
     context: Context
     positions: Sequence[int]
@@ -42,45 +43,45 @@ class SummaryPart(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """What `model` wrote, and what it was charged for."""
+    """A summary, the `model` that wrote it, and its usage."""
 
     text: str
     model: str
     usage: Usage | None = None
 
 
-def wish_for(name: str) -> ModelChoice:
-    """The wish for a model as a user names it: ``MODEL``, or ``PROVIDER:MODEL``. Its maker is asked where that is
-    plain from the name, whatever provider the settings name for chats."""
+def parse_choice(name: str) -> ModelChoice:
+    """Parse a user's choice of model: ``MODEL``, or ``PROVIDER:MODEL``. The provider is derived from the model's name
+    if possible, whatever the settings say about chats.
+    """
     provider, colon, model = name.partition(":")
     if colon and provider in NAMES:
         return ModelChoice(provider, model)
-    return ModelChoice(next(iter(makers(name)), "") if name else "", name)
+    return ModelChoice(next(iter(providers_of(name)), "") if name else "", name)
 
 
-async def partner_for(wish: ModelChoice, config: Config) -> ChatModel:
-    """Whom the summary is asked of. Raises `NotFound` where there is neither key nor server."""
-    return await choose(wish, config, os.environ)
+async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel:
+    """Choose the model that writes the summary. Raises `NotFound` if there is neither key nor server."""
+    return await choose_model(choice, config, os.environ)
 
 
-def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | None = None) -> bytes:
-    """The body that asks `partner` for a summary of `part`: of it alone, or (with `own`, the context as it would leave)
-    as the agent itself is asked, behind everything that it knows.
-
-    Raises `CtxtuiError` where the agent's context cannot be sent to it."""
-    dialect, params = partner.endpoint.dialect, params_for(partner, config.settings)
+def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: Ready | None = None) -> bytes:
+    """Build the request for a summary of `part`. Of the part alone, or (with `own`, the context as it would be sent) at
+    the end of the agent's own context. Raises `CtxtuiError` if the agent's context cannot be sent to this model.
+    """
+    dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)
     if own is None:
-        # Nothing of it is read again: writing it to the cache would only cost.
-        bare = {key: value for key, value in params.items() if key != "cache_control"}
-        talk = begin(Tree(), ConversationStart(dialect, bare, (), SYSTEM))
+        # It will not be read again, so writing it to the cache would be a waste.
+        uncached = {key: value for key, value in params.items() if key != "cache_control"}
+        talk = begin(Tree(), ConversationStart(dialect, uncached, (), SYSTEM))
         talk.say(outside(part.context, part.positions, part.sections, part.keep, part.length))
         return talk.draft().body
     if own.applied.refused:
         raise RequestRefused(own.applied.refused, way_out="revert the edit")
     if own.context.dialect != dialect:
-        raise CtxtuiError(f"the context is in {own.form}, {partner.endpoint.name} speaks another dialect")
+        raise CtxtuiError(f"the context is in {own.form}, {chat_model.endpoint.name} speaks another dialect")
     tree = Tree()
-    talk = go_on(tree, tree.extend(ROOT, leaving(own.applied)), dialect, params)
+    talk = go_on(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
     if talk.open_calls():
         raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
     talk.say(inside(part.context, part.positions, part.sections, part.keep, part.length))
@@ -92,25 +93,25 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
     return body
 
 
-async def written(partner: ChatModel, body: bytes) -> Summary:
-    """Send the request; what the model wrote. Raises `ProviderError`."""
-    ends = None
-    if partner.is_offline:
-        partner, ends = await start(partner)
-    line = SdkLine(partner.endpoint)
+async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
+    """Send the request and return the summary. Raises `ProviderError`."""
+    close_offline = None
+    if chat_model.is_offline:
+        chat_model, close_offline = await start_offline(chat_model)
+    line = SdkLine(chat_model.endpoint)
     try:
-        response = await answered(line, partner.endpoint.dialect, body)
+        response = await answered(line, chat_model.endpoint.dialect, body)
     finally:
         await line.close()
-        if ends is not None:
-            await ends()
-    said = [read(item.block).text for item in response.items if item.block.kind in _WORDS]
-    text = "\n\n".join(words.strip() for words in said if words.strip())
+        if close_offline is not None:
+            await close_offline()
+    texts = [read(item.block).text for item in response.items if item.block.kind in TEXT_KINDS]
+    text = "\n\n".join(text_.strip() for text_ in texts if text_.strip())
     if response.stop_reason in ("max_tokens", "length", "max_output_tokens"):
-        raise ProviderError(f"{partner.model} ran into the limit of its answer", way_out="raise answer_tokens")
+        raise ProviderError(f"{chat_model.model} ran into the limit of its answer", way_out="raise answer_tokens")
     if any(is_call(item.block.kind) for item in response.items):
-        raise ProviderError(f"{partner.model} called a tool instead", way_out="ask again, or a model from outside")
+        raise ProviderError(f"{chat_model.model} called a tool instead", way_out="ask again, or a model from outside")
     if not text:
         kinds = sorted({item.block.kind for item in response.items if item.block.kind != HEADER})
-        raise ProviderError(f"{partner.model} answered with {', '.join(kinds) or 'nothing'}, not with words")
-    return Summary(text, response.model or partner.model, response.billed)
+        raise ProviderError(f"{chat_model.model} answered with {', '.join(kinds) or 'nothing'}, not with words")
+    return Summary(text, response.model or chat_model.model, response.billed)

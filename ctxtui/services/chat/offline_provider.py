@@ -1,4 +1,4 @@
-"""The offline provider of a chat without a key: started on loopback, ended with the chat; it can play a recording."""
+"""The offline provider of a chat without a key: runs on loopback while the chat does; can play back a recording."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from ctxtui.offline.playback import Playback
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.child_process import ChildGone, ChildProcess
 
-PACE: Final = 300.0
-"""Tokens a second: as quick as a model is, so that a chat can be watched and interrupted."""
+TOKENS_PER_SECOND: Final = 300.0
+"""Tokens per second, similar to a model, so that a chat can be watched and interrupted."""
 
 
-async def start(partner: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
-    """The partner at the address where the provider listens now, and what ends it. Raises `ProviderError`.
+async def start_offline(chat_model: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
+    """Start the offline provider; return the model with its address, and a function that stops it. Raises
+    `ProviderError`.
 
-    It runs in a process of its own: its tokenizer would stop the screen for a moment.
+    It runs in a child process, because its tokenizer would block the screen for a moment.
     """
     child = ChildProcess("ctxtui.offline.http.hosting:starter")
     try:
-        url = await asyncio.to_thread(child.ask, PACE)
+        url = await asyncio.to_thread(child.ask, TOKENS_PER_SECOND)
     except ChildGone as error:
         raise ProviderError(f"the offline provider could not be started: {error}") from error
 
     async def end() -> None:
         await asyncio.to_thread(child.close)
 
-    return replace(partner, endpoint=dataclasses.replace(partner.endpoint, base_url=url)), end
+    return replace(chat_model, endpoint=dataclasses.replace(chat_model.endpoint, base_url=url)), end
 
 
-def playback_of(session: Session, thread: str = MAIN) -> Playback:
-    """The answers of `thread`, call by call; a call whose answer was not recorded is left out."""
+def build_playback(session: Session, thread: str = MAIN) -> Playback:
+    """The recorded answers of `thread`, call by call; calls without an answer are left out."""
     tree = session.tree
     return Playback(
         [
-            (tree.items(call.sent_head), said, call.stop_reason)
+            (tree.items(call.sent_head), answer, call.stop_reason)
             for call in session.thread_calls(thread)
-            if (said := answer_items(tree, call))
+            if (answer := answer_items(tree, call))
         ]
     )

@@ -1,4 +1,4 @@
-"""What a chat begins with: its system prompt and its tools, ours and the user's own."""
+"""The system prompt and tools of a new chat, ctxtui's and the user's own."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ SYSTEM: Final = (
 
 
 def tool_definitions(own: Sequence[Tool] = ()) -> tuple[Json, ...]:
-    """The tools of a new chat in Anthropic's form; `own` are tools of this chat besides."""
+    """The tool definitions of a new chat in Anthropic's form, including this chat's `own` tools."""
     return tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND))
 
 
-class OwnParts(Struct):
-    """The `system` prompt or its parts ("": the usual one), the Python `files` that bring tools, and the `tools` of
-    whoever runs the chat from Python. After `find` the tools are all there are."""
+class CustomParts(Struct):
+    """The user's own system prompt and tools. `system` is the prompt or its parts ("": the default), `files` are Python
+    files with tools, `tools` those passed from Python. After `find`, `tools` has all of them.
+    """
 
     system: str | Sequence[str] = ""
     files: tuple[Path, ...] = ()
     tools: tuple[OwnTool, ...] = ()
 
-    def find(self, settings: Settings) -> None:
-        """Load the tools, with the one that starts sub-agents where the user wants it; for a worker thread. Raises
-        `BadConfig`."""
+    def load_tools(self, settings: Settings) -> None:
+        """Load the tools, and the one for sub-agents if it is enabled; for a worker thread. Raises `BadConfig`."""
         agents = (START_AGENT,) if settings.agents else ()
         self.tools = own_tools(self.files, (*self.tools, *agents))
 
-    def offered_in(self, talk: Conversation, every: AgentTools) -> Conversation:
-        """`talk`, which began earlier, with the tools among `every` that it does not offer yet."""
-        named = {tool.name for tool in self.tools}
-        offered = {read(one.block).name for one in talk.tree.items(talk.head) if one.place.section == "tools"}
-        return with_tools(talk, every.definitions) if named - offered else talk
+    def add_missing_tools(self, talk: Conversation, every: AgentTools) -> Conversation:
+        """Add to an earlier conversation the tools among `every` that it does not offer yet."""
+        own_names = {tool.name for tool in self.tools}
+        offered_names = {read(item.block).name for item in talk.tree.items(talk.head) if item.place.section == "tools"}
+        return with_tools(talk, every.definitions) if own_names - offered_names else talk

@@ -1,4 +1,4 @@
-"""A hosted turn on record: its moments as events of the session, and as work for the store's writer."""
+"""Record a hosted turn: its moments become session events and work for the store's writer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.store.writer import Ended, InFlight, Work
 from ctxtui.wire.registry import DIALECTS
 
-_TITLE = 80
+MAX_TITLE_CHARS = 80
 
 
-def reader_for(
+def make_reader(
     session: Session,
-    partner: ChatModel,
+    chat_model: ChatModel,
     draft: Draft,
     own_id: str,
     attempt: int,
@@ -31,13 +31,13 @@ def reader_for(
     epoch: Epoch | None = None,
     thread: str = MAIN,
 ) -> AnswerReader:
-    """What reads the answer of `partner` to `draft`, sent at Unix time `at`, and makes the call of it."""
+    """Make a reader for the answer of `chat_model` to `draft`, sent at Unix time `at`."""
     return AnswerReader(
         draft,
-        DIALECTS[partner.endpoint.dialect].stream_reader(),
+        DIALECTS[chat_model.endpoint.dialect].stream_reader(),
         thread=thread,
-        provider=partner.endpoint.name,
-        model=partner.model,
+        provider=chat_model.endpoint.name,
+        model=chat_model.model,
         own_id=own_id,
         started=at,
         epoch=epoch or Epoch(),
@@ -46,9 +46,10 @@ def reader_for(
     )
 
 
-class Recording:
-    """What the moments of a chat come to, of its main line or of the sub-agent `thread`. `put` hands work to the
-    writer; `clock` gives Unix seconds."""
+class ChatRecorder:
+    """Records the moments of a chat, of its main thread or of the sub-agent `thread`. `put` queues work for the writer;
+    `clock` returns Unix seconds.
+    """
 
     def __init__(
         self, session: Session, put: Callable[[Work], object], clock: Callable[[], float], thread: str = MAIN
@@ -59,77 +60,81 @@ class Recording:
         self._thread = thread
         self._last = next(reversed(session.order.get(thread, ())), "")
 
-    def take(self, moment: progress.Moment) -> list[Event]:
-        """Record `moment`; the events that the session is to take in."""
+    def record(self, moment: progress.Moment) -> list[Event]:
+        """Record `moment`; return the events to apply to the session."""
         match moment:
             case progress.UserSaid(text, head, before):
-                plain = self._plain(text, head, before)
-                self._flight("said" if plain else "context", text if plain else self._context(text, head, before))
-                return [*self._titled(text), TipMoved(self._thread, head)]
+                plain = self._is_plain_text(text, head, before)
+                self._put_in_flight(
+                    "said" if plain else "context", text if plain else self._context(text, head, before)
+                )
+                return [*self._set_title(text), TipMoved(self._thread, head)]
             case progress.ResultsCame(results, head):
-                self._flight("results", results_json(results))
+                self._put_in_flight("results", results_json(results))
                 return [TipMoved(self._thread, head)]
             case progress.RequestSent(draft, at, attempt):
-                self._flight("sent", json.dumps({"at": at, "attempt": attempt, "dialect": draft.skeleton.dialect}))
+                self._put_in_flight(
+                    "sent", json.dumps({"at": at, "attempt": attempt, "dialect": draft.skeleton.dialect})
+                )
             case progress.CallBegan(call):
                 return [CallSeen(call)]
             case progress.PieceReceived(data, _) if data:
-                self._flight("heard", data)
+                self._put_in_flight("heard", data)
             case progress.CallEnded(call, head, _):
                 self._last = call.id
                 self._put(Ended(call, head))
                 return [CallSeen(call), TipMoved(self._thread, head)]
             case progress.CallFailed(message, call):
-                return self._failed(message, call)
+                return self._record_failure(message, call)
             case progress.Noted(kind, text):
                 happened = Happened(kind, text, self._thread, self._clock(), self._last)
                 self._put(happened)
                 return [happened]
         return []
 
-    def _plain(self, text: str, head: int, before: int) -> bool:
-        """Whether the context grew by these words alone."""
+    def _is_plain_text(self, text: str, head: int, before: int) -> bool:
+        """Whether the context grew by this text alone."""
         tree = self._session.tree
-        said = tree.items(head, before) if tree.holds(head, before) else []
-        words = [item for item in said if item.block.kind != HEADER]
-        return len(words) == 1 and not words[0].place.mark and read(words[0].block).text == text
+        items = tree.items(head, before) if tree.holds(head, before) else []
+        content = [item for item in items if item.block.kind != HEADER]
+        return len(content) == 1 and not content[0].place.mark and read(content[0].block).text == text
 
     def _context(self, text: str, head: int, before: int) -> str:
-        """How the context became another one with these words: how many of its blocks stay, and what follows them."""
+        """JSON of a context that changed with this text: the number of blocks kept, and those after them."""
         tree = self._session.tree
         same = tree.common(before, head)
         items = [[*item.place, item.block.kind, item.block.body.decode()] for item in tree.items(head, same)]
         return json.dumps({"text": text, "keep": tree[same].depth, "items": items})
 
-    def slot(self, kind: str, text: str) -> None:
-        """Keep the last `text` of a kind: the queue, the draft."""
-        self._flight(kind, text)
+    def store_slot(self, kind: str, text: str) -> None:
+        """Store the current `text` of a kind (queue, draft), replacing the earlier one."""
+        self._put_in_flight(kind, text)
 
-    def moved(self, head: int, blocks: int) -> list[Event]:
-        """The context was taken back to `head`, which is its first `blocks` blocks."""
-        self._flight("back", str(blocks))
+    def record_move(self, head: int, blocks: int) -> list[Event]:
+        """Record that the context was reset to `head`, its first `blocks` blocks."""
+        self._put_in_flight("back", str(blocks))
         return [TipMoved(self._thread, head)]
 
-    def _flight(self, kind: str, data: str | bytes) -> None:
+    def _put_in_flight(self, kind: str, data: str | bytes) -> None:
         self._put(InFlight(self._last, self._clock(), kind, data, self._thread))
 
-    def _titled(self, text: str) -> list[Event]:
+    def _set_title(self, text: str) -> list[Event]:
         if self._session.about.title or self._thread != MAIN:
             return []
-        title = " ".join(text.split())[:_TITLE]
+        title = " ".join(text.split())[:MAX_TITLE_CHARS]
         self._put(Described(title=title))
         return [Described(title=title)]
 
-    def _failed(self, message: str, call: Call | None) -> list[Event]:
+    def _record_failure(self, message: str, call: Call | None) -> list[Event]:
         if call is None:
-            self._flight("failed", message)
+            self._put_in_flight("failed", message)
             return []
         self._last = call.id
-        # What came is on the call, beside the context, which stays where it was.
+        # The partial answer is stored with the call; the context does not include it.
         self._put(Ended(call, call.raw_head))
         return [CallSeen(call), TipMoved(self._thread, call.raw_head)]
 
 
 def results_json(results: tuple[ToolResult, ...]) -> str:
-    """Tool results as text."""
-    return json.dumps([[one.id, one.text, one.is_error, [*map(list, one.images)]] for one in results])
+    """Encode tool results as JSON text."""
+    return json.dumps([[result.id, result.text, result.is_error, [*map(list, result.images)]] for result in results])

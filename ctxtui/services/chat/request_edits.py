@@ -1,5 +1,6 @@
-"""A chat's requests under the edits that the user applied, and those of a profile's policies: before each request they
-propose, and where they are armed they act."""
+"""Apply the user's edits and the policies of a profile to a chat's requests. Before each request the policies propose
+edits; armed ones apply them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.context import IMAGES, Context
-from ctxtui.curation.legality.request_check import RequestRefused, outgoing
+from ctxtui.curation.legality.request_check import RequestRefused, encode_outgoing
 from ctxtui.curation.policies.policy import run_all
 from ctxtui.curation.policies.profile import Profile
 from ctxtui.curation.policies.situation import PolicyContext
@@ -27,13 +28,14 @@ from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.request import Request
 
-IMAGE: Final = 1_500
-"""Tokens that an image is taken for. Sizes here only decide when a policy acts; no screen shows them."""
+IMAGE_TOKENS: Final = 1_500
+"""Estimated tokens of an image. Sizes here only decide when a policy acts; no screen shows them."""
 
 
-class Edited(Struct, eq=False):
-    """Gives the body that leaves for a context of `tree`; `overlay` is asked for the edits each time. The policies of
-    `profile` work before, towards `usable` tokens (0: not known). `context` is the one that was asked for last."""
+class RequestEditor(Struct, eq=False):
+    """Builds the request body for a context of `tree` under the edits of `overlay`, read each time. The policies of
+    `profile` run before that, with a target of `usable` tokens (0: unknown). `context` is the last one.
+    """
 
     tree: Tree
     overlay: Callable[[], ThreadEdits | None]
@@ -42,8 +44,8 @@ class Edited(Struct, eq=False):
     usable: int = 0
     context: Context | None = None
 
-    def outside(self) -> dict[str, str]:
-        """What the applied edits put outside the conversation, by name; for a worker thread."""
+    def external_content(self) -> dict[str, str]:
+        """The content that the applied edits moved out of the conversation, by name; for a worker thread."""
         overlay, context = self.overlay(), self.context
         if overlay is None or context is None:
             return {}
@@ -51,61 +53,67 @@ class Edited(Struct, eq=False):
         return externalized_content(context, overlay.applied)
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
-        """The body under the applied edits; None where there are none. Raises `CtxtuiError` where they are refused."""
+        """Build the body under the applied edits; None without edits. Raises `CtxtuiError` if they are refused."""
         overlay = self.overlay()
         if overlay is None or not (overlay.applied or self.profile):
             return None
         params = Request((), skeleton).params
         if self.context is None:
             self.context = Context(self.tree, head, skeleton.dialect, params)
-        self.context = self.context.grown(head)
+        self.context = self.context.grow_to(head)
         if self.profile is not None:
-            act(self.profile, self.context, overlay, self.card, self.usable)
+            run_policies(self.profile, self.context, overlay, self.card, self.usable)
         if not overlay.applied:
             return None
         applied = apply(self.context, overlay.applied, rules_for(skeleton.dialect, self.card))
         model = str(params.get("model", ""))
-        made = outgoing(
+        body = encode_outgoing(
             applied,
             skeleton,
             dialect=skeleton.dialect,
             model=model,
-            takes=self.card.takes,
+            takes=self.card.request_limits,
         )
-        if made.violations:
-            first = made.violations[0]
+        if body.violations:
+            first = body.violations[0]
             raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
-        return made.body
+        return body.body
 
 
 def chat_profile(config: Config, cwd: Path) -> Profile | None:
-    """The profile that the settings name for chats; None where they name none."""
+    """The profile for chats from the settings; None if there is none."""
     if not config.settings.profile:
         return None
     profile = profile_at(config.settings.profile, cwd)
-    # What a folder brings along proposes; only its user's own word lets it act.
+    # A project's profile may only propose; policies act only on the user's own setting.
     return replace(profile, armed=False) if profile is not None and config.from_project("profile") else profile
 
 
-def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
-    """Stage what the policies propose for `context`, and apply it where they are armed. What the user has staged stays
-    staged; what a policy did and the user took back stays back."""
-    sizes = {n: about(item.block) for n, item in enumerate(context.items)}
+def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
+    """Stage the policies' proposals for `context`, and apply them if the profile is armed. The user's staged edits stay
+    staged; policy edits that the user reverted stay reverted.
+    """
+    sizes = {n: estimate_tokens(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)
-    made = run_all(
+    proposals = run_all(
         profile.steps,
         PolicyContext(
-            context=context, log=tuple(overlay.log), tokens=sizes.__getitem__, count=about, usable=usable, rules=rules
+            context=context,
+            log=tuple(overlay.log),
+            tokens=sizes.__getitem__,
+            count=estimate_tokens,
+            usable=usable,
+            rules=rules,
         ),
     )
-    if made:
-        staged = overlay.stage_all(made)
+    if proposals:
+        staged = overlay.stage_all(proposals)
         if profile.armed:
             overlay.apply(edit.id for edit in staged)
 
 
-def about(block: Block) -> int:
-    """About how many tokens a block has: four characters each."""
+def estimate_tokens(block: Block) -> int:
+    """Estimate the tokens of a block: one for every four characters."""
     if block.kind == HEADER:
         return 0
-    return IMAGE if block.kind in IMAGES else 1 + len(block.body) // 4
+    return IMAGE_TOKENS if block.kind in IMAGES else 1 + len(block.body) // 4

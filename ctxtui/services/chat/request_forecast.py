@@ -1,4 +1,4 @@
-"""What a chat's next request will read from the cache, write to it and cost; and whether a rule wants it held."""
+"""Forecast the cache use and cost of a chat's next request, and check the rules for holding it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.book import Book
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import PrefixChains
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
@@ -28,16 +28,18 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import Pricer
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.wire.request import Request
 
-_EARLIER: Final = 20
-"""Calls of a chat that goes on that are looked at for what they have left in the cache."""
+MAX_REPLAYED_CALLS: Final = 20
+"""Number of last calls of a continued chat that are replayed into the cache simulator."""
 
 
 class RequestForecast(Struct, frozen=True):
-    """The next request: its input in tokens by what the cache does with it, the USD that this input costs (None where
-    no price is known), why it would miss ("" where it would not), and USD of each token of its answer."""
+    """Forecast of the next request: input tokens by cache use (`total` = `read` + `written` + `fresh`), and cost. `usd`
+    is the price of the input (None: unknown), `miss` the reason of a cache miss ("": it will hit), `answer_usd` the
+    price of each token of its answer.
+    """
 
     total: int
     read: int
@@ -48,87 +50,90 @@ class RequestForecast(Struct, frozen=True):
     answer_usd: float = 0.0
 
 
-class Foreteller:
-    """Foretells the requests to `partner`, whose cache is simulated as `rules` say. `foretell` is for a worker thread;
-    `began` tells that a request's answer began, so that the cache now holds it. It is called where frames are drawn,
-    and waits for no worker: the next request is foretold with what it said."""
+class RequestForecaster:
+    """Forecasts requests to `chat_model`, simulating its cache by `rules`. `foretell` is for a worker thread. `began`
+    reports that a request's answer began, so that the cache holds it now; it is called while frames are drawn and never
+    blocks: its report is applied with the next forecast.
+    """
 
-    def __init__(self, book: Book, counter: Counter, rules: CacheRules, partner: ChatModel, price: Pricer) -> None:
+    def __init__(self, book: Book, counter: Counter, rules: CacheRules, chat_model: ChatModel, price: Pricer) -> None:
         self._book = book
         self._counter = counter
         self._rules = rules
-        self.partner = partner
+        self.chat_model = chat_model
         self._price = price
-        self._prefixes = Prefixes(Tree())
-        self._summed = Summed(self._prefixes.tree, self._count)
+        self._prefixes = PrefixChains(Tree())
+        self._summed = SummedTokens(self._prefixes.tree, self._count)
         self._simulator = Simulator()
         self._lock = threading.Lock()
         self._last: dict[str, tuple[Draft, CacheOutcome]] = {}
-        """The request of each thread that was foretold last and has no answer yet."""
-        self._before: dict[str, int] = {}
-        """Tokens of the request of each thread before it."""
+        """The last forecast of each thread whose answer has not begun yet."""
+        self._previous_tokens: dict[str, int] = {}
+        """Tokens of each thread's previous request."""
         self._begun: deque[tuple[Draft, float, str]] = deque()
-        """Answers that began since a request was foretold last."""
+        """Answers that began since the last forecast."""
         self._reported: dict[str, int] = {}
-        """How many calls of each thread were looked at for what was reported of them."""
+        """Number of calls of each thread whose reports were taken into account."""
         self._beyond: dict[str, int] = {}
-        """Tokens that the last report of each thread has more than its blocks: the provider adds some in front."""
+        """Tokens of each thread's last report beyond its blocks: the provider adds some at the beginning."""
 
     def _count(self, block: Block) -> int:
-        card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
-        return round(tokens(self._counter(card)(block), weights))
+        card, weights = self._book.card(self.chat_model.model), self._book.weights(self.chat_model.model)
+        return round(weigh(self._counter(card)(block), weights))
 
-    def foretell(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
-        """What `draft` of `thread` will come to if it is sent at Unix time `at`; None where the provider would refuse
-        it."""
-        partner = self.partner
+    def forecast(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
+        """Forecast `draft` of `thread`, sent at Unix time `at`; None if the provider would refuse it."""
+        chat_model = self.chat_model
         request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
-        self._counter.prefetch(self._book.card(partner.model), [item.block for item in request.items])
+        self._counter.prefetch(self._book.card(chat_model.model), [item.block for item in request.items])
         with self._lock:
             while self._begun:
-                self._take(*self._begun.popleft())
+                self._apply_begun(*self._begun.popleft())
             self._learn(thread)
-            made = self._prompt(request, thread)
-            if made is None:
+            prompt = self._prompt(request, thread)
+            if prompt is None:
                 return None
-            outcome = self._simulator.ask(made, at)
+            outcome = self._simulator.predict(prompt, at)
             self._last[thread] = draft, outcome
-            miss = self._miss(outcome, self._before.get(thread, 0))
-        # Without the others waiting: the first price is asked of a process that has yet to start.
-        cost = self._cost(replace(outcome.usage(), output=1), at)
+            miss = self._miss(outcome, self._previous_tokens.get(thread, 0))
+        # Outside of the lock: the first price waits for a process to start.
+        cost = self._cost(replace(outcome.to_usage(), output=1), at)
         usd, answer = (cost.fresh + cost.read + cost.write, cost.output) if cost is not None else (None, 0.0)
         return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss, answer)
 
     def _prompt(self, request: Request, thread: str) -> CachedPrompt | None:
-        more = self._beyond.get(thread, 0)
+        beyond = self._beyond.get(thread, 0)
 
         def tokens(node: int) -> int:
-            return self._summed(node) + more if node else 0
+            return self._summed(node) + beyond if node else 0
 
-        name = self.partner.endpoint.name
-        made, refused = prompt_of(self._prefixes, request, self._rules, tokens, provider=name, scope="chat")
-        return None if refused else made
+        name = self.chat_model.endpoint.name
+        prompt, is_refused = prompt_from_request(
+            self._prefixes, request, self._rules, tokens, provider=name, scope="chat"
+        )
+        return None if is_refused else prompt
 
     def _learn(self, thread: str) -> None:
-        """Take in what was reported since: what the last request had beyond its blocks; where the chat goes on, what
-        its calls have left in the cache."""
-        calls, first = self._book.session.thread_calls(thread), thread not in self._reported
-        for call in calls[-_EARLIER:] if first else calls[self._reported[thread] :]:
-            if call.skeleton is None or call.usage is None or call.model != self.partner.model:
+        """Learn from new reports: tokens beyond the blocks, and a continued chat's cache contents."""
+        calls, is_first = self._book.session.thread_calls(thread), thread not in self._reported
+        for call in calls[-MAX_REPLAYED_CALLS:] if is_first else calls[self._reported[thread] :]:
+            if call.skeleton is None or call.usage is None or call.model != self.chat_model.model:
                 continue
-            made = self._prompt(Request(tuple(self._book.session.tree.items(call.sent_head)), call.skeleton), thread)
-            if made is None:
+            prompt = self._prompt(Request(tuple(self._book.session.tree.items(call.sent_head)), call.skeleton), thread)
+            if prompt is None:
                 continue
-            if first and call.started is not None:
-                self._simulator.send(made, call.started, call.first_byte, why=False)
-                self._before[thread] = made.total
-            # Less than its blocks come to: they are counted as too much, which says nothing of other blocks.
-            self._beyond[thread] = max(0, self._beyond.get(thread, 0) + call.usage.input - made.total)
+            if is_first and call.started is not None:
+                self._simulator.send(prompt, call.started, call.first_byte, why=False)
+                self._previous_tokens[thread] = prompt.total
+            # A report below the counted blocks is a counting error, which says nothing about other blocks.
+            self._beyond[thread] = max(0, self._beyond.get(thread, 0) + call.usage.input - prompt.total)
         self._reported[thread] = len(calls)
 
     def _cost(self, usage: Usage, at: float) -> Cost | None:
-        asked = Call("", "", provider=self.partner.endpoint.name, model=self.partner.model, usage=usage, started=at)
-        return self._price([asked])[0][0]
+        call = Call(
+            "", "", provider=self.chat_model.endpoint.name, model=self.chat_model.model, usage=usage, started=at
+        )
+        return self._price([call])[0][0]
 
     def _miss(self, outcome: CacheOutcome, before: int) -> str:
         if not before or outcome.read * 2 > before:
@@ -136,38 +141,40 @@ class Foreteller:
         reason = next(iter(outcome.reasons), None)
         return reason.kind if reason is not None else "nothing of it is cached"
 
-    def began(self, draft: Draft, at: float, thread: str = MAIN) -> None:
-        """The answer to `draft` of `thread` began at Unix time `at`."""
+    def note_answer_begun(self, draft: Draft, at: float, thread: str = MAIN) -> None:
+        """Note that the answer to `draft` of `thread` began at Unix time `at`."""
         self._begun.append((draft, at, thread))
 
-    def _take(self, draft: Draft, at: float, thread: str) -> None:
+    def _apply_begun(self, draft: Draft, at: float, thread: str) -> None:
         last = self._last.get(thread)
-        # The one that left may ask for a shorter answer than the one that was foretold.
+        # The sent request may have a lower answer limit than the forecast one, so compare only contexts.
         if last is not None and last[0].sent_head == draft.sent_head:
-            self._simulator.take(last[1], began=at)
-            self._before[thread] = last[1].total
+            self._simulator.record(last[1], began=at)
+            self._previous_tokens[thread] = last[1].total
             del self._last[thread]
 
 
-def foreteller_for(book: Book, counter: Counter, partner: ChatModel, price: Pricer) -> Foreteller:
-    """What foretells the requests to `partner`, by the cache rules of its provider."""
-    kind = "" if partner.is_offline else partner.endpoint.kind or partner.endpoint.name
-    return Foreteller(book, counter, cache_rules().rules(book.card(partner.model), kind), partner, price)
+def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: Pricer) -> RequestForecaster:
+    """Make a forecaster for requests to `chat_model`, with the cache for_model of its provider."""
+    kind = "" if chat_model.is_offline else chat_model.endpoint.kind or chat_model.endpoint.name
+    return RequestForecaster(
+        book, counter, cache_rules().for_model(book.card(chat_model.model), kind), chat_model, price
+    )
 
 
-def held_because(found: RequestForecast | None, settings: Settings) -> str:
-    """Why a rule of `settings` wants the request held; "" where none does."""
-    if found is None:
+def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
+    """The reason to hold the request by the rules of `settings`; "" if none."""
+    if forecast is None:
         return ""
-    if settings.hold_over_tokens and found.total > settings.hold_over_tokens:
-        return f"{found.total:,} tokens are over {settings.hold_over_tokens:,}"
-    if settings.hold_over_usd and found.usd is not None and found.usd > settings.hold_over_usd:
-        return f"its input costs about ${found.usd:.3f}, over ${settings.hold_over_usd:g}"
-    if settings.hold_on_miss and found.miss:
-        return f"the cache would miss ({found.miss})"
+    if settings.hold_over_tokens and forecast.total > settings.hold_over_tokens:
+        return f"{forecast.total:,} tokens are over {settings.hold_over_tokens:,}"
+    if settings.hold_over_usd and forecast.usd is not None and forecast.usd > settings.hold_over_usd:
+        return f"its input costs about ${forecast.usd:.3f}, over ${settings.hold_over_usd:g}"
+    if settings.hold_on_miss and forecast.miss:
+        return f"the cache would miss ({forecast.miss})"
     return ""
 
 
-def has_rules(settings: Settings) -> bool:
-    """Whether any rule is on."""
+def has_hold_rules(settings: Settings) -> bool:
+    """Whether `settings` has a rule for holding requests."""
     return bool(settings.hold_over_tokens or settings.hold_over_usd or settings.hold_on_miss)

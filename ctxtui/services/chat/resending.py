@@ -1,6 +1,6 @@
-"""Recorded calls sent again: what would be sent, what that costs at most, and what came back.
+"""Send recorded calls again: plan, maximum cost, results.
 
-Nothing is sent before `carried_out` is called, and nothing that could cost more than is left of the budget.
+Nothing is sent before `send_plan`, and nothing that could exceed the rest of the budget.
 """
 
 from __future__ import annotations
@@ -26,33 +26,34 @@ from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied, leaving
+from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.providers.sdk_client import SdkLine
-from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
+from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.model_choice import params_for
-from ctxtui.services.chat.offline_provider import start
+from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 
-ANSWER: Final = 1_024
-"""Tokens of an answer that are paid for at most, unless the recorded one was longer or thinking asks for more."""
-_OURS: Final = frozenset({"model", "stream", "stream_options", *ANSWER_LIMITS})
+DEFAULT_ANSWER_LIMIT: Final = 1_024
+"""Default limit of an answer in tokens; higher if the recorded one was longer or thinking needs more."""
+_OWN_PARAMS: Final = frozenset({"model", "stream", "stream_options", *ANSWER_LIMITS})
 _DROPPED: Final = frozenset({"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id"})
-"""Members of a recorded request that are not sent again: they name a person or a conversation."""
+"""Members of a recorded request that are not sent again because they identify a user or a conversation."""
 
 
-class Resend(Struct, frozen=True, kw_only=True, dict=True):
-    """One request to be sent to `model`: call `number` under `variant`, its `body`, tokens of its input and of its
-    answer at most, USD at most (None: no price is known), what was `recorded` as its answer, and why it cannot be sent
-    (`refused`)."""
+class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
+    """A planned request: call `number` under `variant`, sent to `model` with `body`. `input` and `answer` are maximum
+    tokens, `usd` the maximum cost (None: no known price); `recorded` is the effect of the recorded answer, `refused`
+    the reason why it cannot be sent.
+    """
 
     variant: str
     number: int
@@ -65,9 +66,10 @@ class Resend(Struct, frozen=True, kw_only=True, dict=True):
     refused: str = ""
 
 
-class WantedVariant(Struct, frozen=True, kw_only=True):
-    """A way to send calls again: its `name`, the policies whose edits the context is under, another `model` ("": that
-    of the partner); or the digest of the one block that is left out."""
+class VariantSpec(Struct, frozen=True, kw_only=True):
+    """A way to send calls again, called `name`. With the edits of the policies `steps`, to another `model` ("": the
+    same), or `without` the block of this digest.
+    """
 
     name: str
     steps: tuple[Step, ...] = ()
@@ -75,178 +77,189 @@ class WantedVariant(Struct, frozen=True, kw_only=True):
     without: str = ""
 
 
-NOISE: Final = WantedVariant(name=UNCHANGED)
+UNCHANGED_VARIANT: Final = VariantSpec(name=UNCHANGED)
 
 
-class Heavy(Struct, frozen=True, kw_only=True):
-    """A block that is left out: its digest, the `name` that people read, and its tokens."""
+class HeavyBlock(Struct, frozen=True, kw_only=True):
+    """A block to leave out: digest, display name, tokens."""
 
     digest: str
     name: str
     tokens: int
 
 
-def resendable(session: Session, thread: str) -> list[int]:
-    """The numbers of the calls whose request is recorded whole and whose answer is there. Raises `CtxtuiError` where
-    there is none: why."""
+def resendable_calls(session: Session, thread: str) -> list[int]:
+    """Numbers of the calls whose whole request and answer are recorded. Raises `CtxtuiError` if there is none."""
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
         raise CtxtuiError("no call is recorded: nothing can be sent again")
-    front = {tree[node].place.section for call in calls[-1:] for node in tree.path(call.sent_head)}
-    if calls[-1].fidelity != Fidelity.WIRE and not front & {"tools", "system"}:
+    sections = {tree[node].place.section for call in calls[-1:] for node in tree.path(call.sent_head)}
+    if calls[-1].fidelity != Fidelity.WIRE and not sections & {"tools", "system"}:
         raise CtxtuiError(
             "the recording lacks system prompt and tools: what is sent again would be another request",
             way_out="name a recording of requests: a chat of ctxtui, a HAR file, plain bodies",
         )
-    found = [n for n, call in enumerate(calls, 1) if recorded_step(session, call) is not None and not call.error]
-    if not found:
+    numbers = [n for n, call in enumerate(calls, 1) if recorded_step(session, call) is not None and not call.error]
+    if not numbers:
         raise CtxtuiError("no answer is recorded: there is nothing to compare with")
-    return found
+    return numbers
 
 
 def recorded_step(session: Session, call: Call) -> NextStep | None:
-    """What the recorded answer of `call` does; None where none is recorded."""
-    said = answer_items(session.tree, call)
-    return next_step(said) if said else None
+    """The effect of the recorded answer of `call`; None if there is none."""
+    answer = answer_items(session.tree, call)
+    return next_step(answer) if answer else None
 
 
-def heaviest_blocks(account: Account, chosen: ChosenCall, most: int) -> list[Heavy]:
-    """The heaviest blocks of a call's messages: results, documents, what was said; not what a person said last."""
+def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[HeavyBlock]:
+    """The heaviest message blocks of a call: results, documents, texts; not the user's last message."""
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
     last = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)
-    kept = frozenset({INDEX["system"], INDEX["tools"], INDEX["tool_call"], INDEX["thinking"]})
-    found: dict[str, Heavy] = {}
-    for at, node in enumerate(nodes):
-        here = tree[node]
-        if at == last or here.block.kind == HEADER or here.place.section != "messages" or here.category in kept:
+    excluded = frozenset({INDEX["system"], INDEX["tools"], INDEX["tool_call"], INDEX["thinking"]})
+    blocks: dict[str, HeavyBlock] = {}
+    for position, node in enumerate(nodes):
+        node_ = tree[node]
+        if (
+            position == last
+            or node_.block.kind == HEADER
+            or node_.place.section != "messages"
+            or node_.category in excluded
+        ):
             continue
-        label = book.names.label(here)
+        label = book.names.label(node_)
         tokens = book.own(chosen.call.model, node)
-        found.setdefault(here.block.digest, Heavy(digest=here.block.digest, name=label, tokens=tokens))
-    heavy = sorted(found.values(), key=lambda one: -one.tokens)[:most]
-    return [replace(one, name=f"{one.name} ({one.digest[:8]})") for one in heavy]
+        blocks.setdefault(node_.block.digest, HeavyBlock(digest=node_.block.digest, name=label, tokens=tokens))
+    heavy = sorted(blocks.values(), key=lambda one: -one.tokens)[:count]
+    return [replace(block, name=f"{block.name} ({block.digest[:8]})") for block in heavy]
 
 
-def planned(
+def plan_resends(
     account: Account,
     counter: Counter,
     settings: Settings,
-    partner: ChatModel,
+    chat_model: ChatModel,
     thread: str,
     numbers: Sequence[int],
-    variants: Sequence[WantedVariant],
-) -> Iterator[Resend]:
-    """The requests of `variants` for each of the calls `numbers` of `thread`; unchanged first, what a variant does not
-    change is not sent a second time."""
+    variants: Sequence[VariantSpec],
+) -> Iterator[PlannedResend]:
+    """Plan the requests of `variants` for the calls `numbers` of `thread`, unchanged ones first. A variant that changes
+    nothing in a call is skipped.
+    """
     calls = account.session.thread_calls(thread)
     for number in numbers:
         call = calls[number - 1]
         chosen = ChosenCall(thread, number, call)
-        plain = curated(account.book, counter, chosen, usable_share=settings.usable_share, prices=account.table)
-        for wanted in (NOISE, *variants):
-            made = _under(account, counter, settings, chosen, plain, wanted)
-            if made is not None:
-                asked = replace(partner, model=wanted.model) if wanted.model else partner
-                yield _resend(account, settings, asked, made, wanted.name, number)
+        unchanged = curated(account.book, counter, chosen, usable_share=settings.usable_share, prices=account.table)
+        for variant in (UNCHANGED_VARIANT, *variants):
+            curation = _apply_variant(account, counter, settings, chosen, unchanged, variant)
+            if curation is not None:
+                target = replace(chat_model, model=variant.model) if variant.model else chat_model
+                yield _plan_resend(account, settings, target, curation, variant.name, number)
 
 
-def _under(
+def _apply_variant(
     account: Account,
     counter: Counter,
     settings: Settings,
     chosen: ChosenCall,
-    plain: Curation,
-    wanted: WantedVariant,
+    unchanged: Curation,
+    variant: VariantSpec,
 ) -> Curation | None:
-    """The call's context under a variant; None where that changes nothing of it."""
-    if wanted is NOISE:
-        return plain
+    """Apply a variant to the call's context; None if it changes nothing."""
+    if variant is UNCHANGED_VARIANT:
+        return unchanged
     share, prices = settings.usable_share, account.table
-    if wanted.without:
-        at = [p for p, item in enumerate(plain.context.items) if item.block.digest == wanted.without]
-        if not at:
+    if variant.without:
+        positions = [p for p, item in enumerate(unchanged.context.items) if item.block.digest == variant.without]
+        if not positions:
             return None
-        edits = [make(REPLACE, plain.context.targets([p]), {"text": CLEARED}) for p in at]
+        edits = [make(REPLACE, unchanged.context.targets([p]), {"text": CLEARED}) for p in positions]
         return curated(account.book, counter, chosen, edits=edits, usable_share=share, prices=prices)
-    made = curated(account.book, counter, chosen, steps=wanted.steps, usable_share=share, prices=prices)
-    return made if made.made or wanted.model else None
+    curation = curated(account.book, counter, chosen, steps=variant.steps, usable_share=share, prices=prices)
+    return curation if curation.made or variant.model else None
 
 
-def _resend(
-    account: Account, settings: Settings, partner: ChatModel, made: Curation, variant: str, number: int
-) -> Resend:
-    call = made.chosen.call
-    asked = request_again(made.applied, call, partner, settings)
-    tokens = made.tag.after
-    return Resend(
+def _plan_resend(
+    account: Account, settings: Settings, chat_model: ChatModel, curation: Curation, variant: str, number: int
+) -> PlannedResend:
+    call = curation.chosen.call
+    rebuilt = rebuild_request(curation.applied, call, chat_model, settings)
+    tokens = curation.tag.after
+    return PlannedResend(
         variant=variant,
         number=number,
-        model=partner.model,
-        body=asked.body,
+        model=chat_model.model,
+        body=rebuilt.body,
         recorded=recorded_step(account.session, call) or NextStep(),
         input=tokens,
-        answer=asked.answer,
-        usd=0.0 if asked.refused else most_usd(partner, tokens, asked.answer, account.table),
-        refused=asked.refused,
+        answer=rebuilt.answer,
+        usd=0.0 if rebuilt.refused else max_usd(chat_model, tokens, rebuilt.answer, account.table),
+        refused=rebuilt.refused,
     )
 
 
 class ResentRequest(NamedTuple):
-    """A request made of a recorded one: its `body`, the tokens of its answer at most, why it cannot be sent."""
+    """A request rebuilt from a recorded one: `body`, maximum tokens of the answer, reason why it cannot be sent."""
 
     body: bytes
     answer: int
     refused: str = ""
 
 
-def request_again(applied: Applied, call: Call, partner: ChatModel, settings: Settings) -> ResentRequest:
-    """The context of `call` as `applied` leaves it, as a request to `partner`: with the parameters that were recorded,
-    streamed, and an answer no longer than need be."""
-    dialect, endpoint = applied.context.dialect, partner.endpoint
+def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, settings: Settings) -> ResentRequest:
+    """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`. It has the recorded
+    parameters, is streamed, and its answer limit is no higher than needed.
+    """
+    dialect, endpoint = applied.context.dialect, chat_model.endpoint
     if applied.refused:
         return ResentRequest(b"", 0, applied.refused)
     if dialect != endpoint.dialect:
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
-    params, most = _params(call, partner, settings)
+    params, max_tokens = _params(call, chat_model, settings)
     tree = Tree()
-    body = go_on(tree, tree.extend(ROOT, leaving(applied)), dialect, params).draft().body
-    found = check(dialect, body)
-    return ResentRequest(body, most, f"the provider would refuse it: {found[0].message}" if found else "")
+    body = go_on(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
+    violations = check(dialect, body)
+    return ResentRequest(
+        body, max_tokens, f"the provider would refuse it: {violations[0].message}" if violations else ""
+    )
 
 
-def _params(call: Call, partner: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
-    """The parameters of a request: those recorded, with this model, streamed, and an answer no longer than need be; and
-    how many tokens that answer has at most."""
-    own = params_for(partner, settings)
+def _params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
+    """The parameters of a rebuilt request, and its answer limit in tokens."""
+    own = params_for(chat_model, settings)
     recorded = Request((), call.skeleton).params if call.skeleton is not None else {}
-    kept = {key: value for key, value in recorded.items() if key not in _OURS | _DROPPED}
-    limit = next((key for known in (recorded, own) for key in ANSWER_LIMITS if key in known), "")
-    was = recorded.get(limit)
-    most = max(ANSWER, 2 * (call.usage.output if call.usage is not None else 0))
-    if isinstance(was, int) and not isinstance(was, bool):
-        # Thinking has a budget of its own, which must stay below the limit.
-        most = was if recorded.get("thinking") or recorded.get("reasoning") else min(was, most)
+    params = {key: value for key, value in recorded.items() if key not in _OWN_PARAMS | _DROPPED}
+    limit = next((key for candidates in (recorded, own) for key in ANSWER_LIMITS if key in candidates), "")
+    recorded_limit = recorded.get(limit)
+    max_tokens = max(DEFAULT_ANSWER_LIMIT, 2 * (call.usage.output if call.usage is not None else 0))
+    if isinstance(recorded_limit, int) and not isinstance(recorded_limit, bool):
+        # The thinking budget must stay below the limit.
+        max_tokens = (
+            recorded_limit if recorded.get("thinking") or recorded.get("reasoning") else min(recorded_limit, max_tokens)
+        )
     if call.skeleton is None:
-        kept = {key: value for key, value in own.items() if key not in _OURS and key != "cache_control"}
-    ours: dict[str, Json] = {key: value for key, value in own.items() if key in ("stream", "stream_options")}
-    return {"model": partner.model, **kept, **({limit: most} if limit else {}), **ours}, most
+        params = {key: value for key, value in own.items() if key not in _OWN_PARAMS and key != "cache_control"}
+    streaming: dict[str, Json] = {key: value for key, value in own.items() if key in ("stream", "stream_options")}
+    return {"model": chat_model.model, **params, **({limit: max_tokens} if limit else {}), **streaming}, max_tokens
 
 
-def most_usd(partner: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
-    """What a request can cost at most: nothing of it read from a cache, all of it written to one, the longest answer.
-    0 where nothing is charged; None where no price is known."""
-    if partner.is_offline or keeps_to_itself(partner) or partner.endpoint.local:
+def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
+    """Maximum cost of a request in USD: nothing read from the cache, all written to it, the longest answer. 0 if
+    nothing is charged; None if no price is known.
+    """
+    if chat_model.is_offline or stays_on_machine(chat_model) or chat_model.endpoint.local:
         return 0.0
-    found = rates(partner.model, partner.endpoint.name, table=table)
-    if found is None:
+    rates_ = find_rates(chat_model.model, chat_model.endpoint.name, table=table)
+    if rates_ is None:
         return None
-    return tokens * max(found.fresh, found.write_5m, found.write_1h) + answer * found.output
+    return tokens * max(rates_.fresh, rates_.write_5m, rates_.write_1h) + answer * rates_.output
 
 
 class ResendQuote(Struct, frozen=True):
-    """What sending `requests` of them costs at most, in USD (None: some price is not known), how many cannot be
-    sent, and the models that have no price (`unpriced`)."""
+    """The maximum cost of sending `requests` in USD (None: a price is unknown). `refused` counts requests that cannot
+    be sent; `unpriced` are the models without a price.
+    """
 
     requests: int
     usd: float | None
@@ -254,59 +267,61 @@ class ResendQuote(Struct, frozen=True):
     unpriced: tuple[str, ...] = ()
 
 
-def quote(plan: Sequence[Resend]) -> ResendQuote:
-    """The price of all of it."""
-    sent = [one for one in plan if not one.refused]
-    known = [one.usd for one in sent if one.usd is not None]
-    unpriced = tuple(dict.fromkeys(one.model for one in sent if one.usd is None))
-    return ResendQuote(len(sent), sum(known) if len(known) == len(sent) else None, len(plan) - len(sent), unpriced)
+def quote_plan(plan: Sequence[PlannedResend]) -> ResendQuote:
+    """Quote the maximum cost of `plan`."""
+    sendable = [resend for resend in plan if not resend.refused]
+    prices = [resend.usd for resend in sendable if resend.usd is not None]
+    unpriced = tuple(dict.fromkeys(resend.model for resend in sendable if resend.usd is None))
+    return ResendQuote(
+        len(sendable), sum(prices) if len(prices) == len(sendable) else None, len(plan) - len(sendable), unpriced
+    )
 
 
-def within(found: ResendQuote, budget: float) -> None:
-    """Raises `CtxtuiError` where it could cost more than `budget` USD, or nobody knows how much."""
-    if found.usd is None:
+def check_budget(quote_: ResendQuote, budget: float) -> None:
+    """Raise `CtxtuiError` if the cost could exceed `budget` USD or is unknown."""
+    if quote_.usd is None:
         raise CtxtuiError(
-            f"no price is known for {' and '.join(found.unpriced) or 'the model'}: what it would cost cannot be told",
+            f"no price is known for {' and '.join(quote_.unpriced) or 'the model'}: what it would cost cannot be told",
             way_out="name a model with a price",
         )
-    if found.usd > budget:
+    if quote_.usd > budget:
         raise CtxtuiError(
-            f"{found.requests} requests could cost ${found.usd:.3f}, the budget is ${budget:g}; nothing was sent",
-            way_out=f"--budget-usd {ceil(found.usd * 1000) / 1000:.3f}, or fewer calls or variants",
+            f"{quote_.requests} requests could cost ${quote_.usd:.3f}, the budget is ${budget:g}; nothing was sent",
+            way_out=f"--budget-usd {ceil(quote_.usd * 1000) / 1000:.3f}, or fewer calls or variants",
         )
 
 
 Charge = Callable[[Usage, str], float | None]
-"""Gives what a usage of a model costs in USD (None: no price is known)."""
+"""Returns the cost of a model's usage in USD (None: no known price)."""
 Tell = Callable[[int, int], None]
-"""Is told how many of how many came back."""
+"""Receives the progress: number done, number in all."""
 
 
-async def carried_out(
-    plan: Sequence[Resend], partner: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
+async def send_plan(
+    plan: Sequence[PlannedResend], chat_model: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
 ) -> list[Trial]:
-    """Send all of `plan`, one after the other; what came back, in its order. What fails is a trial with an error."""
-    ends: Callable[[], Awaitable[None]] | None = None
-    if partner.is_offline:
-        partner, ends = await start(partner)
-    line, done = SdkLine(partner.endpoint), []
+    """Send the requests of `plan` one after the other; return the results in order. Failures have an `error`."""
+    close_offline: Callable[[], Awaitable[None]] | None = None
+    if chat_model.is_offline:
+        chat_model, close_offline = await start_offline(chat_model)
+    line, trials = SdkLine(chat_model.endpoint), []
     try:
-        for one in plan:
-            trial = Trial(variant=one.variant, number=one.number, recorded=one.recorded)
-            if one.refused:
-                done.append(replace(trial, error=one.refused))
+        for resend in plan:
+            trial = Trial(variant=resend.variant, number=resend.number, recorded=resend.recorded)
+            if resend.refused:
+                trials.append(replace(trial, error=resend.refused))
             else:
                 try:
-                    response = await answered(line, partner.endpoint.dialect, one.body)
+                    response = await answered(line, chat_model.endpoint.dialect, resend.body)
                 except ProviderError as error:
-                    done.append(replace(trial, error=str(error)))
+                    trials.append(replace(trial, error=str(error)))
                 else:
                     usage = response.billed
-                    usd = charge(usage, one.model) if usage is not None else None
-                    done.append(replace(trial, got=next_step(response.items), usage=usage, usd=usd))
-            tell(len(done), len(plan))
+                    usd = charge(usage, resend.model) if usage is not None else None
+                    trials.append(replace(trial, got=next_step(response.items), usage=usage, usd=usd))
+            tell(len(trials), len(plan))
     finally:
         await line.close()
-        if ends is not None:
-            await ends()
-    return done
+        if close_offline is not None:
+            await close_offline()
+    return trials

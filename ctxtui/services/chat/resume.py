@@ -1,6 +1,6 @@
-"""A chat that ended in the middle: found, so that it can be offered, and put together again.
+"""Find chats that ended during a turn, and restore them.
 
-Its calls are in the record; what happened after the last of them was in flight.
+Their calls are in the record; whatever happened after the last call was in flight.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from ctxtui.store.store import Store
 from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
 from ctxtui.wire.speech import Result
 
-ENDED: Final = "ctxtui ended before this was done."
+STOPPED_RESULT: Final = "ctxtui ended before this was done."
 
 
 class Recovered(Struct, frozen=True, kw_only=True):
-    """What was found: the `partial` call whose answer broke off (None: there was none) and the context `head` just
-    after it, the `stopped` results of calls that never got one, the messages that waited, the draft in the prompt, how
-    many events were `replayed`, and the token of the host that `left` them (None: nobody did).
+    """The recovered state of a chat. `partial`: the call with an incomplete answer (None: none). `head`: the context
+    after it. `stopped`: error results for calls that got none. `queue`, `draft`: waiting messages and the text in the
+    prompt. `replayed`: number of events replayed. `left`: token of the host that left them (None: none).
 
-    Where several hosts left something (none could say that it is there), the one that wrote last goes on, from the
-    context `begun`; what the `others` said and heard is in a call of each, which begins where they did. So is what each
-    of the sub-agents (`agents`) that ended with their host had said and heard.
+    Where several hosts left events (because none could be seen as running), the last one to write continues, from the
+    context `begun`; the events of the `others` become a call each, which begins at their context. So do the events of
+    sub-agents (`agents`) that ended with their host.
     """
 
     partial: Call | None = None
@@ -61,16 +61,17 @@ class Recovered(Struct, frozen=True, kw_only=True):
 def recover(
     conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known: frozenset[str], own_id: str
 ) -> Recovered:
-    """Play `events` into `conversation`, which stands at the end of what the calls hold; afterwards its context is
-    legal. `known` are the ids of the session's calls, `own_id` names the partial one where the provider did not."""
+    """Replay `events` into `conversation`, which is at the end of the recorded calls; then make its context legal.
+    `known` are the ids of the session's calls; `own_id` names the partial one if the provider did not.
+    """
     replay = Replay(conversation, provider, known, own_id)
     for event in events:
         replay.take(event)
     partial = replay.settle()
     head = conversation.head
-    lost = conversation.open_calls()
-    conversation.results([Result(call.id, call.name, ENDED, True) for call in lost])
-    stopped = tuple(ToolResult(call.id, ENDED, is_error=True) for call in lost)
+    unanswered = conversation.open_calls()
+    conversation.results([Result(call.id, call.name, STOPPED_RESULT, True) for call in unanswered])
+    stopped = tuple(ToolResult(call.id, STOPPED_RESULT, is_error=True) for call in unanswered)
     return Recovered(
         partial=partial,
         head=head,
@@ -81,75 +82,87 @@ def recover(
     )
 
 
-def take_up(
+def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
-    """The conversation of the stored `session` as it goes on, in `dialect`, with what hosts that are gone left
-    `pending`."""
-    tip, known = session.threads[MAIN].tip, len(session.calls)
-    lines = by_host([event for event in pending if event.thread == MAIN])
-    # A host of which an empty queue or draft is left alone left nothing.
-    *others, last = [line for line in lines if any(map(_says, line))] or lines[-1:] or [[]]
+    """Restore the conversation of the stored `session` in `dialect`, with the events left `pending` by earlier
+    hosts.
+    """
+    tip_, call_count = session.threads[MAIN].tip, len(session.calls)
+    by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
+    # Ignore hosts that left only an empty queue or draft.
+    *others, last_events = (
+        [events_of_host for events_of_host in by_hosts if any(map(_has_content, events_of_host))]
+        or by_hosts[-1:]
+        or [[]]
+    )
     calls: list[tuple[str, Call]] = []
     queue: tuple[str, ...] = ()
     drafts: list[str] = []
-    for line in others:
-        talk = go_on(session.tree, _begun(session, line), dialect, params)
-        own_id = f"{session.about.id}.{known + len(calls) + 1}"
-        found = recover(talk, line, provider, frozenset(session.calls), own_id)
-        calls.append((line[0].host, found.partial or _unanswered(talk, found.head, line[-1].at, provider, own_id)))
-        queue, drafts = (*queue, *found.queue), [*drafts, found.draft]
-    begun = _begun(session, last) if others else tip
-    talk = go_on(session.tree, begun, dialect, params)
-    seen = frozenset(session.calls) | {call.id for _, call in calls}
-    found = recover(talk, last, provider, seen, f"{session.about.id}.{known + len(calls) + 1}")
-    left = last[0].host if last else None
-    draft = next(filter(None, (found.draft, *drafts)), "")
-    agents = _agents_left(session, [event for event in pending if event.thread != MAIN], dialect, params, provider)
-    found = replace(found, queue=(*queue, *found.queue), draft=draft, left=left, begun=begun)
-    return talk, replace(found, others=tuple(calls), agents=agents)
+    for events_of_host in others:
+        conversation = go_on(session.tree, _context_at_first(session, events_of_host), dialect, params)
+        own_id = f"{session.about.id}.{call_count + len(calls) + 1}"
+        recovered = recover(conversation, events_of_host, provider, frozenset(session.calls), own_id)
+        calls.append(
+            (
+                events_of_host[0].host,
+                recovered.partial or _unanswered(conversation, recovered.head, events_of_host[-1].at, provider, own_id),
+            )
+        )
+        queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
+    begun = _context_at_first(session, last_events) if others else tip_
+    conversation = go_on(session.tree, begun, dialect, params)
+    known_ids = frozenset(session.calls) | {call.id for _, call in calls}
+    recovered = recover(
+        conversation, last_events, provider, known_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
+    )
+    left = last_events[0].host if last_events else None
+    draft = next(filter(None, (recovered.draft, *drafts)), "")
+    agents = _recover_agents(session, [event for event in pending if event.thread != MAIN], dialect, params, provider)
+    recovered = replace(recovered, queue=(*queue, *recovered.queue), draft=draft, left=left, begun=begun)
+    return conversation, replace(recovered, others=tuple(calls), agents=agents)
 
 
-def _agents_left(
+def _recover_agents(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[tuple[str, Call], ...]:
-    """What sub-agents had in flight when their hosts ended, a call of each: nobody goes on with them."""
+    """Make a call of each sub-agent's events in flight; sub-agents are not continued."""
     calls: list[tuple[str, Call]] = []
     for thread in dict.fromkeys(event.thread for event in pending):
-        for line in by_host([event for event in pending if event.thread == thread]):
+        for host_events in group_by_host([event for event in pending if event.thread == thread]):
             begun = session.threads[thread].tip if thread in session.threads else ROOT
             talk = go_on(session.tree, begun, dialect, params)
             own_id = f"{session.about.id}.{thread}.{len(session.order.get(thread, ())) + 1}"
-            found = recover(talk, line, provider, frozenset(session.calls), own_id)
-            call = found.partial or _unanswered(talk, found.head, line[-1].at, provider, own_id)
-            # Its system prompt and tools may have been in flight, too.
-            spelled = skeleton_for(dialect, params, session.tree.items(call.raw_head))
-            calls.append((line[0].host, replace(call, thread=thread, skeleton=spelled)))
+            recovered = recover(talk, host_events, provider, frozenset(session.calls), own_id)
+            call = recovered.partial or _unanswered(talk, recovered.head, host_events[-1].at, provider, own_id)
+            # The system prompt and tools may have been in flight, too.
+            skeleton = skeleton_for(dialect, params, session.tree.items(call.raw_head))
+            calls.append((host_events[0].host, replace(call, thread=thread, skeleton=skeleton)))
     return tuple(calls)
 
 
-def _says(event: InFlightEvent) -> bool:
+def _has_content(event: InFlightEvent) -> bool:
     return event.kind not in SLOTS or event.data not in ("[]", "")
 
 
-def by_host(pending: Sequence[InFlightEvent]) -> list[list[InFlightEvent]]:
-    """What each host left, the one that wrote last at the end."""
-    found: dict[str, list[InFlightEvent]] = {}
-    last = {event.host: at for at, event in enumerate(pending)}
+def group_by_host(pending: Sequence[InFlightEvent]) -> list[list[InFlightEvent]]:
+    """Group events by host, the last one to write at the end."""
+    by_name: dict[str, list[InFlightEvent]] = {}
+    last = {event.host: index for index, event in enumerate(pending)}
     for event in pending:
-        found.setdefault(event.host, []).append(event)
-    return [found[host] for host in sorted(found, key=lambda host: last[host])]
+        by_name.setdefault(event.host, []).append(event)
+    return [by_name[host] for host in sorted(by_name, key=lambda host: last[host])]
 
 
-def _begun(session: Session, line: Sequence[InFlightEvent]) -> int:
-    """The context that a host was at when the first of its `line` happened: after the call which that names."""
-    call, tree = session.calls.get(line[0].call), session.tree
+def _context_at_first(session: Session, host_events: Sequence[InFlightEvent]) -> int:
+    """The context at a host's first event: after the call that the event names."""
+    call, tree = session.calls.get(host_events[0].call), session.tree
     if call is None:
         first = next(iter(session.calls.values()), None)
         path = tree.path(first.raw_head if first is not None else session.threads[MAIN].tip)
-        front = [node for node in path if tree[node].place.section != "messages"]
-        return front[-1] if front else ROOT
-    # What came of a call that failed stands beside the context, which stays where it was.
+        prefix = [node for node in path if tree[node].place.section != "messages"]
+        return prefix[-1] if prefix else ROOT
+    # The partial answer of a failed call is not part of the context.
     failed = call.error and not call.error.startswith("interrupted")
     return call.raw_head if failed else call.response_head or call.raw_head
 
@@ -161,54 +174,56 @@ def _unanswered(talk: Conversation, head: int, at: float, provider: str, own_id:
     )  # fmt: skip
 
 
-def put_on_record(found: Recovered, put: Callable[[Work], object], clock: Callable[[], float]) -> tuple[CallSeen, ...]:
-    """Hand to the writer what was recovered; the calls that the session is to take in."""
-    for host, call in found.agents:
+def record_recovered(
+    recovered: Recovered, put: Callable[[Work], object], clock: Callable[[], float]
+) -> tuple[CallSeen, ...]:
+    """Write the recovered state; return the calls to add to the session."""
+    for host, call in recovered.agents:
         put(Ended(call, call.response_head, host))
-    for host, call in found.others:
-        put(Ended(call, found.begun, host))
-    if found.left is not None:
-        put(TakenUp(found.left))
-    if found.others:
-        put(InFlight("", clock(), "queue", json.dumps(found.queue)))
-        put(InFlight("", clock(), "draft", found.draft))
-    if found.partial is not None:
-        put(Ended(found.partial, found.head))
-    seen = [call for _, call in (*found.agents, *found.others)]
-    seen += [found.partial] if found.partial is not None else []
+    for host, call in recovered.others:
+        put(Ended(call, recovered.begun, host))
+    if recovered.left is not None:
+        put(TakenUp(recovered.left))
+    if recovered.others:
+        put(InFlight("", clock(), "queue", json.dumps(recovered.queue)))
+        put(InFlight("", clock(), "draft", recovered.draft))
+    if recovered.partial is not None:
+        put(Ended(recovered.partial, recovered.head))
+    seen = [call for _, call in (*recovered.agents, *recovered.others)]
+    seen += [recovered.partial] if recovered.partial is not None else []
     return tuple(map(CallSeen, seen))
 
 
 def dialect_of(events: Sequence[InFlightEvent], last: Call | None) -> str:
-    """The dialect that a chat was held in: as its last call was spelled, else as it was opened; "" where unknown."""
+    """The dialect of a chat: of its last call, or as it was opened; "" if unknown."""
     if last is not None and last.skeleton is not None:
         return last.skeleton.dialect
     opened = next((event.data for event in events if event.kind == OPENED), "{}")
     return str(json.loads(opened).get("dialect", ""))
 
 
-_UNDER_WAY: Final = frozenset({"said", "context", "sent", "heard", "results"})
+_TURN_EVENTS: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
-    """Whether the stored chat `id_` ended while a turn was under way, and nobody hosts it now; for a worker thread."""
+    """Whether the stored chat `id_` ended during a turn and is not hosted now; for a worker thread."""
     try:
-        return any(event.kind in _UNDER_WAY for event in left_over(database(settings.data_dir), id_))
+        return any(event.kind in _TURN_EVENTS for event in left_over(database(settings.data_dir), id_))
     except CtxtuiError:
         return False
 
 
-def hosted_by(id_: str, settings: Settings) -> str:
-    """In which process the stored session `id_` is hosted now, and since when; "" for none. For a worker thread."""
+def host_place(id_: str, settings: Settings) -> str:
+    """The process that hosts the stored session `id_` now, and since when; "" for none. For a worker thread."""
     try:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:
-        return ""  # whoever goes on with it needs the database, and says what is wrong with it
+        return ""  # continuing the session will open the database and report its error
     return host.where if host is not None else ""
 
 
 def unfinished_here(cwd: Path, settings: Settings) -> str:
-    """The id of this folder's newest chat where that ended in the middle of a turn, else ""; for a worker thread."""
+    """The id of this folder's newest chat if it ended during a turn, else ""; for a worker thread."""
     path = database(settings.data_dir)
     if not path.exists():
         return ""

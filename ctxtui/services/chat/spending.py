@@ -1,4 +1,4 @@
-"""What a run has used, its sub-agents included, and what its budget still pays."""
+"""Spending of a run, including its sub-agents, held against its budget."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import dumps, loads
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
+from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.request_forecast import RequestForecast
 from ctxtui.store.rows import Price
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 
-LEAST_ANSWER: Final = 256
-"""Tokens of an answer below which a request is not worth its input."""
-UNKNOWN: Final = "no price is known for its model, so that no budget can be held"
+MIN_ANSWER_LIMIT: Final = 256
+"""Minimum answer limit in tokens: below that, a request is not worth its input."""
+NO_PRICE: Final = "no price is known for its model, so that no budget can be held"
 
 
-class Leave(NamedTuple):
-    """Whether a request may leave: why not ("": it may), and with an answer of at most how many tokens (0: as many as
-    it asks for)."""
+class SendPermit(NamedTuple):
+    """Permission to send a request: the reason to refuse it ("": sent), and its answer limit (0: its own)."""
 
     refused: str = ""
     answer: int = 0
 
 
 class Spending:
-    """The `usage` and `usd` of a run so far, of which at most `budget` may be spent (None: no limit); `partial` where
-    `usd` is the least that it can be. What a request can cost is reserved before it leaves: its input as foretold,
-    and its answer up to its limit."""
+    """The `usage` and `usd` of a run so far, of which at most `budget` may be spent (None: no limit). `partial` if
+    `usd` is a lower bound. The maximum cost of a request is reserved before it is sent: its forecast input, and its
+    answer up to its limit.
+    """
 
     def __init__(self, budget: float | None) -> None:
         self.budget = budget
@@ -44,93 +44,101 @@ class Spending:
         self.usd = 0.0
         self.partial = False
         self.agents: Counter[str] = Counter()
-        """The answers that each sub-agent got."""
+        """Number of answers that each sub-agent received."""
         self._reserved: dict[str, float] = {}
-        """USD of requests under way, by thread: those of sub-agents leave side by side."""
-        self._untold = 0.0
-        """USD that answers whose cost nobody told can have cost."""
+        """USD reserved for requests in progress, by thread: sub-agents send theirs concurrently."""
+        self._unreported = 0.0
+        """Maximum USD of answers whose cost was not reported."""
         self._freed = asyncio.Event()
 
     @property
-    def told(self) -> str:
-        """What is spent, in words."""
+    def summary(self) -> str:
+        """Text about the amount spent."""
         return f"{'≥ ' if self.partial else ''}${self.usd:.4f} are spent"
 
-    async def reserve(self, thread: str, partner: ChatModel, found: RequestForecast | None, draft: Draft) -> Leave:
-        """Reserve what `draft` of `thread`, foretold as `found`, can cost. Where too little is left because others are
-        under way, wait for them."""
-        self.over(thread)
-        if self.budget is None or _is_free(partner, found.usd if found is not None else None):
-            return Leave()
-        if found is None or found.usd is None:
-            return Leave(UNKNOWN)
+    async def reserve(
+        self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
+    ) -> SendPermit:
+        """Reserve the maximum cost of `draft` of `thread`, by its `forecast`. If too little is left while other
+        requests are in progress, wait for them.
+        """
+        self.release(thread)
+        if self.budget is None or _charges_nothing(chat_model, forecast.usd if forecast is not None else None):
+            return SendPermit()
+        if forecast is None or forecast.usd is None:
+            return SendPermit(NO_PRICE)
         while (
-            leave := self._leave(thread, found.usd, found.answer_usd, Request((), draft.skeleton).answer_limit)
+            permit := self._try_reserve(
+                thread, forecast.usd, forecast.answer_usd, Request((), draft.skeleton).answer_limit
+            )
         ).refused:
             if not self._reserved:
-                return leave
+                return permit
             await self._freed.wait()
-        return leave
+        return permit
 
-    def _leave(self, thread: str, input_usd: float, answer_usd: float, wanted: int) -> Leave:
-        """Reserve the smaller of what is asked for (`wanted` tokens of an answer, 0: no limit) and what is left."""
+    def _try_reserve(self, thread: str, input_usd: float, answer_usd: float, requested: int) -> SendPermit:
+        """Reserve the smaller of the requested answer (`requested` tokens, 0: no limit) and what the rest pays."""
         assert self.budget is not None
-        left = self.budget - self.usd - self._untold - sum(self._reserved.values()) - input_usd
-        paid = int(left / answer_usd) if answer_usd else inf
-        if left < 0 or paid < min(wanted or LEAST_ANSWER, LEAST_ANSWER):
-            short = f"what is left of ${self.budget:g} pays {paid} tokens of its answer, fewer than {LEAST_ANSWER}"
-            why = short if left >= 0 else f"over ${self.budget:g}"
-            return Leave(f"{self.told}, the next request reads for about ${input_usd:.4f}: {why}")
-        most = min(wanted or inf, paid)
-        self._reserved[thread] = input_usd + min(left, most * answer_usd if answer_usd else 0.0)
-        return Leave(answer=int(most) if most < wanted else 0)
+        rest = self.budget - self.usd - self._unreported - sum(self._reserved.values()) - input_usd
+        affordable = int(rest / answer_usd) if answer_usd else inf
+        if rest < 0 or affordable < min(requested or MIN_ANSWER_LIMIT, MIN_ANSWER_LIMIT):
+            left = f"what is left of ${self.budget:g} pays {affordable} tokens of its answer"
+            shortage = f"{left}, fewer than {MIN_ANSWER_LIMIT}"
+            why = shortage if rest >= 0 else f"over ${self.budget:g}"
+            return SendPermit(f"{self.summary}, the next request reads for about ${input_usd:.4f}: {why}")
+        granted = min(requested or inf, affordable)
+        self._reserved[thread] = input_usd + min(rest, granted * answer_usd if answer_usd else 0.0)
+        return SendPermit(answer=int(granted) if granted < requested else 0)
 
-    def took(self, call: Call, partner: ChatModel, price: Price) -> float | None:
-        """`call` ended, or broke off after its answer had begun; what it cost (None: not known)."""
-        usd, sure = charged(call, partner, price)
+    def add_call(self, call: Call, chat_model: ChatModel, price: Price) -> float | None:
+        """Add a `call` that ended, or broke off after its answer began; return its cost (None: unknown)."""
+        usd, is_complete = charge_of(call, chat_model, price)
         self.usd += usd or 0.0
-        self.partial = self.partial or not sure
+        self.partial = self.partial or not is_complete
         if usd is None:
-            self._untold += self._reserved.get(call.thread, 0.0)
+            self._unreported += self._reserved.get(call.thread, 0.0)
         if call.usage is not None:
             self.usage += call.usage
         return usd
 
-    def answered(self, thread: str) -> None:
-        """A request of `thread` was answered."""
-        self.over(thread)
+    def note_answer(self, thread: str) -> None:
+        """Note that a request of `thread` was answered."""
+        self.release(thread)
         if thread != MAIN:
             self.agents[thread] += 1
 
-    def over(self, thread: str) -> None:
-        """No request of `thread` is under way any more."""
+    def release(self, thread: str) -> None:
+        """Release the amount reserved for a request of `thread`."""
         if self._reserved.pop(thread, None) is not None:
             self._freed.set()
             self._freed = asyncio.Event()
 
-    def again(self, thread: str) -> str:
-        """Why a request that broke off may not leave a second time ("": it may); what was reserved for it still is."""
-        spent = self.usd + self._untold + sum(self._reserved.values())
+    def retry_refusal(self, thread: str) -> str:
+        """The reason not to send an interrupted request again ("": send it); its reservation remains."""
+        spent = self.usd + self._unreported + sum(self._reserved.values())
         return (
             ""
             if self.budget is None or spent <= self.budget
-            else f"{self.told}, another try could cost more than ${self.budget:g}"
+            else f"{self.summary}, another try could cost more than ${self.budget:g}"
         )
 
 
-def _is_free(partner: ChatModel, usd: float | None) -> bool:
-    """Whether `partner` charges nothing for what has this list price (None: it has none). A program at a local address
-    that does not say which server it is may be a gateway: there the list price counts."""
-    return keeps_to_itself(partner) or (partner.endpoint.local and usd is None)
+def _charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
+    """Whether `chat_model` charges nothing for a request with this list price (None: no list price). A program at a
+    local address that is no known server may be a gateway: there the list price counts.
+    """
+    return stays_on_machine(chat_model) or (chat_model.endpoint.local and usd is None)
 
 
-def charged(call: Call, partner: ChatModel, price: Price) -> tuple[float | None, bool]:
-    """What `partner` charges for `call` in USD (None: not known), and whether that is all. Where the answer names a
-    model without a price, as a gateway's alias, the price of the model that was asked holds: it may cost more."""
-    asked = Request((), call.skeleton).model if call.skeleton is not None else ""
-    known = replace(call, model=asked or call.model, usage=call.usage or Usage.nothing())
-    listed = price(known)
-    if _is_free(partner, listed.usd if listed is not None else None):
+def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | None, bool]:
+    """The cost of `call` in USD (None: unknown), and whether it is complete. If the answer names a model without a
+    price, such as a gateway's alias, the requested model's price is used as a lower bound.
+    """
+    requested_model = Request((), call.skeleton).model if call.skeleton is not None else ""
+    priced_call = replace(call, model=requested_model or call.model, usage=call.usage or Usage.nothing())
+    listed = price(priced_call)
+    if _charges_nothing(chat_model, listed.usd if listed is not None else None):
         return 0.0, True
     if call.usage is None:
         return None, False
@@ -140,9 +148,9 @@ def charged(call: Call, partner: ChatModel, price: Price) -> tuple[float | None,
     return (listed.usd if listed is not None else None), False
 
 
-def with_answer_limit(draft: Draft, most: int) -> Draft:
-    """`draft` with an answer of at most `most` tokens; nothing else of it changes."""
+def with_answer_limit(draft: Draft, limit: int) -> Draft:
+    """`draft` with an answer limit of `most` tokens and no other change."""
     body = loads(draft.body)
-    body[next((name for name in ANSWER_LIMITS if name in body), ANSWER_LIMITS[0])] = most
+    body[next((name for name in ANSWER_LIMITS if name in body), ANSWER_LIMITS[0])] = limit
     data = dumps(body)
     return replace(draft, body=data, skeleton=DIALECTS[draft.skeleton.dialect].decode_request(data, None).skeleton)

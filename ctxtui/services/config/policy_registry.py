@@ -11,9 +11,9 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import Profile, parse_profile, single
+from ctxtui.curation.policies.profile import Profile, make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.settings_text import value_of
+from ctxtui.curation.policies.settings_text import parse_value
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
@@ -27,7 +27,7 @@ def every_policy() -> Mapping[str, Policy]:
         if policy is not None and found.setdefault(policy.name, policy) is not policy:
             plugins.blame(part.place, f"there is a policy {policy.name} already")
     if len(found) > len(POLICIES):
-        found[budget.NAME] = budget.among(found.values())
+        found[budget.NAME] = budget.make_policy(found.values())
     return found
 
 
@@ -70,7 +70,7 @@ def chosen_steps(policies: Sequence[str], given: Sequence[str] = ()) -> list[Ste
                 raise NotFound("no such profile", place=one)
             found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, one).steps
         else:
-            found.append(single(one, known))
+            found.append(make_step(one, known))
     if given and not found:
         raise BadConfig("--set is for a policy", way_out="name one with --policy")
     for word in given:
@@ -82,7 +82,7 @@ def chosen_steps(policies: Sequence[str], given: Sequence[str] = ()) -> list[Ste
             raise BadConfig(f"no policy here has a setting {key!r}", place="--set")
         for n in takers:
             step = found[n]
-            settings = {**step.settings, key: value_of(value, step.policy.defaults[key])}
+            settings = {**step.settings, key: parse_value(value, step.policy.defaults[key])}
             step.policy.settings(settings, "--set")
             found[n] = Step(step.policy, settings)
     return found

@@ -21,9 +21,9 @@ from ctxtui.analysis.read.searches import Searches, unseen
 from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
-from ctxtui.core.tool_calls import telling
+from ctxtui.core.tool_calls import main_argument
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price, price_call
+from ctxtui.pricing.price import Cost, PriceTable, keep_priced_fields, max_usd, price, price_call, rates_for_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -108,14 +108,14 @@ class Account(Struct, frozen=True):
         calls = self.session.calls.values()
         searches = Searches(self.session)
         most = [
-            most_usd(call, self.costs[call.id], self.book.card(call.model), self.table, self._most_held(call, searches))
+            max_usd(call, self.costs[call.id], self.book.card(call.model), self.table, self._most_held(call, searches))
             for call in calls
         ]
         return None if None in most else sum(usd for usd in most if usd is not None)
 
     def _most_held(self, call: Call, searches: Searches) -> int | None:
         """The most tokens that the recorded request of `call` can be; None where something of it is not on record."""
-        if not call.answered_in_part or call.fidelity != Fidelity.WIRE or call.skeleton is None:
+        if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
         if not _ELSEWHERE.isdisjoint(Request((), call.skeleton).params):
             return None
@@ -124,7 +124,7 @@ class Account(Struct, frozen=True):
 
     def rates(self, call: Call) -> Rates | None:
         """What a token of a call costs; None where no price is known."""
-        return call_rates(call, self.table) if call.usage is not None else None
+        return rates_for_call(call, self.table) if call.usage is not None else None
 
 
 def account(session: Session, counter: Counter, settings: Settings) -> Account:
@@ -152,7 +152,7 @@ def _input(call: Call) -> int:
 
 
 def _slim(call: Call) -> Call:
-    made = replace(essence(call), first_byte=call.first_byte)
+    made = replace(keep_priced_fields(call), first_byte=call.first_byte)
     return replace(made, extra=made.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
 
 
@@ -160,7 +160,7 @@ def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
     node = session.tree[heavy.node]
     line, got = readings.preview(heavy.node), readings.reading(heavy.node)
     call = readings.call_of(node, got)
-    about = telling(call, session.about.cwd) if call else line.text
+    about = main_argument(call, session.about.cwd) if call else line.text
     return Dear(
         category=CATEGORIES[heavy.category],
         label=line.label,

@@ -55,7 +55,7 @@ def cache_rules() -> RuleTable:
 def cached_by(book: Book) -> Callable[[Call], CacheRules]:
     """How each call of a session is cached."""
     table = cache_rules()
-    return lambda call: table.of(call, book.card(call.model))
+    return lambda call: table.for_call(call, book.card(call.model))
 
 
 class Audit(NamedTuple):

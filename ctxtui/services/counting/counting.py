@@ -14,7 +14,7 @@ from ctxtui.core.tree import Node
 from ctxtui.services.config.package_data import vocabulary
 from ctxtui.services.counting.label_search import Cut, LabelSearch
 from ctxtui.services.counting.labels import Labels
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.encode import TokenizerFailure, count_text
 from ctxtui.tokens.estimators import ESTIMATORS
 from ctxtui.tokens.features import Features
@@ -56,7 +56,7 @@ class LocalCounts:
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         """The features of each block."""
         count = self._counter(card.encoding)
-        return [features_of(block, count, card) for block in blocks]
+        return [count_features(block, count, card) for block in blocks]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
         """The tokens of each of `texts`."""
@@ -159,7 +159,7 @@ class Counter:
 
 
 FORMULAS: Final = 3
-"""Raised when `features_of` counts differently: what was remembered before is then not used."""
+"""Raised when `count_features` counts differently: what was remembered before is then not used."""
 
 
 def way(card: ModelCard) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.pricing.rates import Rates, rates
+from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.project.file_block import file_block
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import Weights, is_exact, prior, slack, tokens
+from ctxtui.tokens.weights import Weights, half_interval, is_exact, prior_weights, weigh
 from ctxtui.views.lists.file_counts import FileCount
 
 
@@ -37,7 +37,7 @@ class FileCounts(Struct, frozen=True):
 def count_files(files: Sequence[tuple[str, bytes]], model: str, settings: Settings) -> FileCounts:
     """What `files` (name and content) would come to for `model`."""
     card = table_for(settings).card(model)
-    weights, counter = prior(card), Counter()
+    weights, counter = prior_weights(card), Counter()
     read = [(name, data, file_block(data)) for name, data in files]
     counter.prefetch(card, [found.block for _, _, found in read if found.block is not None])
     measure = counter(card)
@@ -46,11 +46,11 @@ def count_files(files: Sequence[tuple[str, bytes]], model: str, settings: Settin
         count, half = 0, 0.0
         if seen.block is not None:
             features = measure(seen.block)
-            count = round(tokens(features, weights))
-            half = 0.0 if is_exact(features, weights) else slack(features, weights)
+            count = round(weigh(features, weights))
+            half = 0.0 if is_exact(features, weights) else half_interval(features, weights)
         found.append(FileCount(name=name, kind=seen.kind, bytes=len(data), tokens=count, half=half, size=seen.size))
     total = sum(one.tokens for one in found)
-    by = rates(card.id, card.provider, length=max(1, total), table=prices_for(settings))
+    by = find_rates(card.id, card.provider, length=max(1, total), table=prices_for(settings))
     priced = tuple(_priced(one, by) for one in found)
     usd, cached = (total * by.fresh, total * by.read) if by is not None else (None, None)
     return FileCounts(card, priced, half_of(priced, weights), usd, cached)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 
 _CUT: Final = re.compile(r"\n(?=[^\s])")
 _LONG: Final = 4000
@@ -74,7 +74,7 @@ class LiveCount(Struct):
             part.settled += next(found) if cut else 0
             part.length += cut
             tail = next(found) if cut < len(text) else 0
-            part.tokens = round(tokens(self._features(part, part.settled + tail, len(text) - cut), self.weights))
+            part.tokens = round(weigh(self._features(part, part.settled + tail, len(text) - cut), self.weights))
         return {number: part.tokens for number, part in self._parts.items()}
 
     def _features(self, part: _Part, words: int, tail: int) -> Features:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, uncached
+from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, price_uncached
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
 
@@ -43,7 +43,7 @@ def priced_call(call: Call, table: PriceTable) -> Priced:
     cost = price_call(call, table)
     if cost is None or call.usage is None or not call.usage.has_cache:
         return cost, None
-    return cost, uncached(call, table)
+    return cost, price_uncached(call, table)
 
 
 def price_here(table: PriceTable) -> Pricer:

@@ -20,7 +20,7 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.search import Remedy, search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.situation import Settings as PolicySettings
-from ctxtui.curation.price.advice import Advice, advice
+from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -37,7 +37,7 @@ class Searched(Struct, frozen=True, dict=True):
 
     def ahead(self, horizon: int) -> list[Advice]:
         """What helps from here on over `horizon` calls."""
-        return advice(self.base.situation, self.found, self.base.prices.tag, horizon)
+        return find_advice(self.base.situation, self.found, self.base.prices.tag, horizon)
 
     def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Cure]:
         """What single policies would have saved, had they been there from the first call of the thread on."""

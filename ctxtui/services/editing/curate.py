@@ -23,7 +23,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
-from ctxtui.curation.policies.safe_edits import unquoted
+from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
@@ -102,7 +102,7 @@ def curated(
     )
     situation = replace(situation, hidden=_hidden(replace(situation, log=tuple(under)), asked))
     proposed = run_all(steps, situation)
-    made = tuple(unquoted(situation, proposed) if keep_quoted else proposed)
+    made = tuple(without_quoted(situation, proposed) if keep_quoted else proposed)
     log = (*edits, *made)
     priced = EditPrices(plain, asked, weigh, counter(card), counting_terms(book, call, context))
     applied = apply(context, log, rules)
@@ -112,7 +112,7 @@ def curated(
         chosen=chosen,
         context=context,
         applied=applied,
-        takes=card.takes,
+        takes=card.request_limits,
         after=after,
         size=tag.after + tag.under.back,
         count=sizes.of,

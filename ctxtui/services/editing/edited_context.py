@@ -20,16 +20,16 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context, skeleton_of
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, outgoing
+from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, encode_outgoing
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
-from ctxtui.services.recordings.open import content
-from ctxtui.tokens.models import Takes
+from ctxtui.services.recordings.open import read_content
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
 from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
-from ctxtui.wire.translate.encode import build
+from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
@@ -48,7 +48,7 @@ class Ready:
     chosen: ChosenCall
     context: Context
     applied: Applied
-    takes: Takes
+    takes: RequestLimits
     after: bool = False
     size: int | None = None
     """Tokens of the context under the edits as the next request would begin with it; None where it is not known."""
@@ -129,7 +129,7 @@ def translated(ready: Ready, form: str) -> Written:
         one.item for one in ready.applied.items if end is None or one.node < 0 or ready.context.position(one.node) < end
     ]
     model = ready.chosen.call.model or ready.session.model
-    raw, lost = build(target.dialect, items, model=model)
+    raw, lost = build_body(target.dialect, items, model=model)
     losses = Losses()
     body = target.kept(canonical.loads(raw), losses)
     if not any(is_answer(item.place.role) and item.place.section == "messages" for item in items):
@@ -166,7 +166,7 @@ def body(ready: Ready, form: str = "") -> Outgoing:
     dialect = (form or ready.form).replace("-", "_")
     takes = ready.takes._replace(prefill=ready.takes.prefill or ready.after)
     spelled = skeleton_of(ready.session.tree, call, ready.context.head)
-    return outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
+    return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
 
 
 def own(ready: Ready) -> bytes:
@@ -209,7 +209,7 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
     size, behind = _size(ready)
     return target.write(
         ResumeOrder(
-            source=content(source),
+            source=read_content(source),
             path=[Item(tree[node].block, tree[node].place) for node in nodes],
             sent=kept,
             ids=_ids(),

@@ -11,10 +11,10 @@ from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply.applied import Applied, leaving
+from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.price.edited_prompt import Count, edited_lengths, marked_prompt
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.services.config.settings import Settings
@@ -30,7 +30,7 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
     if chosen.number and later and (left := later[0].started) is not None:
         log = [entry for entry in log if entry.at <= left]
-    return standing(log).applied
+    return edits_in_force(log).applied
 
 
 class KnownEdits(NamedTuple):
@@ -57,7 +57,7 @@ class UnderEdits(Struct, frozen=True, dict=True):
     @classmethod
     def of(cls, applied: Applied) -> UnderEdits:
         """Make the nodes of the request as it would leave; those that were sent already are the same ones."""
-        return cls(applied, applied.context.tree.extend(ROOT, leaving(applied)))
+        return cls(applied, applied.context.tree.extend(ROOT, sent_items(applied)))
 
     @cached_property
     def nodes(self) -> list[int]:
@@ -68,11 +68,11 @@ class UnderEdits(Struct, frozen=True, dict=True):
         """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
         edits. `count` gives the tokens of a new block."""
         prompt, place = found.prompt, found.place
-        if call.edited:
+        if call.is_edited:
             parts = self._parted(call)
         else:
             # Reports tell of the raw request alone.
-            lengths = edited_lengths(raw.prompt, self.applied.without, self.applied, count)
+            lengths = edited_lengths(raw.prompt, self.applied.without_edits, self.applied, count)
             upto, parts = dict(zip(self.nodes, lengths.upto, strict=True)), lengths.first
 
             def tokens(node: int) -> int:

@@ -31,10 +31,10 @@ from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written,
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.transcripts.targets import TARGETS
-from ctxtui.wire.translate.encode import export
+from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
 FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL, *RESUMED)
@@ -66,7 +66,7 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
 
     call = chosen.call
     items = session.tree.items(call.sent_head)
-    data, lost = export(form.replace("-", "_"), items, call.skeleton, model=call.model or session.model)
+    data, lost = export_request(form.replace("-", "_"), items, call.skeleton, model=call.model or session.model)
     lacking = call.fidelity == Fidelity.TRANSCRIPT and not any(i.place.section in ("system", "tools") for i in items)
     missing = ["not recorded: system prompt and tools"] if lacking else []
     return Exported(data, tuple(dict.fromkeys([*missing, *lost])))
@@ -297,7 +297,7 @@ def resumable(session: Session, chosen: ChosenCall, form: str, source: Path | No
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     ready = Ready(
-        session=session, chosen=chosen, context=context, applied=applied, takes=Takes(prefill=False), after=True
+        session=session, chosen=chosen, context=context, applied=applied, takes=RequestLimits(prefill=False), after=True
     )
     return written(ready, form, source)
 

@@ -25,7 +25,7 @@ def rest_under(
     scene = staging.scene
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:
         return None
-    before = staging.under.applied if staging.under is not None else staging.applied.without
+    before = staging.under.applied if staging.under is not None else staging.applied.without_edits
     situation = situation_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
     thread = EditedThread(ledger, scene.calls, coming.charge if coming and tag else None)
     return thread.under(situation, staging.applied, tag, since=scene.index + 1)

@@ -160,7 +160,7 @@ def asked_under(
     if under is None:
         return question(replay, tree, call, head, found, terms(found.prompt.total)), found, weigh
     raw, found = found, replay.following(call, under.head, at)
-    if call.edited:
+    if call.is_edited:
         # There are reports of what the edits leave.
         weigh = as_reported(book, model, under.head, found)
     measure = book.measure(model)
@@ -168,12 +168,12 @@ def asked_under(
     def count(block: Block) -> int:
         return round(weigh(measure(block)))
 
-    charge = terms((found if call.edited else raw).prompt.total)
+    charge = terms((found if call.is_edited else raw).prompt.total)
     sent = question(replay, tree, call, head, raw, charge).sent
     asked = replace(under.asked(call, raw, found, charge, count), sent=sent)
     if asked.parts_at is not None:
         asked = replace(asked, kept=_kept(replay, call, asked.now))
-    if not call.edited:
+    if not call.is_edited:
         # What is foretold of a request that no call has gone before is what its own blocks come to.
         found = found._replace(prompt=asked.prompt, forecast=None)
     return asked, found, weigh
@@ -198,8 +198,8 @@ def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextReque
 def _kept(replay: Replay, call: Call, at: float) -> int:
     """Tokens that what `call` sent would read if it was sent again `at` that time."""
     asked = replay.following(call, call.sent_head, at)
-    found = asked.simulator.ask(asked.prompt, asked.at)
-    return found.reading(asked.floors[0 if found.read else 1]).read
+    found = asked.simulator.predict(asked.prompt, asked.at)
+    return found.with_min_read(asked.floors[0 if found.read else 1]).read
 
 
 def _parted(tree: Tree, call: Call, head: int) -> int | None:

@@ -81,7 +81,7 @@ class NextRequestCache:
             self._here, self._known = here, []
         if live and any(one.found is not None and self._expired(one.found) for one in self._known):
             self._known = []
-        under = applied if applied is not None and (applied.touched or applied.marks) else None
+        under = applied if applied is not None and (applied.is_changed or applied.marks) else None
         asked = next((one for one in self._known if one.under is under), None)
         if asked is None:
             asked = _Asked(under, scene.last)
@@ -93,7 +93,7 @@ class NextRequestCache:
     def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> Next | None:
         """The request without edits that would have followed the same call before its context grew to what it is now:
         to be shown as such until `of` gives the one that would follow now. None where there is none."""
-        if self._last is None or applied.touched or applied.marks:
+        if self._last is None or applied.is_changed or applied.marks:
             return None
         of, head, found = self._last
         same = of == self._followed(scene.call, context, live) and context.tree.holds(context.head, head)
@@ -114,7 +114,7 @@ class NextRequestCache:
             return
         made = UnderEdits.of(under) if under is not None else None
         study.count_all()
-        learnt = study.learnt()
+        learnt = study.train_forecasts()
         if asked.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
             # As above; and what was learnt of calls that came since would have to be learnt anew without them.
             return
@@ -122,7 +122,7 @@ class NextRequestCache:
             self._replay = Replay(study.book, cached_by(study.book), lambda: self._learnt)
         self._learnt = learnt
         found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
-        if self.literals is None or not self.literals.goes_on(context):
+        if self.literals is None or not self.literals.belongs_to(context):
             self.literals = Literals(context, self.literals)
         # Up to what was asked for: the screen lets the context grow meanwhile.
         self.literals.advance_to(context.tree[head].depth)

@@ -16,17 +16,17 @@ from ctxtui.core.edit import USER, Edit, Target
 from ctxtui.core.edit_log import (
     EditsInForce,
     Stamp,
-    applying,
-    discarding,
-    last_done,
-    last_undone,
-    leaving,
-    postponing,
-    redoing,
-    reverting,
-    standing,
-    undoing,
-    waiting,
+    apply_staged,
+    discard_staged,
+    edits_in_force,
+    last_action,
+    last_undone_action,
+    postpone_staged,
+    record_export,
+    redo_last,
+    revert_entries,
+    undo_last,
+    waiting_until,
 )
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN
@@ -91,10 +91,10 @@ class ThreadEdits:
     @property
     def _derived(self) -> _Derived:
         if self._standing is None or self._standing[0] != self._version:
-            found = standing(self._log)
+            found = edits_in_force(self._log)
             ids = {edit.id for part in found for edit in part}
             both = tuple(edit for edit in self._log if edit.id in ids)
-            self._standing = self._version, found, waiting(self._log), both
+            self._standing = self._version, found, waiting_until(self._log), both
         return self._standing
 
     def _staged_more(self, edits: Sequence[Edit]) -> list[Edit]:
@@ -150,7 +150,7 @@ class ThreadEdits:
     def stands(self, edit: Edit) -> bool:
         """Whether an edit like it is in force already, and none of its kind came after it: it would change nothing.
         What puts something in may be put in twice."""
-        if edit.does.adds:
+        if edit.spec.adds:
             return False
         near = self.about(edit.targets) if edit.targets else self.in_force
         same = (one for one in reversed(near) if (one.kind, one.targets) == (edit.kind, edit.targets))
@@ -171,24 +171,24 @@ class ThreadEdits:
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
         """Apply what is staged, everything or `only` these ids; the entries that were made (none where nothing was)."""
-        return self._append(applying(self._log, self._stamp(), only))
+        return self._append(apply_staged(self._log, self._stamp(), only))
 
     def wait(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
         """Let what is staged, everything or `only` these ids, wait until `edit_log.EXPIRY` or `edit_log.MISS`, ""
         for no longer; the entries made."""
-        return self._append(postponing(self._log, until, self._stamp(), only))
+        return self._append(postpone_staged(self._log, until, self._stamp(), only))
 
     def leave(self, command: str, place: str, without: Sequence[str] = (), folder: str = "") -> list[Edit]:
         """Remember that the context left; see `edit_log.leaving`."""
-        return self._append(leaving(self._stamp(), command, place, without, folder))
+        return self._append(record_export(self._stamp(), command, place, without, folder))
 
     def discard(self) -> list[Edit]:
         """Take back what is staged; undo brings it back."""
-        return self._append(discarding(self._log, self._stamp()))
+        return self._append(discard_staged(self._log, self._stamp()))
 
     def revert(self, ids: Iterable[str], *, author: str = USER) -> list[Edit]:
         """Take back single entries of the log, staged or applied."""
-        return self._append(reverting(self._log, ids, Stamp(self._new_id(), self._now(), author)))
+        return self._append(revert_entries(self._log, ids, Stamp(self._new_id(), self._now(), author)))
 
     def take(self, stored: Iterable[Edit]) -> list[Edit]:
         """Take in the entries that another program has `stored` meanwhile; those that were not known. Nothing while
@@ -227,17 +227,17 @@ class ThreadEdits:
 
     def undo(self) -> list[Edit]:
         """Undo the last action, also one of an earlier run of the program."""
-        return self._append(undoing(self._log, self._stamp()))
+        return self._append(undo_last(self._log, self._stamp()))
 
     @property
     def last_done(self) -> Sequence[Edit]:
         """The entries of the action that `undo` would take back; none where there is none."""
-        return last_done(self._log)
+        return last_action(self._log)
 
     @property
     def last_undone(self) -> Sequence[Edit]:
         """The entries of the action that `redo` would bring back; none where there is none."""
-        return last_undone(self._log)
+        return last_undone_action(self._log)
 
     def is_earlier(self, entries: Sequence[Edit]) -> bool:
         """Whether all of `entries` were made by another run of the program, before or meanwhile."""
@@ -245,7 +245,7 @@ class ThreadEdits:
 
     def redo(self) -> list[Edit]:
         """Bring back what was undone last."""
-        return self._append(redoing(self._log, self._stamp()))
+        return self._append(redo_last(self._log, self._stamp()))
 
     def keep(self, name: str, data: bytes) -> None:
         """Keep an artifact with the session: the content that an ``externalize`` edit takes out."""

@@ -25,9 +25,9 @@ from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.search import search
-from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.advice import Advice, advice
+from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
@@ -35,7 +35,7 @@ from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.editing.later_calls import situation_of
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.staging import StagingArea
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.policies import Proposed, Setting
 from ctxtui.views.model.scene import Scene
 
@@ -70,7 +70,7 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
 
         found = takewhile(lambda _: not stopped() and not enough(), search(situation, policies))
         try:
-            return advice(situation, found, price, horizon, stopped)
+            return find_advice(situation, found, price, horizon, stopped)
         finally:
             situation.forget()
 
@@ -121,7 +121,7 @@ class Proposals:
     def set(self, index: int, text: str) -> None:
         """Set a policy otherwise: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
         policy = self._policies[index]
-        self._given[policy.name] = settings_of(policy, text)
+        self._given[policy.name] = parse_settings(policy, text)
 
     def rows(self) -> Iterator[Proposed]:
         """What each would do, in the same order."""
@@ -161,7 +161,7 @@ class Proposals:
         )
 
     def _count(self, block: Block) -> int:
-        return round(tokens(self._study.measured(self._model, block), self._study.book.weights(self._model)))
+        return round(weigh(self._study.count_now(self._model, block), self._study.book.weights(self._model)))
 
     def _tried(self, policy: Policy, row: Proposed, search: AdviceSearch, tag: PriceTag | None) -> Proposed:
         situation = search.situation
@@ -187,7 +187,7 @@ class Proposals:
 
     def _counted(self, applied: Applied) -> RequestCount:
         """What the request under `applied` comes to."""
-        return count_under(self._terms, applied, partial(self._study.measured, self._model))
+        return count_under(self._terms, applied, partial(self._study.count_now, self._model))
 
     @cached_property
     def _terms(self) -> CountingTerms:
@@ -212,7 +212,7 @@ class Proposals:
             self._await()
             coming, prices = self._coming, None
             if coming is not None:
-                measure = partial(self._study.measured, self._model)
+                measure = partial(self._study.count_now, self._model)
                 prices = EditPrices(self._before, coming.asked, coming.weigh, measure, self._terms)
             found = AdviceSearch(situation=self._situation(), prices=prices)
             tag = found.priced(self._staging.applied) if self._overlay.staged else None

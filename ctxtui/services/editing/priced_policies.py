@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import MISS, unapplied
+from ctxtui.core.edit_log import MISS, unapplied_ids
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.policies.policy import Step, run_all
@@ -28,7 +28,7 @@ def act_at_price(
     """
     names = {step.policy.name for step in steps}
     overlay.stage_all(run_all(steps, situation))
-    back = unapplied(overlay.log)
+    back = unapplied_ids(overlay.log)
     mine = [edit for edit in overlay.staged if edit.author in names and edit.id not in back]
     if not mine:
         return ""

@@ -10,8 +10,8 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import ASSISTANT, Context
-from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, refusal, told
-from ctxtui.curation.legality.repair import Mended, all_thinking, repair
+from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, from_error_text, refusal
+from ctxtui.curation.legality.repair import Repair, repair, strip_thinking
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.tokens.models import ModelCard
 
@@ -23,7 +23,7 @@ class Diagnosis(Struct, frozen=True):
     chosen: ChosenCall
     context: Context
     rules: ProviderRules
-    mended: Mended
+    mended: Repair
     too_long: bool = False
 
 
@@ -34,15 +34,15 @@ def diagnosed(session: Session, card: ModelCard, *, thread: str = "", error: str
     error = error or refusal(session, chosen.thread)
     context = next_context(session, chosen)
     rules = rules_for(context.dialect, card)
-    fault = told(context, error) if error else None
+    fault = from_error_text(context, error) if error else None
     more: list[Edit] = []
     if fault is not None and fault.violation.rule == BOUND:
-        more = all_thinking(context, max(0, fault.position))
+        more = strip_thinking(context, max(0, fault.position))
     known = [fault] if fault is not None and not more else []
-    takes = card.takes._replace(prefill=card.prefill or _answered(context))
-    found = repair(context, rules, more, takes=takes, told=known)
+    takes = card.request_limits._replace(prefill=card.prefill or _answered(context))
+    found = repair(context, rules, more, takes=takes, reported=known)
     if more and fault is not None:
-        found = Mended((*more, *found.edits), (fault, *found.faults), found.left)
+        found = Repair((*more, *found.edits), (fault, *found.faults), found.left)
     return Diagnosis(chosen, context, rules, found, fault is not None and fault.violation.rule == TOO_LONG)
 
 

@@ -22,7 +22,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import SummaryTerms
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, find_breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
@@ -34,7 +34,7 @@ from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.study.study import Study
 from ctxtui.tokens.features import NOTHING, Features
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
@@ -66,7 +66,7 @@ class RequestCounts:
         waiting: list[Block] = []
 
         def measure(block: Block) -> Features:
-            found = study.features_of(call.model, block)
+            found = study.features(call.model, block)
             if found is None:
                 waiting.append(block)
             return NOTHING if found is None else found
@@ -84,7 +84,7 @@ class RequestCounts:
 
 def _is_same(one: Applied, other: Applied) -> bool:
     """Whether two results are one request: of a context as it came each result has an object of its own."""
-    bare = not one.touched and not other.touched and one.context is other.context and one.length == other.length
+    bare = not one.is_changed and not other.is_changed and one.context is other.context and one.length == other.length
     return one is other or (bare and one.withheld == other.withheld)
 
 
@@ -198,7 +198,7 @@ class StagingArea:
         named = spelled.dialect if spelled is not None and spelled.dialect in GRAMMARS else ""
         if known is None or known.tree is not tree or (named and known.dialect != named):
             known = Context.of_call(tree, scene.call, head)
-        self._context = known.grown(head)
+        self._context = known.grow_to(head)
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
@@ -209,9 +209,9 @@ class StagingArea:
         if self._applied is None or self._applied[0] != key:
             self._applied = key, self._apply(context, overlay.in_force, model)
         applied, base = self._applied[1], self.before(scene)
-        sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
+        sizes, head = partial(self.study.tokens, model), context.head or ROOT
         under = self._under
-        if not base.touched or not overlay.staged:
+        if not base.is_changed or not overlay.staged:
             under = None
         elif under is None or under.applied is not base or under.scene is not scene:
             under = Staging(scene, base, sizes, head=head, count=partial(self.counted, scene))
@@ -244,9 +244,9 @@ class StagingArea:
 
     def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
         """The context under the edits that were applied before those that are, the latest first."""
-        known, left = edit_log.standing(log).applied, _EARLIER_STATES
+        known, left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
-            before = edit_log.standing(log[:count]).applied
+            before = edit_log.edits_in_force(log[:count]).applied
             if before != known and left:
                 known, left = before, left - 1
                 yield self._apply(applied.context, before, scene.call.model)
@@ -263,12 +263,12 @@ class StagingArea:
         coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
         overlay = self._overlays.of(staging.scene.thread or "main")
         staged = bool(staging.edits) or staging.unsent
-        if not overlay.staged and (not applied.touched or (not staging.unsent and staging.as_sent)):
+        if not overlay.staged and (not applied.is_changed or (not staging.unsent and staging.as_sent)):
             count = len(overlay.in_force)
             return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
         tag = self._price(staging, coming, later) if coming is not None and staged and staging.counted else None
         if coming is not None and (tag is not None or not staged):
-            found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
+            found = tag.breakage if tag is not None else find_breakage(coming.asked, coming.asked.read_now)
             staging = staging.with_breakage(found)
         waits = self._waits(staging, coming, live=live)
         rest = self._rest_of(staging, coming, tag) if staged else None
@@ -381,7 +381,7 @@ class StagingArea:
             nonlocal waiting
             size = sizes.get(block.digest)
             if size is None:
-                found = self.study.features_of(model, block)
+                found = self.study.features(model, block)
                 if found is None:
                     waiting = True
                     return 0
@@ -436,14 +436,14 @@ class StagingArea:
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.staging(scene).applied if staged else self.applied(scene)
-        sizes = partial(self.study.tokens_of, scene.call.model)
+        sizes = partial(self.study.tokens, scene.call.model)
         under = self.counted(scene, applied)
         return Ready(
             session=self.study.session,
             chosen=chosen,
             context=applied.context,
             applied=applied,
-            takes=card.takes,
+            takes=card.request_limits,
             after=True,
             size=under.whole + under.back if under is not None else None,
             count=lambda block: sizes(block) or 0,
@@ -457,7 +457,7 @@ class StagingArea:
         def keep(positions: Sequence[int]) -> Sequence[str]:
             return needed(known, positions) if known is not None else ()
 
-        return SummaryTerms(lambda block: round(tokens(measure(block), weights)), length, keep)
+        return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""

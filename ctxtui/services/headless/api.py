@@ -19,7 +19,7 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import single
+from ctxtui.curation.policies.profile import make_step
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.host import Host
@@ -34,11 +34,24 @@ from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import confined
+from ctxtui.services.sandbox.confined import run_confined
 
 __all__ = [
-    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "CtxtuiError", "HeadlessRun",
-    "Outcome", "OwnTool", "RunResult", "agent_run", "confined", "curator", "run_task",
+    "Agents",
+    "Caller",
+    "ChatNews",
+    "ChildResult",
+    "ChildTask",
+    "CommandResult",
+    "CtxtuiError",
+    "HeadlessRun",
+    "Outcome",
+    "OwnTool",
+    "RunResult",
+    "agent_run",
+    "curator",
+    "run_confined",
+    "run_task",
 ]  # fmt: skip
 
 
@@ -108,7 +121,7 @@ def run_task(task: str, **given: Any) -> RunResult:
 
 def _steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
     if not isinstance(policy, str):
-        return (single(policy[0], known, dict(policy[1])),)
+        return (make_step(policy[0], known, dict(policy[1])),)
     file = Path(policy).expanduser()
     text = file.read_text(encoding="utf-8", errors="replace") if policy not in known and file.is_file() else None
     return named_steps(policy, text, dict(known))

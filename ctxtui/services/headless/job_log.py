@@ -26,7 +26,7 @@ from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.members import members
 from ctxtui.services.recordings.multi_file import WHOLE
 from ctxtui.transcripts.formats.ctxtui.write import write
-from ctxtui.wire.translate.turns import CALL, part_of
+from ctxtui.wire.translate.turns import CALL, to_part
 
 
 class JobLog:
@@ -56,11 +56,11 @@ class JobLog:
         said = tree.items(call.response_head, call.raw_head)
         self._write("prompt.txt", _as_text(tree.items(call.sent_head)))
         self._write("response.txt", _as_text(said))
-        asked = [(read(i.block).call_id, part_of(i.block)) for i in said if i.block.kind != HEADER]
+        asked = [(read(i.block).call_id, to_part(i.block)) for i in said if i.block.kind != HEADER]
         calls = [
             {"id": id_, "name": part.reading.name, "input": arguments_value(part.reading)}
             for id_, part in asked
-            if part.what == CALL
+            if part.category == CALL
         ]
         if calls:
             self._json("tool-calls.json", calls)

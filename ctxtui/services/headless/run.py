@@ -22,12 +22,12 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.services.chat.chat_news import TOLD, ChatNews
+from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import params_for
-from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, foreteller_for, held_because
-from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
-from ctxtui.services.chat.sub_agents.child_run import last_words
+from ctxtui.services.chat.request_forecast import RequestForecast, RequestForecaster, hold_reason, make_forecaster
+from ctxtui.services.chat.spending import SendPermit, Spending, with_answer_limit
+from ctxtui.services.chat.sub_agents.child_run import answer_text
 from ctxtui.services.config.window_checks import CRITICAL, REMEDY, context_level
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, LocalCounts
@@ -38,9 +38,9 @@ from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOption
 from ctxtui.services.headless.run_progress import RunEdits, full_line, round_line, step_line, tokens_line
 from ctxtui.services.project.model_window import ModelWindow
 from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.progress import told as wait_told
-from ctxtui.services.project.report import RunPlan, RunReport, analysed
-from ctxtui.tokens.weights import tokens
+from ctxtui.services.project.progress import report_progress as wait_told
+from ctxtui.services.project.report import RunPlan, RunReport, make_run_report
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import plain_lines as report_lines
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 from ctxtui.wire.speech import user_message
@@ -68,7 +68,7 @@ class HeadlessRun:
         labels = Labels(host.config.settings.labels, here) if options.log_dir is not None else None
         self._counter = Counter(here, labels=labels)
         self._edits: RunEdits | None = None
-        self._teller: Foreteller | None = None
+        self._teller: RequestForecaster | None = None
         self._over = asyncio.Event()
         self._ended: list[Call] = []
         self._last: tuple[int, int] = (0, 0)
@@ -103,7 +103,7 @@ class HeadlessRun:
         overlay = await asyncio.to_thread(edits.of, MAIN)
         host.overlay = lambda: overlay
         host.children.overlay_of = edits.of
-        host.children.may_spend, host.children.may_retry = self._may_spend, self._spending.again
+        host.children.may_spend, host.children.may_retry = self._may_spend, self._spending.retry_refusal
         host.profile = self._options.profile
         host.files.counter = self._counter
         host.judge = self._judge
@@ -149,22 +149,26 @@ class HeadlessRun:
         host = self._host
         assert host.runner is not None
         host.own.system = parts
-        host.go_on_in(with_system(host.runner.conversation, parts), "the system prompt is another one")
+        host.switch_to(with_system(host.runner.conversation, parts), "the system prompt is another one")
 
     # Before the first call
 
     def _prepare(self) -> None:
         """What nobody is asked for later. Raises `BadConfig`, `NotFound`."""
         host, options = self._host, self._options
-        partner, runner = host.partner, host.runner
-        assert partner is not None and runner is not None
-        self._steps = options.steps(partner.window)
-        why = f" ({partner.why})" if partner.why else ""
-        about = "the offline provider, no model" if partner.is_offline else f"{partner.model} of {partner.endpoint}"
+        chat_model, runner = host.chat_model, host.runner
+        assert chat_model is not None and runner is not None
+        self._steps = options.steps(chat_model.window)
+        why = f" ({chat_model.why})" if chat_model.why else ""
+        about = (
+            "the offline provider, no model"
+            if chat_model.is_offline
+            else f"{chat_model.model} of {chat_model.endpoint}"
+        )
         self._say(f"{about}{why}")
-        if options.budget_usd is not None and not partner.endpoint.local and not has_price(host):
+        if options.budget_usd is not None and not chat_model.endpoint.local and not has_price(host):
             raise BadConfig(
-                f"no price is known for {partner.model}, so that no budget can be held",
+                f"no price is known for {chat_model.model}, so that no budget can be held",
                 place="--budget-usd",
                 way_out="give its rates in the setting prices",
             )
@@ -175,7 +179,7 @@ class HeadlessRun:
         if options.log_dir is not None:
             self._logs = JobLogs(options.log_dir, book, self._counter)
         prices = price_here(prices_for(host.config.settings))
-        self._teller = foreteller_for(book, self._counter, partner, prices)
+        self._teller = make_forecaster(book, self._counter, chat_model, prices)
         id_ = host.session.about.id
         self._say(f"session {id_}: `ctxtui open {id_}` shows it, also while it runs")
 
@@ -185,8 +189,8 @@ class HeadlessRun:
             return
         servers = self._host.tools.servers
         for one in servers.failed:
-            self._say(f"warning: the MCP server {one.server.name} does not start: {one.why}")
-        for server in servers.waiting:
+            self._say(f"warning: the MCP server {one.server.name} does not start: {one.error}")
+        for server in servers.unallowed:
             leave = f"`ctxtui mcp allow {server.name}` lets it start"
             self._say(f"the MCP server {server.name} of {server.place} was not allowed yet: {leave}")
 
@@ -201,14 +205,14 @@ class HeadlessRun:
 
     async def _report(self, task: str) -> None:
         host = self._host
-        assert host.partner is not None
-        if host.files.usable:
+        assert host.chat_model is not None
+        if host.files.usable_tokens:
             progress = ReadingProgress()
             finding = asyncio.to_thread(found_before, host, task, self._counter, progress)
             for line in report_lines(await wait_told(finding, progress, self._say)):
                 self._say(line)
         else:
-            self._say(f"warning: the window of {host.partner.model} is not known: nothing is held against it")
+            self._say(f"warning: the window of {host.chat_model.model} is not known: nothing is held against it")
         if self._steps:
             self._say(f"policies: {', '.join(map(step_line, self._steps))}")
 
@@ -218,7 +222,7 @@ class HeadlessRun:
         """Tell of the request that is about to leave; why it may not."""
         host, runner, teller = self._host, self._host.runner, self._teller
         assert runner is not None and teller is not None
-        found = await asyncio.to_thread(teller.foretell, draft, host.clock())
+        found = await asyncio.to_thread(teller.forecast, draft, host.clock())
         context = Context(
             host.session.tree, draft.sent_head, draft.skeleton.dialect, Request((), draft.skeleton).params
         )
@@ -231,37 +235,41 @@ class HeadlessRun:
             self._say(round_line(state.rounds + 1, most, self._last[0], total))
             self._tell_level(total or 0, len(draft.body.decode("utf-8", "replace")))
         await asyncio.to_thread(self._save)
-        reason = held_because(found, host.config.settings)
+        reason = hold_reason(found, host.config.settings)
         if reason:
             self._stop = Outcome.REFUSED, f"a rule of the settings holds the request: {reason}"
             return reason
-        leave = await self._reserve(MAIN, teller.partner, found, draft)
+        leave = await self._reserve(MAIN, teller.chat_model, found, draft)
         if leave.refused:
             self._stop = Outcome.BUDGET, leave.refused
         elif leave.answer:
             runner.draft = with_answer_limit(draft, leave.answer)
         return leave.refused
 
-    async def _reserve(self, thread: str, partner: ChatModel, found: RequestForecast | None, draft: Draft) -> Leave:
-        leave = await self._spending.reserve(thread, partner, found, draft)
+    async def _reserve(
+        self, thread: str, chat_model: ChatModel, found: RequestForecast | None, draft: Draft
+    ) -> SendPermit:
+        leave = await self._spending.reserve(thread, chat_model, found, draft)
         if leave.answer:
-            self._say(f"{_lead(thread)}{self._spending.told}: the answer gets {leave.answer:,} tokens at most")
+            self._say(f"{_lead(thread)}{self._spending.summary}: the answer gets {leave.answer:,} tokens at most")
         return leave
 
     def _tell_level(self, total: int, characters: int) -> None:
         """Say that the request about to leave is large, when it has become so."""
-        level = context_level(total, self._host.files.usable, self._host.config.settings)
+        level = context_level(total, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
             self._say(f"{lead}: {level.told}: {REMEDY} (--policy budget, --messages, --length)")
         self._size = RequestSize(characters, total, self._last[0], level.number)
 
-    async def _may_spend(self, thread: str, partner: ChatModel, found: RequestForecast | None, draft: Draft) -> Leave:
+    async def _may_spend(
+        self, thread: str, chat_model: ChatModel, found: RequestForecast | None, draft: Draft
+    ) -> SendPermit:
         """The same of a sub-agent's request."""
         self._tell_trims(thread)
         size = f"~{found.total:,} tokens" if found is not None else "tokens not counted"
         self._say(f"{thread}: round {self._spending.agents[thread] + 1}: {size}")
-        return await self._reserve(thread, partner, found, draft)
+        return await self._reserve(thread, chat_model, found, draft)
 
     def _tell_trims(self, thread: str) -> None:
         assert self._edits is not None
@@ -315,7 +323,7 @@ class HeadlessRun:
             case progress.RequestHeld(reason) if lead:
                 self._say(f"{lead}ended: {reason}")
             case progress.Rested():
-                self._spending.over(thread)
+                self._spending.release(thread)
 
     def _of_main(self, moment: progress.Moment) -> None:
         """What the run itself hangs on."""
@@ -323,18 +331,18 @@ class HeadlessRun:
             case progress.CallBegan(call) if call.first_byte is not None and self._teller is not None:
                 runner = self._host.runner
                 if runner is not None and runner.draft is not None:
-                    self._teller.began(runner.draft, call.first_byte)
+                    self._teller.note_answer_begun(runner.draft, call.first_byte)
             case progress.CallEnded(call, _, _):
                 self._ended.append(call)
             case progress.Noted("refused", text):
                 self._refused.append(text)
             case progress.Noted("error", text):
                 self._stop = Outcome.ERROR, text
-            case progress.Noted(kind, text) if kind == TOLD:
+            case progress.Noted(kind, text) if kind == TOOL_MESSAGE:
                 self._say(text)
             case progress.RequestHeld(reason):
                 self._held(reason)
-            case progress.RetryWaits() if why := self._spending.again(MAIN):
+            case progress.RetryWaits() if why := self._spending.retry_refusal(MAIN):
                 self._stop = Outcome.BUDGET, why
                 self._held(why)
             case progress.Rested():
@@ -348,12 +356,12 @@ class HeadlessRun:
             self._say(f"warning: --log-dir: {error}")
 
     def _call_ended(self, call: Call, lead: str) -> None:
-        partner, logs = self._host.partner, self._logs
+        chat_model, logs = self._host.chat_model, self._logs
         usd = self._paid(call)
-        self._spending.answered(call.thread)
+        self._spending.note_answer(call.thread)
         if logs is not None:
             self._logged(lambda: logs.of(call.thread).take(call, usd))
-        window = partner.window if partner is not None and call.thread == MAIN else 0
+        window = chat_model.window if chat_model is not None and call.thread == MAIN else 0
         self._say(lead + tokens_line(call.usage, window))
         full = full_line(call.usage, window)
         if full:
@@ -361,8 +369,8 @@ class HeadlessRun:
 
     def _paid(self, call: Call) -> float | None:
         """What `call`, which is over, cost (None: not known)."""
-        assert self._host.partner is not None
-        return self._spending.took(call, self._host.partner, self._host.price)
+        assert self._host.chat_model is not None
+        return self._spending.add_call(call, self._host.chat_model, self._host.price)
 
     def _held(self, reason: str) -> None:
         """Nobody is there to let a request go that is held."""
@@ -387,9 +395,9 @@ class HeadlessRun:
             outcome, why = Outcome.REFUSED, self._refused[0]
         last = usages[-1].output if usages else 0
         if options.budget_usd is not None:
-            self._say(f"{spending.told}, of ${options.budget_usd:g}")
+            self._say(f"{spending.summary}, of ${options.budget_usd:g}")
         return RunResult(
-            text=last_words(self._host.session.tree, self._ended[-1]) if self._ended else "",
+            text=answer_text(self._host.session.tree, self._ended[-1]) if self._ended else "",
             outcome=outcome,
             why=why,
             rounds=len(self._ended),
@@ -416,36 +424,40 @@ def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgr
     """The window and the project of `host`'s chat, which has begun, before it does `task`; for a worker thread, which
     tells `progress` how far it is. Raises
     `BadConfig` where nothing of the window is left."""
-    partner, runner, settings = host.partner, host.runner, host.config.settings
-    assert partner is not None and runner is not None
+    chat_model, runner, settings = host.chat_model, host.runner, host.config.settings
+    assert chat_model is not None and runner is not None
     book = book_for(host.session, counter, settings)
-    card, weights = book.card(partner.model), book.weights(partner.model)
+    card, weights = book.card(chat_model.model), book.weights(chat_model.model)
     takes = {"system": 0, "tools": 0, "task": 0}
     said = [("task", item.block) for item in user_message(runner.conversation.dialect, task)]
     there = [(item.place.section, item.block) for item in host.session.tree.items(runner.conversation.head)]
     for part, block in (*there, *said):
         if part in takes and block.kind != HEADER:
-            takes[part] += round(tokens(counter(card)(block), weights))
-    params = params_for(partner, settings)
+            takes[part] += round(weigh(counter(card)(block), weights))
+    params = params_for(chat_model, settings)
     limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
     takes |= {"answer": limits[0]} if limits else {}
     memory, own = host.files.memory_for(task), host.files.card
     plan = RunPlan(
-        model=partner.model,
+        model=chat_model.model,
         task=task,
         takes=takes,
         window=ModelWindow(
-            partner.model, own, partner.window or own.window or 0, host.files.usable, partner.origin or "model table"
+            chat_model.model,
+            own,
+            chat_model.window or own.window or 0,
+            host.files.usable_tokens,
+            chat_model.origin or "model table",
         ),
-        apart=host.files.apart,
+        apart=host.files.memory_paths,
         memory=memory.texts if memory is not None else (),
     )
-    return analysed(plan, host.config, host.cwd, counter, progress)
+    return make_run_report(plan, host.config, host.cwd, counter, progress)
 
 
 def has_price(host: Host) -> bool:
     """Whether it is known what the requests of `host`'s chat cost."""
-    partner = host.partner
-    assert partner is not None
-    one = Call("", "", provider=partner.endpoint.name, model=partner.model, usage=Usage(1), started=host.clock())
+    chat_model = host.chat_model
+    assert chat_model is not None
+    one = Call("", "", provider=chat_model.endpoint.name, model=chat_model.model, usage=Usage(1), started=host.clock())
     return price_here(prices_for(host.config.settings))([one])[0][0] is not None

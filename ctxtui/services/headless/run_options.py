@@ -12,7 +12,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.builtin.sliding_window import NAME as SLIDING
 from ctxtui.curation.policies.builtin.truncate_results import NAME as TRUNCATING
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import Profile, parse_profile, single
+from ctxtui.curation.policies.profile import Profile, make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.window_checks import CRITICAL, FINE, WARNING
 from ctxtui.services.members import members
@@ -55,9 +55,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         messages, length = limit(self.messages, CONTEXT_MESSAGES), limit(self.length, RESULT_LENGTH)
         found = [*self.named]
         if length:
-            found.append(single(TRUNCATING, POLICIES, {"limit": length}))
+            found.append(make_step(TRUNCATING, POLICIES, {"limit": length}))
         if messages:
-            found.append(single(SLIDING, POLICIES, {"n": messages - 1, "keep_first": 1, "slack": 0}))
+            found.append(make_step(SLIDING, POLICIES, {"n": messages - 1, "keep_first": 1, "slack": 0}))
         return tuple(found)
 
     def profile(self, window: int) -> Profile | None:
@@ -69,7 +69,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 def named_steps(name: str, text: str | None, known: dict[str, Policy]) -> tuple[Step, ...]:
     """The policies that ``--policy name`` means: those of the profile `text` (None: it is no file), else the one of
     this name. Raises `NotFound`, `BadConfig`."""
-    return parse_profile(text, known, name).steps if text is not None else (single(name, known, {}),)
+    return parse_profile(text, known, name).steps if text is not None else (make_step(name, known, {}),)
 
 
 class Outcome(StrEnum):

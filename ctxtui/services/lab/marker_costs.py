@@ -11,7 +11,7 @@ from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import PriceTable, call_rates
+from ctxtui.pricing.price import PriceTable, rates_for_call
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.lab.experiment import bench_for, run
 
@@ -20,7 +20,7 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     """What a call's tokens cost under its markers; None where no price is known."""
 
     def rates(call: Call) -> MarkerRates | None:
-        known = call_rates(call, table)
+        known = rates_for_call(call, table)
         if known is None:
             return None
         return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})

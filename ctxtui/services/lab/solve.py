@@ -11,7 +11,7 @@ from ctxtui.analysis.lab.lab import Progress
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.solve import Fitted, KeepWarm, Pauses, fitted, keep_warm, pauses
 from ctxtui.analysis.lab.variant_pass import Bench
-from ctxtui.cache.optimal_markers import MarkerRates, relative
+from ctxtui.cache.optimal_markers import MarkerRates, relative_rates
 from ctxtui.core.call import Call
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cached_by
@@ -93,4 +93,4 @@ def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
 
 def _relative(bench: Bench, call: Call) -> MarkerRates | None:
     rules = bench.rules(call)
-    return relative(rules) if rules.mechanism.writes_at_markers else None
+    return relative_rates(rules) if rules.mechanism.writes_at_markers else None

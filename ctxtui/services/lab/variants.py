@@ -11,8 +11,8 @@ from ctxtui.analysis.lab.placed_marks import spelled, strategy_names
 from ctxtui.analysis.lab.variant import AS_RECORDED, RECORDED, Variant
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import parse_profile, single
-from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.curation.policies.profile import make_step, parse_profile
+from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -98,15 +98,15 @@ def policy_named(word: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Ste
         profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, word)
         return profile.name or path.stem, profile.steps
     name, _, given = word.replace(" ", ":", 1).partition(":")
-    step = single(name, known)
-    return name, (Step(step.policy, settings_of(step.policy, given)) if given else step,)
+    step = make_step(name, known)
+    return name, (Step(step.policy, parse_settings(step.policy, given)) if given else step,)
 
 
 def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
     """Raises `NotFound` for a model of which neither tokens, window nor price are known: nothing can be said of it."""
     table = model_table()
     for name in models:
-        if name not in own and not table.knows(name):
+        if name not in own and not table.has_model(name):
             raise NotFound(
                 f"no model {name!r} is known",
                 place="--model",

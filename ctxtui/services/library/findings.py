@@ -16,12 +16,12 @@ from ctxtui.analysis.lab.placed_marks import LIVES, spelled
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, static_end
+from ctxtui.cache.marker_placement import PREFIX_STRATEGIES, STRATEGIES, static_end
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.risk import loses_text, risk_of
-from ctxtui.curation.policies.safe_edits import empties
+from ctxtui.curation.policies.safe_edits import removes_most
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
@@ -101,7 +101,7 @@ def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
         return NOT_TRIED
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
-    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in BEHIND_SYSTEM]
+    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
     return under_markers(account, [*LIVES, *names])
 
 
@@ -124,7 +124,7 @@ def _priced(
         return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
         return Silent(finding.kind, "it frees nothing")
-    if empties(here.applied, after):
+    if removes_most(here.applied, after):
         return Silent(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),

@@ -18,7 +18,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.format_registry import detect, format_called
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.multi_file import gathered
+from ctxtui.services.recordings.multi_file import read_multi_file
 from ctxtui.store.rows import Glance, sql_text
 from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
@@ -34,7 +34,7 @@ def glance(path: Path, source: str) -> Glance:
     """What the head of the recording `path`, whose format is called `source`, says; nothing where it cannot be read."""
     try:
         size = path.stat().st_size
-        pieces = gathered(path)
+        pieces = read_multi_file(path)
         form = format_called(source)
         if form is None or (pieces is None and not form.sniff(_head(path, HEAD_BYTES), path.name)):
             # Some clients write files of two kinds.

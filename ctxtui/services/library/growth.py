@@ -19,7 +19,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.note import Note
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.library.preflight import preflight
-from ctxtui.services.study.phase_rules import begun
+from ctxtui.services.study.phase_rules import find_phases
 
 NAMED = "named"
 """What the rule is called where phases are the user's own."""
@@ -44,7 +44,7 @@ def growth_report(
         return GrowthReport(Growth(thread=chosen.thread, lacks=("no call is recorded",)))
     since = unsent(session, chosen.thread)
     contexts = [*calls, *([since] if since is not None else [])]
-    starts = begun(session, contexts, rule, notes)
+    starts = find_phases(session, contexts, rule, notes)
     own = any(start.own for start in starts)
 
     def tokens(call: Call) -> int:

@@ -20,14 +20,14 @@ from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import (
     FoundRecording,
-    find,
+    find_recordings,
     is_inside,
-    own_transcripts,
-    placed,
-    seen_at,
-    watched,
+    match_transcripts,
+    read_directories,
+    recording_at,
+    watched_paths,
 )
-from ctxtui.services.recordings.live_clients import clients, owned
+from ctxtui.services.recordings.live_clients import find_owned, running_clients
 from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def glimpse(
         cwd=found.cwd,
         mtime=found.mtime,
         size=found.size,
-        live=found.live(now, live_seconds) or found.file in owned,
+        live=found.is_live(now, live_seconds) or found.file in owned,
         group=found.group,
     )
 
@@ -81,11 +81,11 @@ class SessionLibrary:
     def placed(self) -> list[SessionSummary]:
         """As `glimpses`, with the directory of each Codex session, for which its first line is read."""
         around = related(self._cwd, os.environ)
-        return self._seen(placed(self._found(), around))
+        return self._seen(read_directories(self._found(), around))
 
     def _found(self) -> list[FoundRecording]:
-        found = find(self._cwd, samples=sample_paths(), clients=self._settings.clients)
-        self._folders = dict.fromkeys(watched(found, os.environ, self._settings.clients), 0.0)
+        found = find_recordings(self._cwd, samples=sample_paths(), clients=self._settings.clients)
+        self._folders = dict.fromkeys(watched_paths(found, os.environ, self._settings.clients), 0.0)
         self.folders_changed()
         return found
 
@@ -97,16 +97,16 @@ class SessionLibrary:
 
     def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """Those of `seen` whose file changed, or that began or ceased to be live, as they are now."""
-        now, owned_now = time.time(), owned(self._last, clients())
+        now, owned_now = time.time(), find_owned(self._last, running_clients())
         found = []
         for one in seen:
-            there = seen_at(Path(one.path), one.group) if one.path else None
+            there = recording_at(Path(one.path), one.group) if one.path else None
             if there is None:
                 continue
-            if one.own and (own := seen_at(Path(one.own))) is not None:
+            if one.own and (own := recording_at(Path(one.own))) is not None:
                 there = there._replace(size=there.size + own.size, mtime=max(there.mtime, own.mtime))
             is_owned = one.path in owned_now or self._own.get(one.path) in owned_now
-            live = there.live(now, self._settings.live_seconds) or (one.group != SAMPLES and is_owned)
+            live = there.is_live(now, self._settings.live_seconds) or (one.group != SAMPLES and is_owned)
             if (there.size, there.mtime, live) != (one.size, one.mtime, one.live):
                 found.append(replace(one, size=there.size, mtime=there.mtime, live=live))
         return found
@@ -115,9 +115,9 @@ class SessionLibrary:
         self._last = list(found)
         # Without a session no running client can own one: then its processes need not be looked for.
         theirs_too = any(one.group != SAMPLES for one in self._last)
-        now, owned_now = time.time(), owned(self._last, clients()) if theirs_too else frozenset[str]()
+        now, owned_now = time.time(), find_owned(self._last, running_clients()) if theirs_too else frozenset[str]()
         every = [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
-        self._own = own_transcripts(self._last)
+        self._own = match_transcripts(self._last)
         if not self._own:
             self._transcripts = {}
             return every
@@ -145,17 +145,17 @@ class SessionLibrary:
         """The recordings in `folder` or below, by content, newest first; a file is a recording itself. Raises what
         `recordings_in` raises."""
         # Imported here: telling recordings by content needs every reader.
-        from ctxtui.services.recordings.folder_scan import recordings_in
+        from ctxtui.services.recordings.folder_scan import find_in_folder
 
         # As Home knows them, so that they are remembered once, wherever one stands.
         folder = folder.absolute()
-        paths = [folder] if folder.is_file() else recordings_in(folder, self._settings.clients)
-        return self._seen(self._with_the_other(one for one in map(seen_at, paths) if one is not None))
+        paths = [folder] if folder.is_file() else find_in_folder(folder, self._settings.clients)
+        return self._seen(self._with_the_other(one for one in map(recording_at, paths) if one is not None))
 
     def _with_the_other(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:
         """`found`; one of the two recordings of a session brings the other, wherever that is."""
-        every = {one.file: one for one in find(self._cwd, clients=self._settings.clients)}
-        pairs = own_transcripts(every.values())
+        every = {one.file: one for one in find_recordings(self._cwd, clients=self._settings.clients)}
+        pairs = match_transcripts(every.values())
         both = {file: (every[wire], every[own]) for wire, own in pairs.items() for file in (wire, own)}
         parts = (both.get(os.path.abspath(one.file), (one,)) for one in found)
         return list({one.file: one for part in parts for one in part}.values())

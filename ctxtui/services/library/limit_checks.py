@@ -30,7 +30,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account, contexts
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
@@ -114,7 +114,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
     try:
         data = json.loads(path.read_bytes())
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error
     except ValueError as error:
         raise Malformed(
             f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"

@@ -65,7 +65,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         compaction=limit(*at, seen.context, seen.pace) if at else None,
         eaten=eaten,
         asked=asked,
-        partial=sum(one.answered_in_part for one in book.session.thread_calls(thread)),
+        partial=sum(one.is_partial for one in book.session.thread_calls(thread)),
     )
 
 
@@ -80,7 +80,9 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, .
         node = tree[figure.node]
         if figure.category == "user" and node.place.mark == "":
             asked.append(
-                Instruction(turns.of(node.id), figure.tokens, first_words(read(figure.block).text), figure.block.digest)
+                Instruction(
+                    turns.number_of(node.id), figure.tokens, first_words(read(figure.block).text), figure.block.digest
+                )
             )
     order = {name: n for n, name in enumerate(CATEGORIES)}
     return dict(sorted(eaten.items(), key=lambda one: order.get(one[0], len(order)))), tuple(asked)

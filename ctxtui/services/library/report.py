@@ -96,7 +96,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
                 None if call.usage is None else (call.usage.cache_read, call.usage.cache_write, call.usage.fresh),
                 known_usd(call, made.costs.get(call.id)),
                 missed.get(n, ""),
-                call.answered_in_part,
+                call.is_partial,
             )
             for n, call in enumerate(calls, 1)
         ),
@@ -121,8 +121,8 @@ def masked(draft: ReportDraft, masker: Masker) -> ReportedSession:
     found = replace(draft.found, found=tuple(_masked(each, masker) for each in draft.found.found))
     return replace(
         one,
-        title=cells.fit(masker.line(one.title), _TITLE),
-        facts=tuple(masker.text(fact) for fact in one.facts),
+        title=cells.fit(masker.mask_line(one.title), _TITLE),
+        facts=tuple(masker.mask_text(fact) for fact in one.facts),
         growth=_named(draft.growth, masker),
         found=found,
         blocks=tuple(_masked_block(block, masker) for block in draft.blocks),
@@ -130,15 +130,15 @@ def masked(draft: ReportDraft, masker: Masker) -> ReportedSession:
 
 
 def _masked(one: PricedFinding, masker: Masker) -> PricedFinding:
-    about = replace(one.finding, names=tuple(map(masker.line, one.finding.names)))
+    about = replace(one.finding, names=tuple(map(masker.mask_line, one.finding.names)))
     return replace(one, finding=about)
 
 
 def _named(grown: GrowthReport, masker: Masker) -> GrowthReport:
     growth = grown.growth
-    phases = tuple(replace(phase, name=masker.line(phase.name)) for phase in growth.phases)
-    thread = growth.thread if growth.thread == MAIN else masker.id(growth.thread)
-    return replace(grown, growth=replace(growth, thread=thread, phases=phases, rule=masker.line(growth.rule)))
+    phases = tuple(replace(phase, name=masker.mask_line(phase.name)) for phase in growth.phases)
+    thread = growth.thread if growth.thread == MAIN else masker.mask_id(growth.thread)
+    return replace(grown, growth=replace(growth, thread=thread, phases=phases, rule=masker.mask_line(growth.rule)))
 
 
 def _facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Sequence[str]:
@@ -183,9 +183,9 @@ def _blocks(made: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
 
 def _masked_block(one: DearBlockDraft, masker: Masker) -> ReportedBlock:
     """A heavy block, its words from what is masked."""
-    got = read(masker.block(one.node.block))
+    got = read(masker.mask_block(one.node.block))
     # By a masked id no call is found.
-    label = masker.text(label_of(one.node, got, lambda: one.tool if got.call_id == one.call_id else ""))
+    label = masker.mask_text(label_of(one.node, got, lambda: one.tool if got.call_id == one.call_id else ""))
     words = first_words(got.text or got.arguments)
     return ReportedBlock(one.category, label, words, one.tokens, one.calls, one.usd)
 

@@ -17,18 +17,20 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
     its request can then be exported afresh, and no longer byte for byte."""
     tree, nodes = Tree(), {ROOT: ROOT}
     masker.follow_all(session.tree)
-    blocks = {digest: masker.block(block) for digest, block in session.tree.blocks.items()}
-    places = {place: Place(*map(masker.word, place)) for place in dict.fromkeys(n.place for n in session.tree.nodes(1))}
+    blocks = {digest: masker.mask_block(block) for digest, block in session.tree.blocks.items()}
+    places = {
+        place: Place(*map(masker.mask_word, place)) for place in dict.fromkeys(n.place for n in session.tree.nodes(1))
+    }
     for node in session.tree.nodes(1):
         nodes[node.id] = tree.child(nodes[node.parent], blocks[node.block.digest], places[node.place])
     about = session.about
-    text, word = masker.text, masker.word
+    text, word = masker.mask_text, masker.mask_word
     made = Session(
         tree,
         replace(
             about,
             id=id_,
-            title=masker.line(about.title),
+            title=masker.mask_line(about.title),
             cwd=text(about.cwd),
             source=word(about.source),
             client=word(about.client),
@@ -48,7 +50,7 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
         for one in session.threads.values()
     ]
     made.threads = {one.id: one for one in threads}
-    made.order = {_thread(key, masker): [masker.id(id_) for id_ in ids] for key, ids in session.order.items()}
+    made.order = {_thread(key, masker): [masker.mask_id(id_) for id_ in ids] for key, ids in session.order.items()}
     made.skipped = [replace(one, reason=text(one.reason)) for one in session.skipped]
     made.happenings = [
         replace(
@@ -56,7 +58,7 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
             kind=word(one.kind),
             text=text(one.text),
             thread=_thread(one.thread, masker),
-            after=masker.id(one.after),
+            after=masker.mask_id(one.after),
         )
         for one in session.happenings
     ]
@@ -66,23 +68,23 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
 
 
 def _thread(id_: str, masker: Masker) -> str:
-    return id_ if id_ == MAIN else masker.id(id_)
+    return id_ if id_ == MAIN else masker.mask_id(id_)
 
 
 def _call(call: Call, nodes: dict[int, int], masker: Masker) -> Call:
-    extra = masker.value(call.extra, "extra")
+    extra = masker.mask_value(call.extra, "extra")
     return replace(
         call,
-        id=masker.id(call.id),
+        id=masker.mask_id(call.id),
         thread=_thread(call.thread, masker),
         raw_head=nodes[call.raw_head],
         sent_head=nodes[call.sent_head],
         response_head=nodes[call.response_head],
-        provider=masker.word(call.provider),
-        model=masker.word(call.model),
-        stop_reason=masker.word(call.stop_reason),
-        epoch=replace(call.epoch, detail=masker.word(call.epoch.detail)),
-        error=masker.text(call.error),
+        provider=masker.mask_word(call.provider),
+        model=masker.mask_word(call.model),
+        stop_reason=masker.mask_word(call.stop_reason),
+        epoch=replace(call.epoch, detail=masker.mask_word(call.epoch.detail)),
+        error=masker.mask_text(call.error),
         extra=extra if isinstance(extra, dict) else {},
         skeleton=_skeleton(call.skeleton, masker),
     )
@@ -92,4 +94,4 @@ def _skeleton(skeleton: Skeleton | None, masker: Masker) -> Skeleton | None:
     if skeleton is None:
         return None
     # Texts of a body stand in it verbatim: one that holds something cannot be masked and stay a body.
-    return skeleton if masker.value(skeleton.parts, "content") == skeleton.parts else None
+    return skeleton if masker.mask_value(skeleton.parts, "content") == skeleton.parts else None

@@ -28,24 +28,24 @@ def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: st
     tail: tuple[str, ...] = ()
     for row in rows:
         tail = masker.follow(tail, row.block)
-    masked = [masker.block(row.block) for row in rows]
+    masked = [masker.mask_block(row.block) for row in rows]
     said_in_blocks = dict(masker.report)
     made = exported(session, own_form(chosen), chosen)
-    body = masker.value(canonical.loads(made.data.decode("utf-8", "replace")), "body")
+    body = masker.mask_value(canonical.loads(made.data.decode("utf-8", "replace")), "body")
     # The body says the blocks once more, and what else was sent; labels and title repeat the blocks.
     again = {kind: n - said_in_blocks.get(kind, 0) for kind, n in masker.report.items()}
     report = {kind: max(said_in_blocks.get(kind, 0), n) for kind, n in again.items()}
     number = f"call {chosen.number} of {len(session.thread_calls(chosen.thread))}" if chosen.number else "not sent yet"
     told = (session.about.source or source, call.model or session.model, number, chosen.thread, str(call.fidelity))
     page = SharedCall(
-        title=masker.line(session.about.title or name),
-        facts=tuple(fact if fact == number else masker.word(fact) for fact in told if fact and fact != "main"),
+        title=masker.mask_line(session.about.title or name),
+        facts=tuple(fact if fact == number else masker.mask_word(fact) for fact in told if fact and fact != "main"),
         total=got.context_tokens,
         method=got.method,
         blocks=tuple(_block(book, row, one, masker) for row, one in zip(rows, masked, strict=True)),
         residual=got.residual,
         body=json.dumps(json.loads(canonical.dumps(body)), indent=1, ensure_ascii=False),
-        lost=tuple(map(masker.text, made.lost)) if masker.level != Level.TEXT else made.lost,
+        lost=tuple(map(masker.mask_text, made.lost)) if masker.level != Level.TEXT else made.lost,
         level=str(masker.level),
         masked=tuple(describe_report(report)),
     )

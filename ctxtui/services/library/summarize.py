@@ -28,7 +28,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
-from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, tokens_of
+from ctxtui.pricing.price import Cost, count_charged_tokens, further_usage, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
@@ -145,7 +145,7 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
     return replace(
         seen,
         title=session.about.title or first.strip().split("\n")[0] or seen.title,
-        turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).called,
+        turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).count_with_calls,
         first_user_text=first,
         last_answer=_last_answer(session, calls[-1].response_head),
     )
@@ -212,15 +212,15 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
     """What a call adds to totals, without what its session says of it."""
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
-        return CallSpent(name, 0, partial=call.answered_in_part, copied=call.is_copy, calls=call.count)
+        return CallSpent(name, 0, partial=call.is_partial, copied=call.is_copy, calls=call.count)
     more = further_usage(call)
     return CallSpent(
         name,
-        tokens_of(call),
+        count_charged_tokens(call),
         usage.input + more.input,
         usage.cache_read + more.cache_read,
         known_usd(call, cost),
-        partial=call.answered_in_part,
+        partial=call.is_partial,
         unpriced=lacks_price(call, cost),
         calls=call.count,
     )

@@ -1,1 +1,1 @@
-"""MCP servers that the user named: started once they are allowed, what they offer, calls to them, their logs."""
+"""MCP servers that the user configured: permission to start, tools, calls and logs."""

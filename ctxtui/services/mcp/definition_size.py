@@ -1,4 +1,4 @@
-"""What tool definitions take of every request, before anyone is offered them: tokens by tool."""
+"""Tokens that tool definitions add to every request, by tool."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.tokens.weights import prior, slack, tokens
+from ctxtui.tokens.weights import half_interval, prior_weights, weigh
 
 
 class ToolSize(NamedTuple):
-    """One definition: its `tokens`, give or take `slack` nine times of ten, and its `bytes` as minified JSON."""
+    """The size of one definition: `tokens`, `slack` (90 % interval) and `bytes` of minified JSON."""
 
     name: str
     tokens: float
@@ -29,25 +29,28 @@ class ToolSize(NamedTuple):
 
 
 class DefinitionSizes(Struct, frozen=True):
-    """The definitions of one source for a `model`, heaviest first."""
+    """The sizes of all definitions of one source for `model`, largest first."""
 
     model: str
     tools: tuple[ToolSize, ...]
 
     @property
     def tokens(self) -> int:
-        """Of all of them."""
+        """Tokens of all definitions."""
         return round(sum(tool.tokens for tool in self.tools))
 
     @property
     def slack(self) -> int:
-        """Half of the 90 % interval of that: the same formula is off for all of them in the same way."""
+        """Half of the 90 % interval of `tokens`. Errors add up, because all use the same formula."""
         return round(sum(tool.slack for tool in self.tools))
 
 
-def listed_in(path: Path) -> list[Json]:
-    """The definitions in a file, in Anthropic's form: a list of tools as MCP, Anthropic or OpenAI spell them, or an
-    object that holds it (``tools``, also below ``result``). Raises `NotFound`, `Unreadable`, `Malformed`."""
+def read_definitions(path: Path) -> list[Json]:
+    """Read the tool definitions in a file, in Anthropic's form.
+
+    The file is a list of tools as MCP, Anthropic or OpenAI write them, or an object that holds it (``tools``, also
+    below ``result``). Raises `NotFound`, `Unreadable`, `Malformed`.
+    """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -68,20 +71,22 @@ def _definition(value: Any, place: str) -> Json:
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         raise Malformed("no tool: it has no name", place=place)
     schema = next((inner[key] for key in ("input_schema", "inputSchema", "parameters") if inner.get(key)), None)
-    found = schema if isinstance(schema, Mapping) else {"type": "object", "properties": {}}
-    return {"name": inner["name"], "description": inner.get("description") or "", "input_schema": found}
+    parameters = schema if isinstance(schema, Mapping) else {"type": "object", "properties": {}}
+    return {"name": inner["name"], "description": inner.get("description") or "", "input_schema": parameters}
 
 
-def sizes(
+def measure_definitions(
     definitions: Sequence[Json], model: str, dialect: str, settings: Settings, counter: Counter
 ) -> DefinitionSizes:
-    """What `definitions` (Anthropic's form) take in requests to `model`, which are spelled in `dialect`."""
-    talk = begin(Tree(), ConversationStart(dialect, {"model": model, "max_tokens": 1}, definitions))
-    blocks = [item.block for item in talk.tree.items(talk.head) if item.place.section == "tools"]
+    """Count `definitions` (Anthropic's form) in requests to `model`, encoded in `dialect`."""
+    conversation = begin(Tree(), ConversationStart(dialect, {"model": model, "max_tokens": 1}, definitions))
+    blocks = [item.block for item in conversation.tree.items(conversation.head) if item.place.section == "tools"]
     card = table_for(settings).card(model)
-    weights, features = prior(card), counter(card)
-    found = []
+    weights, features = prior_weights(card), counter(card)
+    sizes = []
     for one, block in zip(definitions, blocks, strict=True):
         measured = features(block)
-        found.append(ToolSize(str(one["name"]), tokens(measured, weights), slack(measured, weights), len(block.body)))
-    return DefinitionSizes(model, tuple(sorted(found, key=lambda tool: -tool.tokens)))
+        sizes.append(
+            ToolSize(str(one["name"]), weigh(measured, weights), half_interval(measured, weights), len(block.body))
+        )
+    return DefinitionSizes(model, tuple(sorted(sizes, key=lambda tool: -tool.tokens)))

@@ -1,4 +1,4 @@
-"""What an MCP server offers, in the words of ctxtui: tools as definitions, results as text and images."""
+"""Convert MCP tools, resources, prompts and results to ctxtui's types."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ctxtui.wire.speech import ResultImage
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, Prompt, Resource, Tool
 
-LONGEST: Final = 64
-"""Characters of a tool's name that every provider takes (facts §8)."""
+MAX_TOOL_NAME: Final = 64
+"""Characters of a tool's name that every provider accepts (facts §8)."""
 _ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class OfferedTool(Struct, frozen=True):
-    """A tool of `server`: its `own` name there, the model's `name` for it, its `definition` (Anthropic's form)."""
+    """A tool of `server`: its `own` name there, the `name` for the model, its `definition` (Anthropic's form)."""
 
     server: str
     own: str
@@ -34,7 +34,7 @@ class OfferedTool(Struct, frozen=True):
 
 
 class OfferedText(Struct, frozen=True):
-    """A resource or a prompt of a server: what it is called, what it says of itself, and the `arguments` it needs."""
+    """A resource or a prompt of a server: name, description and the `arguments` it needs."""
 
     name: str
     about: str
@@ -42,89 +42,95 @@ class OfferedText(Struct, frozen=True):
 
 
 def model_name(server: str, tool: str) -> str:
-    """The name by which a model knows a tool (``mcp__server__tool``), as every provider takes it."""
+    """The name for the model (``mcp__server__tool``), in characters that every provider accepts."""
     full = f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
-    if len(full) <= LONGEST:
+    if len(full) <= MAX_TOOL_NAME:
         return full
-    return f"{full[: LONGEST - 7]}_{hashlib.sha256(f'{server} {tool}'.encode()).hexdigest()[:6]}"
+    return f"{full[: MAX_TOOL_NAME - 7]}_{hashlib.sha256(f'{server} {tool}'.encode()).hexdigest()[:6]}"
 
 
-def tools_of(server: str, listed: Sequence[Tool]) -> tuple[OfferedTool, ...]:
-    """The tools that `server` lists. Of two with one name the model gets the first."""
-    found: dict[str, OfferedTool] = {}
+def convert_tools(server: str, listed: Sequence[Tool]) -> tuple[OfferedTool, ...]:
+    """Convert the tools that `server` lists. The first of two with the same name wins."""
+    tools: dict[str, OfferedTool] = {}
     for tool in listed:
         name = model_name(server, tool.name)
-        said = {"name": name, "description": tool.description or tool.title or "", "input_schema": tool.input_schema}
-        found.setdefault(name, OfferedTool(server, tool.name, name, said))
-    return tuple(found.values())
+        definition = {
+            "name": name,
+            "description": tool.description or tool.title or "",
+            "input_schema": tool.input_schema,
+        }
+        tools.setdefault(name, OfferedTool(server, tool.name, name, definition))
+    return tuple(tools.values())
 
 
-def resources_of(listed: Sequence[Resource]) -> tuple[OfferedText, ...]:
-    """The resources that a server lists, by their addresses."""
+def convert_resources(listed: Sequence[Resource]) -> tuple[OfferedText, ...]:
+    """Convert the resources that a server lists; their names are their URIs."""
     return tuple(OfferedText(str(one.uri), one.description or one.title or one.name) for one in listed)
 
 
-def prompts_of(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
-    """The prompts that a server lists."""
+def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
+    """Convert the prompts that a server lists."""
     return tuple(
         OfferedText(one.name, one.description or one.title or "", tuple(a.name for a in one.arguments or ()))
         for one in listed
     )
 
 
-def content_of(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
-    """What the model reads of a result, and the images in it if the model `sees`. What it does not get is named with
-    its size and the reason."""
+def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
+    """Convert a tool result to text, and to images if the model `sees`.
+
+    Parts that are left out are named in the text with their size and the reason.
+    """
     parts: list[str] = []
     images: list[ResultImage] = []
     for part in result.content:
         if getattr(part, "type", "") != "image":
-            parts.append(_part(part))
+            parts.append(_convert_part(part))
             continue
-        image, told = _image(str(getattr(part, "data", "")), sees=sees)
+        image, description = _convert_image(str(getattr(part, "data", "")), sees=sees)
         images += [image] if image is not None else []
-        parts.append(f"[image {len(images)}: {told}]" if image is not None else f"[image, {told}]")
+        parts.append(f"[image {len(images)}: {description}]" if image is not None else f"[image, {description}]")
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     return shortened("\n".join(parts) or "(nothing)", "ask for a smaller part of it"), tuple(images)
 
 
-def _image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
-    """An image as a model takes it, and what it is in words; None where it does not."""
+def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
+    """An image for the model (None if it cannot read it), and a description."""
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
         return None, "not passed on to the model: it is no base64"
-    found = file_block(raw)
+    file = file_block(raw)
     size = f"{len(raw):,} bytes"
-    if found.kind != IMAGE or found.size is None:
+    if file.kind != IMAGE or file.size is None:
         return None, f"{size}: not passed on to the model: no image that models read"
-    told = f"image/{found.size.format}, {found.size.width} x {found.size.height}, {size}"
-    trouble = image_trouble(found) if sees else "whether this model sees is not known (the setting mcp_images)"
+    description = f"image/{file.size.format}, {file.size.width} x {file.size.height}, {size}"
+    trouble = image_trouble(file) if sees else "whether this model sees is not known (the setting mcp_images)"
     if trouble:
-        return None, f"{told}: not passed on to the model: {trouble}"
-    return ResultImage(f"image/{found.size.format}", data), told
+        return None, f"{description}: not passed on to the model: {trouble}"
+    return ResultImage(f"image/{file.size.format}", data), description
 
 
-def _part(part: object) -> str:
+def _convert_part(part: object) -> str:
     kind = getattr(part, "type", "")
     if kind == "text":
         return str(getattr(part, "text", ""))
     if kind == "resource":
-        return contents_of([getattr(part, "resource", None)])
+        return resource_text([getattr(part, "resource", None)])
     if kind == "resource_link":
         return f"[{getattr(part, 'uri', '')}: {getattr(part, 'description', None) or getattr(part, 'name', '')}]"
     data, mime = str(getattr(part, "data", "")), getattr(part, "mime_type", kind)
     return f"[{mime}, {len(data) * 3 // 4:,} bytes: not passed on to the model]"
 
 
-def contents_of(contents: Sequence[object]) -> str:
-    """The texts of a resource."""
-    found = []
+def resource_text(contents: Sequence[object]) -> str:
+    """The text of a resource."""
+    texts = []
     for one in contents:
         text = getattr(one, "text", None)
         if text is None:
             size = len(str(getattr(one, "blob", ""))) * 3 // 4
             text = f"[{getattr(one, 'mime_type', None) or 'binary'}, {size:,} bytes: not passed on to the model]"
-        found.append(str(text))
-    return "\n".join(found)
+        texts.append(str(text))
+    return "\n".join(texts)

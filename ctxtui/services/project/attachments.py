@@ -1,4 +1,4 @@
-"""The files that a message names with ``@``, read and counted before they are sent: text, images, PDFs, folders."""
+"""Read and count the files that a message names with ``@``: text, images, PDFs, folders."""
 
 from __future__ import annotations
 
@@ -18,88 +18,95 @@ from ctxtui.project.named import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered
 from ctxtui.project.signatures import signatures
 from ctxtui.services.project.report import Meter
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
-_LARGEST: Final = 20_000_000
-_NAMES: Final = 500
+_MAX_FILE_BYTES: Final = 20_000_000
+_MAX_FOLDER_NAMES: Final = 500
 
 
 class NotAttached(CtxtuiError):
-    """A file that was named cannot be sent."""
+    """Raised when a named file cannot be sent."""
 
 
 class AttachedFile(Struct, frozen=True, kw_only=True):
-    """A file that goes with a message: its name as it was written, its `kind` (``folder`` besides those of
-    `project.file_block`), its `form` (``whole``, ``signatures``), its tokens, and what is sent of it."""
+    """A file sent with a message.
+
+    `name` is as the user wrote it; `kind` is one of `project.file_block` or ``folder``; `form` is ``whole`` or
+    ``signatures``; `attached` is the block that is sent.
+    """
 
     name: str
     kind: str
     form: str
     tokens: int
-    attached: Attached
+    attached: Attachment
 
 
-def named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
-    """(name, place) of what `text` names with ``@`` and is there."""
-    found = {}
+def list_named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
+    """List (name, path) of the existing files that `text` names with ``@``."""
+    files = {}
     for names in mentions(text):
         for name in names:
             place = Path(os.path.expanduser(name))
             place = place if place.is_absolute() else cwd / place
             if os.path.lexists(place):
-                found[name] = place
+                files[name] = place
                 break
-    return list(found.items())
+    return list(files.items())
 
 
-def dropped(text: str) -> str:
-    """How a message names the file whose path a terminal pastes for a file that is dropped on it: quoted, with blanks
-    escaped, or as ``file://``; "" where there is no such file."""
+def mention_dropped_file(text: str) -> str:
+    """The mention for a path that a terminal pastes when a file is dropped on it; "" if there is no such file.
+
+    Terminals paste it quoted, with escaped blanks, or as ``file://``.
+    """
     plain = text.strip("'\"")
     name = unquote(plain.removeprefix("file://")) if plain.startswith("file://") else plain
-    found = next((one for one in (name, name.replace("\\", "")) if os.path.isfile(os.path.expanduser(one))), "")
-    return spelled(found) if found else ""
+    path = next((one for one in (name, name.replace("\\", "")) if os.path.isfile(os.path.expanduser(one))), "")
+    return spelled(path) if path else ""
 
 
-def missing(text: str, cwd: Path) -> list[str]:
-    """What `text` names with ``@`` as a file's path and is not there: it goes as words."""
-    there = {name for name, _ in named_files(text, cwd)}
+def list_missing_files(text: str, cwd: Path) -> list[str]:
+    """List the paths that `text` names with ``@`` and that do not exist; they are sent as plain text."""
+    there = {name for name, _ in list_named_files(text, cwd)}
     return [names[-1] for names in mentions(text) if not there & set(names) and PurePath(names[-1]).suffix]
 
 
-def attachments(text: str, cwd: Path, meter: Meter, room: int) -> tuple[AttachedFile, ...]:
-    """What goes with the message `text`: a text of more than `room` tokens (0: not known) as signatures. Raises
-    `NotAttached` for what cannot be sent."""
-    return tuple(_attached(name, place, meter, room) for name, place in named_files(text, cwd))
+def read_attachments(text: str, cwd: Path, meter: Meter, room: int) -> tuple[AttachedFile, ...]:
+    """Read the files named in `text`; text of more than `room` tokens (0: unknown) becomes signatures.
+
+    Raises `NotAttached` for a file that cannot be sent.
+    """
+    return tuple(_read_attachment(name, place, meter, room) for name, place in list_named_files(text, cwd))
 
 
-def _attached(name: str, place: Path, meter: Meter, room: int) -> AttachedFile:
+def _read_attachment(name: str, place: Path, meter: Meter, room: int) -> AttachedFile:
     try:
         if place.is_dir():
-            return _folder(name, place, meter)
+            return _attach_folder(name, place, meter)
         if not place.is_file():
             raise NotAttached("is no regular file", place=name)
-        if place.stat().st_size > _LARGEST:
+        if place.stat().st_size > _MAX_FILE_BYTES:
             raise NotAttached(f"{place.stat().st_size:,} bytes are too many", place=name)
         if in_use(place):
             raise NotAttached(f"is {WHY}: no model reads it", place=name)
         data = place.read_bytes()
     except OSError as error:
         raise NotAttached(f"cannot be read: {error.strerror}", place=name) from error
-    found = file_block(data)
-    if found.kind == TEXT:
-        return _text(name, data.decode("utf-8", "replace"), meter, room)
-    if found.block is None or found.kind == BINARY:
+    file = file_block(data)
+    if file.kind == TEXT:
+        return _attach_text(name, data.decode("utf-8", "replace"), meter, room)
+    if file.block is None or file.kind == BINARY:
         raise NotAttached("is a binary file: no model reads it", place=name)
-    if found.kind == IMAGE:
-        trouble = image_trouble(found)
+    if file.kind == IMAGE:
+        trouble = image_trouble(file)
         if trouble:
             raise NotAttached(trouble, place=name, way_out="make it smaller")
-    tokens = meter.block(found.block)
-    return AttachedFile(name=name, kind=found.kind, form=WHOLE, tokens=tokens, attached=Attached(found.block))
+    tokens = meter.block(file.block)
+    return AttachedFile(name=name, kind=file.kind, form=WHOLE, tokens=tokens, attached=Attachment(file.block))
 
 
-def _text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
+def _attach_text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
     whole = rendered(name, text)
     tokens, form = meter.text(whole), WHOLE
     if room and tokens > room:
@@ -112,18 +119,18 @@ def _text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
                 way_out="name a part of it, or let the agent read it",
             )
         tokens = short
-    return AttachedFile(name=name, kind=TEXT, form=form, tokens=tokens, attached=Attached(block.text(whole), "file"))
+    return AttachedFile(name=name, kind=TEXT, form=form, tokens=tokens, attached=Attachment(block.text(whole), "file"))
 
 
-def _folder(name: str, place: Path, meter: Meter) -> AttachedFile:
+def _attach_folder(name: str, place: Path, meter: Meter) -> AttachedFile:
     names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in place.iterdir())
-    more = [f"[{len(names) - _NAMES:,} more]"] if len(names) > _NAMES else []
-    text = f'<folder path="{name}">\n' + "\n".join([*names[:_NAMES], *more]) + "\n</folder>"
-    made = Attached(block.text(text), "file")
-    return AttachedFile(name=name, kind="folder", form=WHOLE, tokens=meter.text(text), attached=made)
+    more = [f"[{len(names) - _MAX_FOLDER_NAMES:,} more]"] if len(names) > _MAX_FOLDER_NAMES else []
+    text = f'<folder path="{name}">\n' + "\n".join([*names[:_MAX_FOLDER_NAMES], *more]) + "\n</folder>"
+    attached = Attachment(block.text(text), "file")
+    return AttachedFile(name=name, kind="folder", form=WHOLE, tokens=meter.text(text), attached=attached)
 
 
-def told(files: Iterable[AttachedFile]) -> str:
-    """What goes with a message, in words: names and tokens."""
+def describe_attachments(files: Iterable[AttachedFile]) -> str:
+    """Describe attachments in one line: names and tokens."""
     parts = [f"{one.name} {one.tokens:,}{' as signatures' if one.form == SIGNATURES else ''}" for one in files]
     return ", ".join(parts)

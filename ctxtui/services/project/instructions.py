@@ -1,4 +1,4 @@
-"""What a project tells every agent: ``CLAUDE.md`` and ``AGENTS.md``, with the files that they name."""
+"""Read a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md`` and the files they name."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ from ctxtui.project.file_kinds import is_private
 from ctxtui.project.named import mentions
 
 NAMES: Final = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
-_LARGEST: Final = 200_000
-_DEEP: Final = 5
-"""Files that name further files, one through the other."""
+_MAX_FILE_BYTES: Final = 200_000
+_MAX_DEPTH: Final = 5
+"""Nesting depth of files that name further files."""
 
 
-def instructions(cwd: Path) -> dict[str, str]:
-    """The instructions for who works in `cwd`, by path: those of the repository first, the nearest last. Files that
-    they name with ``@`` follow them, where they lie inside the repository; of equal texts the first stands."""
+def read_instructions(cwd: Path) -> dict[str, str]:
+    """Read the instructions that apply in `cwd`, by path: the repository's first, the nearest last.
+
+    Files that they name with ``@`` follow them if they are inside the repository. Of equal texts the first is kept.
+    """
     here = cwd.resolve()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     folders = [folder for folder in (here, *here.parents) if folder == top or top in folder.parents]
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for folder in reversed(folders):
         for name in NAMES:
-            _take(folder / name, top, found, 0)
-    return found
+            _add_file(folder / name, top, texts, 0)
+    return texts
 
 
-def _take(place: Path, top: Path, found: dict[str, str], depth: int) -> None:
+def _add_file(place: Path, top: Path, texts: dict[str, str], depth: int) -> None:
     try:
         real = place.resolve(strict=True)
-        if real != place or top not in real.parents or not real.is_file() or real.stat().st_size > _LARGEST:
-            return  # a link may lead anywhere
+        if real != place or top not in real.parents or not real.is_file() or real.stat().st_size > _MAX_FILE_BYTES:
+            return  # a link may point outside of the repository
         text = real.read_text(encoding="utf-8", errors="replace").strip()
     except (OSError, RuntimeError):
         return
     path = real.relative_to(top).as_posix()
-    if not text or path in found or text in found.values() or (depth and is_private(path)):
+    if not text or path in texts or text in texts.values() or (depth and is_private(path)):
         return
-    found[path] = text
-    for names in mentions(text) if depth < _DEEP else ():
+    texts[path] = text
+    for names in mentions(text) if depth < _MAX_DEPTH else ():
         for name in names:
             if not name.startswith(("/", "~")):
-                _take((place.parent / name).resolve(), top, found, depth + 1)
+                _add_file((place.parent / name).resolve(), top, texts, depth + 1)

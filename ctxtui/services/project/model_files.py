@@ -1,4 +1,4 @@
-"""The window of a model that lies in files: from a GGUF file's header, or a model folder's ``config.json``."""
+"""Read a model's context window from its files: a GGUF header or a folder's ``config.json``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _STRING, _ARRAY = 8, 9
 _NUMBERS: Final = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d",
 }  # fmt: skip
-_LONGEST: Final = 1 << 20
-_MOST: Final = 100_000
-_LENGTHS: Final = (
+_MAX_TEXT_BYTES: Final = 1 << 20
+_MAX_PAIRS: Final = 100_000
+_WINDOW_KEYS: Final = (
     "max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length", "n_ctx",
     "model_max_length",
 )  # fmt: skip
@@ -26,14 +26,14 @@ CONFIG: Final = "config.json"
 
 
 def is_model_file(name: str) -> bool:
-    """Whether `name` is written as a path to a model: a ``.gguf`` file, or a folder that is there."""
+    """True if `name` is a path to a model: a ``.gguf`` file or an existing folder."""
     return name.endswith(".gguf") or Path(name).is_dir()
 
 
 def file_window(path: Path) -> int:
-    """The window in tokens that the model at `path` was made for. Raises `NotFound`, `Unreadable`."""
+    """Read the context window of the model at `path`, in tokens. Raises `NotFound`, `Unreadable`."""
     if path.is_dir():
-        return _of_folder(path)
+        return _folder_window(path)
     try:
         with path.open("rb") as file:
             return gguf_window(file, str(path))
@@ -43,7 +43,7 @@ def file_window(path: Path) -> int:
         raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from error
 
 
-def _of_folder(path: Path) -> int:
+def _folder_window(path: Path) -> int:
     place = path / CONFIG
     try:
         data = json.loads(place.read_text(encoding="utf-8"))
@@ -51,29 +51,29 @@ def _of_folder(path: Path) -> int:
         raise NotFound(f"no {CONFIG} in the model folder {path}") from error
     except (OSError, ValueError) as error:
         raise Unreadable(f"no readable {CONFIG}: {error}", place=str(place)) from error
-    return told_window(data, str(place))
+    return config_window(data, str(place))
 
 
-def told_window(data: object, place: str) -> int:
-    """The window in tokens that the content of a ``config.json`` tells. Raises `Unreadable`."""
+def config_window(data: object, place: str) -> int:
+    """The context window in the content of a ``config.json``, in tokens. Raises `Unreadable`."""
     texts = [data, data.get("text_config"), data.get("llm_config")] if isinstance(data, dict) else []
-    for one in texts:
-        told = [one.get(name) for name in _LENGTHS] if isinstance(one, dict) else []
-        lengths = [n for n in told if isinstance(n, int) and not isinstance(n, bool) and n > 0]
+    for section in texts:
+        values = [section.get(name) for name in _WINDOW_KEYS] if isinstance(section, dict) else []
+        lengths = [n for n in values if isinstance(n, int) and not isinstance(n, bool) and n > 0]
         if lengths:
             return lengths[0]
-    raise Unreadable("tells no window", place=place, way_out=f"it needs {_LENGTHS[0]}")
+    raise Unreadable("tells no window", place=place, way_out=f"it needs {_WINDOW_KEYS[0]}")
 
 
 def gguf_window(file: BinaryIO, place: str) -> int:
-    """The window that a GGUF header tells, from a file at its beginning. Raises `Unreadable`."""
+    """Read the context window from a GGUF header; `file` is at its start. Raises `Unreadable`."""
     try:
-        found = _context_length(file, place)
+        window = _context_length(file, place)
     except (struct.error, UnicodeDecodeError, KeyError) as error:
         raise Unreadable("the GGUF header is damaged or cut off", place=place) from error
-    if not found:
+    if not window:
         raise Unreadable("the GGUF header tells no context_length", place=place)
-    return found
+    return window
 
 
 def _context_length(file: BinaryIO, place: str) -> int:
@@ -84,7 +84,7 @@ def _context_length(file: BinaryIO, place: str) -> int:
     _read(file, size)
     (pairs,) = _read(file, size)
     architecture, lengths = "", dict[str, int]()
-    for _ in range(min(pairs, _MOST)):
+    for _ in range(min(pairs, _MAX_PAIRS)):
         key = _text(file, size)
         value = _value(file, _read(file, "<I")[0], size)
         if key == "general.architecture" and isinstance(value, str):
@@ -102,14 +102,14 @@ def _read(file: BinaryIO, form: str) -> tuple[int, ...]:
 
 def _text(file: BinaryIO, size: str) -> str:
     (length,) = _read(file, size)
-    if length > _LONGEST:
+    if length > _MAX_TEXT_BYTES:
         file.seek(length, 1)
         return ""
     return file.read(length).decode("utf-8")
 
 
 def _value(file: BinaryIO, kind: int, size: str) -> int | str | None:
-    """A value, where it is a number or a text; an array is passed over."""
+    """Read a value if it is a number or a string; skip an array."""
     if kind == _STRING:
         return _text(file, size)
     if kind != _ARRAY:

@@ -1,4 +1,4 @@
-"""The window that a run will have, before any server is asked: by the settings, the model's own files, the table."""
+"""Find a model's context window before any server is asked: from settings, files or the model table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxtui.tokens.models import ModelCard
 
 
 class ModelWindow(Struct, frozen=True):
-    """The model `name` with its card; `window` and what of it is `usable` (tokens); `origin` says who told."""
+    """The context window of the model `name`; `usable` is the part to fill, `origin` the source."""
 
     name: str
     card: ModelCard
@@ -28,23 +28,25 @@ class ModelWindow(Struct, frozen=True):
 
 
 def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindow:
-    """The window of `model`, which may be the path of a ``.gguf`` file or of a model's folder; where its `hub` is to be
-    asked, its name there. Raises `BadConfig` where none is known or the settings ask for more than there is, and what
-    reading the model's files or asking the hub raises."""
+    """Find the context window of `model`: a name, a ``.gguf`` file or a model's folder.
+
+    With `hub`, the name is looked up on the hub. Raises `BadConfig` if no window is known or the settings ask for more
+    than there is, and what reading the files or the hub raises.
+    """
     settings = config.settings
     in_files = is_model_file(model)
     path = Path(model)
     name = (path.stem if model.endswith(".gguf") else path.resolve().name) if in_files else model
     card = table_for(settings).card(name)
-    told, teller = (file_window(path) if in_files else 0), f"{path / CONFIG if path.is_dir() else path}"
+    model_size, source = (file_window(path) if in_files else 0), f"{path / CONFIG if path.is_dir() else path}"
     if hub and not in_files:
-        told, teller = hub_window(model, os.environ)
+        model_size, source = hub_window(model, os.environ)
     set_as, wanted = size_of(name, settings.context_sizes)
     origin = config.origins.get(setting_of(set_as, settings)) if set_as else None
     place = origin.place or origin.kind if origin is not None else "settings"
-    if wanted and told:
-        check_size(name, setting_of(set_as, settings), wanted, place, told)
-    window = wanted or told or card.window or 0
+    if wanted and model_size:
+        check_size(name, setting_of(set_as, settings), wanted, place, model_size)
+    window = wanted or model_size or card.window or 0
     if not window:
         raise BadConfig(
             f"the window of {name} is not known",
@@ -52,5 +54,5 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
         )
     own = size_of(name, settings.usable_contexts)[1]
     check_usable(name, own, window, place)
-    by = place if wanted else teller if told else "model table"
+    by = place if wanted else source if model_size else "model table"
     return ModelWindow(name, card, window, running_window(window, settings.usable_share, own=own).usable, by)

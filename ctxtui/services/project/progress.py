@@ -1,4 +1,4 @@
-"""How far reading and counting a project is: told to whoever waits for longer than a moment."""
+"""Report the progress of reading and counting a project when it takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -8,41 +8,44 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-AFTER: Final = 1.0
-"""Seconds after which who waits is told."""
-EVERY: Final = 3.0
-"""Seconds between two lines."""
+FIRST_REPORT_SECONDS: Final = 1.0
+"""Seconds until the first progress report."""
+REPORT_INTERVAL: Final = 3.0
+"""Seconds between progress reports."""
 
 
 class ReadingProgress:
-    """`words` say how far it is, "" before the first file; one thread sets them, others read. `tell` hears each."""
+    """The progress as `words`, "" before the first file; one thread writes it, others read.
+
+    `tell` is called with each new text.
+    """
 
     def __init__(self, tell: Callable[[str], object] = lambda words: None) -> None:
-        self.words = ""
+        self.text = ""
         self._tell = tell
 
-    def read(self, files: int) -> None:
-        """So many files were read."""
-        self._say(f"{files:,} files read")
+    def files_read(self, files: int) -> None:
+        """Report the number of files read."""
+        self._report(f"{files:,} files read")
 
-    def counted(self, done: int, of: int) -> None:
-        """So many files were counted."""
-        self._say(f"{done:,} of {of:,} files counted")
+    def files_counted(self, done: int, of: int) -> None:
+        """Report the number of files counted."""
+        self._report(f"{done:,} of {of:,} files counted")
 
-    def _say(self, words: str) -> None:
-        self.words = words
+    def _report(self, words: str) -> None:
+        self.text = words
         self._tell(words)
 
 
-async def told(
-    work: Awaitable[T], progress: ReadingProgress, say: Callable[[str], object], *, after: float = AFTER
+async def report_progress(
+    work: Awaitable[T], progress: ReadingProgress, say: Callable[[str], object], *, after: float = FIRST_REPORT_SECONDS
 ) -> T:
-    """What `work` gives; where it takes longer than `after` seconds, `say` hears how far it is."""
+    """Await `work`; call `say` with the progress if it takes longer than `after` seconds."""
     task, pause = asyncio.ensure_future(work), after
     try:
         while not (await asyncio.wait({task}, timeout=pause))[0]:
-            say(f"the project: {progress.words}" if progress.words else "reading the files that go along")
-            pause = EVERY
+            say(f"the project: {progress.text}" if progress.text else "reading the files that go along")
+            pause = REPORT_INTERVAL
     finally:
         if not task.done():
             task.cancel()

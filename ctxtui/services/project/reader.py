@@ -1,4 +1,7 @@
-"""The text files of a project, as ``.gitignore`` leaves them; only read, no link followed, no program started."""
+"""Read the text files of a project that ``.gitignore`` does not exclude.
+
+Links are not followed and no program is started.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,24 @@ from ctxtui.project.file_block import TEXT, file_block
 from ctxtui.project.ignored import FILE, IgnoredPaths
 from ctxtui.services.project.progress import ReadingProgress
 
-# Programs of git are not asked: a repository's own configuration may make them run what it likes.
-SKIPPED: Final = frozenset(
+# git itself is not run: a repository's configuration can make it run any program.
+SKIPPED_FOLDERS: Final = frozenset(
     ".git .hg .svn .venv venv node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis .tox".split()
 )
-"""Folders that are passed over whatever ``.gitignore`` says."""
-LARGEST: Final = 1_000_000
-"""Bytes: a larger file is listed, not read."""
-_MOST: Final = 20_000
-_TOLD: Final = 100
-"""Files between two words on how far it is."""
+"""Folders that are always skipped."""
+MAX_FILE_BYTES: Final = 1_000_000
+"""A larger file is listed, not read."""
+_MAX_FILES: Final = 20_000
+_PROGRESS_STEP: Final = 100
+"""Files between progress reports."""
 
 
 class ProjectText(Struct):
-    """What is in a project's folder `root`: `texts` by path with ``/``; `media` are files that are no text, `large`
-    those over `LARGEST`, each with its bytes; `more` says that there are more than 20,000 files, which are not
-    listed."""
+    """The files of the folder `root`.
+
+    `texts` are by path with ``/``; `media` are binary files and `large` files over `MAX_FILE_BYTES`, each with its
+    bytes. `more` is True if there are over 20,000 files; the rest is not listed.
+    """
 
     root: Path
     texts: dict[str, str] = field(default_factory=dict)
@@ -40,36 +45,36 @@ class ProjectText(Struct):
 
 
 def read_project(root: Path, progress: ReadingProgress | None = None) -> ProjectText:
-    """The files below `root`; `progress` hears how far it is. Raises `NotFound` where it is no folder."""
+    """Read the files below `root`, reporting to `progress`. Raises `NotFound` if it is no folder."""
     if not root.is_dir():
         raise NotFound(f"no such folder: {root}" if not root.exists() else f"no folder: {root}")
-    found = ProjectText(root.resolve())
-    for number, (path, place) in enumerate(_files(found.root)):
-        if number >= _MOST:
-            found.more = True
+    project = ProjectText(root.resolve())
+    for number, (path, file) in enumerate(_files(project.root)):
+        if number >= _MAX_FILES:
+            project.more = True
             break
-        if progress is not None and number % _TOLD == _TOLD - 1:
-            progress.read(number + 1)
+        if progress is not None and number % _PROGRESS_STEP == _PROGRESS_STEP - 1:
+            progress.files_read(number + 1)
         try:
-            size = place.stat().st_size
-            if size > LARGEST:
-                found.large[path] = size
+            size = file.stat().st_size
+            if size > MAX_FILE_BYTES:
+                project.large[path] = size
                 continue
-            if in_use(place):
-                found.media[path] = size
+            if in_use(file):
+                project.media[path] = size
                 continue
-            data = place.read_bytes()
+            data = file.read_bytes()
         except OSError:
-            continue  # gone meanwhile, or not ours to read
+            continue  # deleted meanwhile, or not readable
         if file_block(data).kind == TEXT:
-            found.texts[path] = data.decode("utf-8", "replace")
+            project.texts[path] = data.decode("utf-8", "replace")
         else:
-            found.media[path] = len(data)
-    return found
+            project.media[path] = len(data)
+    return project
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
-    """(path below `root`, place) of the regular files that nothing leaves out, folder by folder."""
+    """Yield (relative path, path) of the regular files that are not ignored, folder by folder."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     ignored = IgnoredPaths()
     _add(ignored, "", top / ".git" / "info" / "exclude")
@@ -83,7 +88,9 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
         _add(ignored, inside, Path(here) / FILE)
         before = f"{inside}/" if inside else ""
         folders[:] = sorted(
-            name for name in folders if name not in SKIPPED and not ignored.leaves_out(before + name, is_folder=True)
+            name
+            for name in folders
+            if name not in SKIPPED_FOLDERS and not ignored.leaves_out(before + name, is_folder=True)
         )
         for name in sorted(names):
             place = Path(here) / name
@@ -93,7 +100,7 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
 
 def _add(ignored: IgnoredPaths, folder: str, place: Path) -> None:
     try:
-        if place.stat().st_size <= LARGEST:
+        if place.stat().st_size <= MAX_FILE_BYTES:
             ignored.add(folder, place.read_text(encoding="utf-8", errors="replace"))
     except OSError:
-        pass  # none is there
+        pass  # no such file

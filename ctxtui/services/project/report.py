@@ -1,4 +1,4 @@
-"""What a run would find: the window laid out, the project counted, the files that would go in."""
+"""The report of ``ctxtui project``: the window's budget, the counted project, the selected files."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ from ctxtui.services.project.model_window import ModelWindow, model_window
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.reader import ProjectText, read_project
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import prior, tokens
+from ctxtui.tokens.weights import prior_weights, weigh
 
-_TOGETHER = 100
-"""Files that are counted together, and then told of."""
-_ENOUGH = 1_000
-"""Tokens of text from which bytes a token are measured."""
+_COUNT_BATCH = 100
+"""Files counted between progress reports."""
+_MIN_TOKENS_TO_MEASURE = 1_000
+"""Tokens of text needed to measure bytes per token."""
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
-    """What a run begins with: its `model` (an id, or a path to its files), `task`, `system` text, `tools` (definitions)
-    and the texts of `memory`. `takes` are tokens by name: of ``system``, ``tools``, ``task``, ``answer`` in place of
-    what is counted, of anything else what is to go in besides. `window` is that of a model that runs (None: see
-    `model_window`), `apart` says which paths are no files of the project (they are memory)."""
+    """The inputs of a run: `model` (an id, or a path to its files), `task`, `system`, `tools`, `memory`.
+
+    `takes` are tokens by name: for ``system``, ``tools``, ``task`` and ``answer`` in place of the count, for any other
+    name in addition. `window` is that of a running model (None: see `model_window`). `apart` returns the paths that are
+    memory and no files of the project.
+    """
 
     model: str
     task: str = ""
@@ -47,8 +49,10 @@ class RunPlan(Struct, frozen=True, kw_only=True):
 
 
 class CountedProject(Struct, frozen=True):
-    """The files of a project, counted. `half` is half of the 90 % interval of all tokens; `rest` are files that are no
-    text or too large, by kind: (number, bytes)."""
+    """The counted files of a project.
+
+    `half` is half of the 90 % interval of all tokens; `rest` are binary and too large files, by kind: (number, bytes).
+    """
 
     root: Path
     files: tuple[ProjectFile, ...]
@@ -58,32 +62,32 @@ class CountedProject(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Of all text files."""
+        """Tokens of all text files."""
         return sum(one.tokens for one in self.files)
 
     @property
     def loadable(self) -> int:
-        """Tokens of the files that may go in unasked: what the strategy goes by."""
+        """Tokens of the files that may be loaded without being asked for; the strategy depends on it."""
         return sum(one.tokens for one in self.files if loadable(one))
 
     @property
     def bytes(self) -> int:
-        """Of all text files, as UTF-8."""
+        """Bytes of all text files, as UTF-8."""
         return sum(len(one.text.encode("utf-8", "replace")) for one in self.files)
 
     def kinds(self) -> list[tuple[str, int, int]]:
-        """(kind, files, tokens) in the order of `KINDS`; files that are not counted have no tokens."""
-        found = []
+        """List (kind, files, tokens) in the order of `KINDS`; uncounted files have no tokens."""
+        kinds = []
         for kind in KINDS:
-            own = [one for one in self.files if one.kind == kind]
-            number = len(own) + self.rest.get(kind, (0, 0))[0]
+            files = [one for one in self.files if one.kind == kind]
+            number = len(files) + self.rest.get(kind, (0, 0))[0]
             if number:
-                found.append((kind, number, sum(one.tokens for one in own)))
-        return found
+                kinds.append((kind, number, sum(one.tokens for one in files)))
+        return kinds
 
 
 class RunReport(Struct, frozen=True):
-    """What a run would find. `per_token` is bytes of text to a token, measured on the project where it has text."""
+    """The report of a planned run. `per_token` is bytes per token, measured on the project's text if there is any."""
 
     budget: ContextBudget
     project: CountedProject | None
@@ -93,17 +97,17 @@ class RunReport(Struct, frozen=True):
 
     @property
     def kilobytes(self) -> float:
-        """KB of text that fit into what is available."""
+        """KB of text that fit into the available budget."""
         return self.budget.available * self.per_token / 1000
 
 
 class Meter:
-    """Counts texts and tool definitions as the model of `card` is counted."""
+    """Counts texts and tool definitions with the tokenizer of `card`."""
 
     def __init__(self, card: ModelCard, counter: Counter | None = None) -> None:
         self.card = card
         self._counter = counter or Counter()
-        self._weights = prior(card)
+        self._weights = prior_weights(card)
 
     @property
     def half_width(self) -> float:
@@ -111,34 +115,36 @@ class Meter:
         return 0.0 if self._weights.exact else self._weights.half_width
 
     def block(self, one: Block) -> int:
-        """Tokens of a block."""
-        return round(tokens(self._counter(self.card)(one), self._weights))
+        return round(weigh(self._counter(self.card)(one), self._weights))
 
     def text(self, words: str) -> int:
-        """Tokens of a text."""
         return self.texts([words])[0]
 
     def texts(self, words: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
         blocks = [block.text(one) for one in words]
         self._counter.prefetch(self.card, blocks)
         measure = self._counter(self.card)
-        return [round(tokens(measure(one), self._weights)) for one in blocks]
+        return [round(weigh(measure(one), self._weights)) for one in blocks]
 
     def tools(self, definitions: Sequence[Json]) -> int:
-        """Tokens of tool definitions, with what the provider adds once."""
+        """Tokens of tool definitions, with the provider's fixed tool prompt."""
         if not definitions:
             return 0
         measure = self._counter(self.card)
-        counted = (tokens(measure(block.make(TOOL, one)), self._weights) for one in definitions)
+        counted = (weigh(measure(block.make(TOOL, one)), self._weights) for one in definitions)
         return round(sum(counted)) + self.card.tool_prompt
 
 
-def laid_out(plan: RunPlan, config: Config, counter: Counter | None = None) -> tuple[ContextBudget, ModelWindow, Meter]:
-    """The window of `plan`, laid out. Raises what `model_window` raises, and `BadConfig` where nothing is left."""
+def lay_out_window(
+    plan: RunPlan, config: Config, counter: Counter | None = None
+) -> tuple[ContextBudget, ModelWindow, Meter]:
+    """Divide the context window for `plan`.
+
+    Raises what `model_window` raises, and `BadConfig` if nothing is left.
+    """
     settings = config.settings
-    found = plan.window or model_window(plan.model, config)
-    meter = Meter(found.card, counter)
+    window = plan.window or model_window(plan.model, config)
+    meter = Meter(window.card, counter)
     takes = plan.takes
     if plan.memory and "memory" not in takes:
         takes = {**takes, "memory": sum(meter.texts(plan.memory))}
@@ -149,69 +155,71 @@ def laid_out(plan: RunPlan, config: Config, counter: Counter | None = None) -> t
     }
     system, tools, task = (takes[part] if part in takes else counted[part]() for part in PARTS)
     budget = ContextBudget(
-        model=found.name,
-        window=found.window,
-        usable=found.usable,
-        origin=found.origin,
+        model=window.name,
+        window=window.window,
+        usable=window.usable,
+        origin=window.origin,
         system=system,
         tools=tools,
         task=task,
-        answer=takes.get("answer", answer_limit(settings.answer_tokens, found.card.max_output or 0, found.window)),
+        answer=takes.get("answer", answer_limit(settings.answer_tokens, window.card.max_output or 0, window.window)),
         wants=tuple((name, n) for name, n in takes.items() if name not in (*PARTS, "answer")),
     )
     if not budget.available:
         raise BadConfig(
-            f"system prompt, tools and task take {system + tools + task:,} tokens; usable are {found.usable:,} of the "
-            f"{found.window:,} of {found.name}",
-            place=found.origin,
+            f"system prompt, tools and task take {system + tools + task:,} tokens; usable are {window.usable:,} of the "
+            f"{window.window:,} of {window.name}",
+            place=window.origin,
             way_out="take fewer tools, a shorter task or a larger window",
         )
-    return budget, found, meter
+    return budget, window, meter
 
 
-def counted_project(root: Path, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
-    """The project in the folder `root`, counted; `progress` hears how far it is. Raises `NotFound`."""
-    return counted_text(read_project(root, progress), meter, progress)
+def count_project(root: Path, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
+    """Read and count the project in the folder `root`. Raises `NotFound`."""
+    return count_text(read_project(root, progress), meter, progress)
 
 
-def counted_text(found: ProjectText, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
-    """A project that was read, counted; `progress` hears how far it is."""
-    texts, sizes = list(found.texts.values()), list[int]()
+def count_text(project: ProjectText, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
+    """Count a project that was read."""
+    texts, sizes = list(project.texts.values()), list[int]()
     while len(sizes) < len(texts):
-        sizes += meter.texts(texts[len(sizes) : len(sizes) + _TOGETHER])
+        sizes += meter.texts(texts[len(sizes) : len(sizes) + _COUNT_BATCH])
         if progress is not None:
-            progress.counted(len(sizes), len(texts))
+            progress.files_counted(len(sizes), len(texts))
     files = tuple(
         ProjectFile(path, text, kind_of(path, len(text)), size)
-        for (path, text), size in zip(found.texts.items(), sizes, strict=True)
+        for (path, text), size in zip(project.texts.items(), sizes, strict=True)
     )
-    rest = {kind: (len(own), sum(own.values())) for kind, own in ((MEDIA, found.media), (DATA, found.large)) if own}
-    return CountedProject(found.root, files, meter.half_width * sum(sizes), rest, found.more)
+    rest = {kind: (len(own), sum(own.values())) for kind, own in ((MEDIA, project.media), (DATA, project.large)) if own}
+    return CountedProject(project.root, files, meter.half_width * sum(sizes), rest, project.more)
 
 
-def thresholds_of(settings: Settings) -> Thresholds:
-    """The sizes by which a project is loaded."""
+def loading_thresholds(settings: Settings) -> Thresholds:
+    """The size limits that decide how much of a project is loaded."""
     return Thresholds(settings.small_project, settings.medium_project, settings.whole_file)
 
 
-def analysed(
+def make_run_report(
     plan: RunPlan,
     config: Config,
     root: Path | None,
     counter: Counter | None = None,
     progress: ReadingProgress | None = None,
 ) -> RunReport:
-    """What a run of `plan` on the project in `root` (None: on none) would find; `progress` hears how far it is. Raises
-    what `laid_out` raises, and `NotFound` for a folder that is not there."""
-    budget, _, meter = laid_out(plan, config, counter)
+    """Report on a run of `plan` on the project in `root` (None: no project).
+
+    Raises what `lay_out_window` raises, and `NotFound` for a missing folder.
+    """
+    budget, _, meter = lay_out_window(plan, config, counter)
     project, files, per_token = None, None, CHARACTERS
     if root is not None:
-        project = counted_project(root, meter, progress)
+        project = count_project(root, meter, progress)
         memory = dict(budget.wants).get("memory", 0)
         room = round(max(0, budget.available - memory) * config.settings.files_share)
         apart = plan.apart(one.path for one in project.files)
         own = [one for one in project.files if one.path not in apart]
-        files = select(own, plan.task, room, thresholds_of(config.settings), meter.text)
-        if project.tokens >= _ENOUGH:
+        files = select(own, plan.task, room, loading_thresholds(config.settings), meter.text)
+        if project.tokens >= _MIN_TOKENS_TO_MEASURE:
             per_token = project.bytes / project.tokens
     return RunReport(budget, project, files, tuple(warnings(budget, files)), per_token)

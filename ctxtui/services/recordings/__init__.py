@@ -1,1 +1,1 @@
-"""Finds recordings, opens and reads them, and follows those that grow."""
+"""Find recordings, open and read them, and follow those that grow."""

@@ -1,6 +1,6 @@
-"""Folders in which Claude Code writes the bodies of its requests and answers (`OTEL_LOG_RAW_API_BODIES=file:DIR`).
+"""Folders in which Claude Code writes request and response bodies (`OTEL_LOG_RAW_API_BODIES=file:DIR`).
 
-Where they may be, and which of their files belong to which session (facts §13.1). Only ever opened to read.
+Finds the folders and the session of each file (facts §13.1). Files are only read.
 """
 
 from __future__ import annotations
@@ -18,124 +18,120 @@ from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.config import PREFIX
 from ctxtui.services.config.config import load as load_settings
-from ctxtui.services.recordings.databases.address import address_of, parted
-from ctxtui.services.recordings.file_tail import FileStamp, entries_of, is_settled, stamp_of, time_of
+from ctxtui.services.recordings.databases.address import address_of, split_address
+from ctxtui.services.recordings.file_tail import FileStamp, file_stamp, folder_time, is_settled, list_entries
 
 INDEX: Final = "index.jsonl"
 VARIABLE: Final = "OTEL_LOG_RAW_API_BODIES"
 SETTING: Final = "raw_api_bodies"
-BESIDE: Final = "raw-api-bodies"
-"""The folder beside a transcript that is looked into without being named."""
+DEFAULT_FOLDER: Final = "raw-api-bodies"
+"""The folder next to a transcript that is always searched."""
 
 REQUEST: Final = ".request.json"
 _BODY: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:request|response)\.json")
 _UUID: Final = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SESSION: Final = re.compile(rb'session_(?:id[\\"]*\s*:\s*[\\"]*)?(' + _UUID + rb")")
-_END: Final = 16_384
-"""Bytes at the end of a request in which its session is looked for first: the client writes it behind the tools."""
+_TAIL_BYTES: Final = 16_384
+"""Bytes at the end of a request that are searched first: the client writes the session id after the tools."""
 
 
 def is_body(name: str) -> bool:
-    """Whether a file called `name` is a body that the client wrote."""
+    """True if a file called `name` is a body written by the client."""
     return _BODY.fullmatch(name) is not None
 
 
 def holds_bodies(names: Collection[str]) -> bool:
-    """Whether a folder with files of these `names` is one that the client writes bodies into."""
+    """True if files of these `names` make a folder of bodies."""
     return any(name.endswith(REQUEST) and is_body(name) for name in names) or (
         INDEX in names and any(map(is_body, names))
     )
 
 
 def is_body_folder(path: Path) -> bool:
-    """Whether `path` is such a folder."""
-    return holds_bodies([one.name for one in entries_of(path)])
+    """True if `path` is a folder of bodies."""
+    return holds_bodies([one.name for one in list_entries(path)])
 
 
-def named_folder(env: Mapping[str, str] | None = None) -> Path | None:
-    """The folder that the setting `raw_api_bodies` names, else the client's own variable; None where neither does.
-
-    Raises `BadConfig`.
-    """
+def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
+    """The folder from the setting `raw_api_bodies`, else from the client's variable, else None. Raises `BadConfig`."""
     env = os.environ if env is None else env
-    told = _setting(tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG")))))
-    if not told:
+    name = _setting(tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG")))))
+    if not name:
         variable = env.get(VARIABLE, "")
-        told = variable.removeprefix("file:") if variable.startswith("file:") else ""
-    return Path(told).expanduser() if told else None
+        name = variable.removeprefix("file:") if variable.startswith("file:") else ""
+    return Path(name).expanduser() if name else None
 
 
 @cache
 def _setting(env: tuple[tuple[str, str], ...]) -> str:
-    # Only the user may set it, so a project's file has no say.
+    # Only the user may set it, so project files are not read.
     return load_settings(env=dict(env), cwd=Path(os.sep)).settings.raw_api_bodies
 
 
-def folders_for(transcript: Path, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
-    """The folders that may hold bodies of the session in the file `transcript`, the nearest first."""
-    named = named_folder(env)
-    places = [transcript.parent, transcript.parent / BESIDE, *([named] if named is not None else [])]
+def body_folders_for(transcript: Path, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """The folders that may hold bodies of the session in the file `transcript`, nearest first."""
+    configured = configured_folder(env)
+    places = [transcript.parent, transcript.parent / DEFAULT_FOLDER, *([configured] if configured is not None else [])]
     return tuple(dict.fromkeys(place.absolute() for place in places))
 
 
-_SAID: Final[dict[str, str]] = {}
-"""The sessions that requests named, by path: a body is written once, and many sessions ask about one folder."""
+_SESSION_BY_PATH: Final[dict[str, str]] = {}
+"""Session ids by path of a request: bodies never change, and many sessions search the same folder."""
 
 
 class BodyFolder:
-    """One such folder, as far as it was looked at: which of its files are of which session.
+    """A folder of bodies, with the session of each file.
 
-    The index says it for what it names; a request that it does not name says it itself (in `metadata`), an answer goes
-    with the request before it.
+    The index names it; a request that is not in the index names it itself (in `metadata`), and a response belongs to
+    the session of the request before it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._name, self._index = str(path), path / INDEX
         self._seen: tuple[int, FileStamp] | None = None
-        self._sure = False
-        self._told: dict[str, str] = {}
+        self._is_settled = False
+        self._session_by_file: dict[str, str] = {}
         self._files: list[str] = []
 
-    def changed(self) -> bool:
-        """Whether anything may have come since the last `files`."""
-        return not self._sure or self._seen != self._now()
+    def has_changed(self) -> bool:
+        """True if files may have been added since the last `files`."""
+        return not self._is_settled or self._seen != self._stamps()
 
-    def sessions(self) -> list[str]:
-        """The ids of the sessions that the folder has bodies of, in order of their first body; "" for those that do
-        not say."""
-        self._look()
+    def list_sessions(self) -> list[str]:
+        """The ids of the sessions with bodies here, in order of their first body; "" for bodies without an id."""
+        self._refresh()
         requests = [name for name in self._files if name.endswith(REQUEST)]
         return list(dict.fromkeys(self._session(name) for name in requests))
 
-    def files(self, sessions: Iterable[str]) -> list[Path]:
-        """The bodies of the given sessions in the order in which they were written, the index first."""
-        self._look()
+    def list_files(self, sessions: Iterable[str]) -> list[Path]:
+        """The bodies of the given sessions in the order of writing, the index first."""
+        self._refresh()
         wanted = frozenset(sessions)
-        found: list[Path] = []
+        paths: list[Path] = []
         of = ""
         for name in self._files:
             if name.endswith(REQUEST):
                 own = of = self._session(name)
             else:
-                own = self._told.get(name, of)
+                own = self._session_by_file.get(name, of)
             if own in wanted:
-                found.append(self.path / name)
-        return [self._index, *found] if found and self._index.is_file() else found
+                paths.append(self.path / name)
+        return [self._index, *paths] if paths and self._index.is_file() else paths
 
-    def _look(self) -> None:
-        if not self.changed():
+    def _refresh(self) -> None:
+        if not self.has_changed():
             return
-        self._seen = self._now()
-        self._files = [name for _, name in sorted(_dated(self.path))]
-        self._take_index()
-        # A file made within the clock's step after the listing would leave the folder's time as it is.
-        self._sure = is_settled(self._seen[0])
+        self._seen = self._stamps()
+        self._files = [name for _, name in sorted(_dated_bodies(self.path))]
+        self._read_index()
+        # A file created right after the listing would not change the folder's time.
+        self._is_settled = is_settled(self._seen[0])
 
-    def _now(self) -> tuple[int, FileStamp]:
-        return time_of(self._name), stamp_of(self._index)
+    def _stamps(self) -> tuple[int, FileStamp]:
+        return folder_time(self._name), file_stamp(self._index)
 
-    def _take_index(self) -> None:
+    def _read_index(self) -> None:
         try:
             lines = self._index.read_bytes().splitlines()
         except OSError:
@@ -148,72 +144,76 @@ class BodyFolder:
             if isinstance(value, dict) and isinstance(value.get("session_id"), str):
                 for key in ("request_file", "response_file"):
                     if isinstance(value.get(key), str):
-                        self._told[value[key]] = value["session_id"]
+                        self._session_by_file[value[key]] = value["session_id"]
 
     def _session(self, name: str) -> str:
-        told = self._told.get(name)
-        if told is None:
+        session = self._session_by_file.get(name)
+        if session is None:
             path = str(self.path / name)
-            told = _SAID.get(path) or _session_in(self.path / name)
-            if told:
-                _SAID[path] = told
-        return told
+            session = _SESSION_BY_PATH.get(path) or _session_in(self.path / name)
+            if session:
+                _SESSION_BY_PATH[path] = session
+        return session
 
 
-def _dated(folder: Path) -> Iterator[tuple[int, str]]:
-    """The bodies in `folder` with the time at which each was last written."""
-    names = [entry.name for entry in entries_of(folder) if is_body(entry.name)]
-    return ((time, name) for name in names if (time := time_of(f"{folder}/{name}")))
+def _dated_bodies(folder: Path) -> Iterator[tuple[int, str]]:
+    """Yield the modification time and name of each body in `folder`."""
+    names = [entry.name for entry in list_entries(folder) if is_body(entry.name)]
+    return ((time, name) for name in names if (time := folder_time(f"{folder}/{name}")))
 
 
 def _session_in(path: Path) -> str:
-    """The session that the request in `path` names; "" where it names none or cannot be read."""
+    """The session named in the request at `path`; "" if there is none or the file cannot be read."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - _END))
-            found = _SESSION.findall(file.read())
-            if not found and size > _END:
+            file.seek(max(0, size - _TAIL_BYTES))
+            ids = _SESSION.findall(file.read())
+            if not ids and size > _TAIL_BYTES:
                 file.seek(0)
-                found = _SESSION.findall(file.read())
+                ids = _SESSION.findall(file.read())
     except OSError:
         return ""
-    return found[-1].decode() if found else ""
+    return ids[-1].decode() if ids else ""
 
 
-FOLDER: Final = "claude_code_bodies"
-FILE: Final = "claude_code_body"
+FOLDER_KEY: Final = "claude_code_bodies"
+FILE_KEY: Final = "claude_code_body"
 
 
 class BodySession(NamedTuple):
-    """A session as bodies tell it: the folder, the session's id, and its transcript, None where none is found."""
+    """A session in a folder of bodies: folder, id, and transcript (None if not found)."""
 
     folder: Path
     id: str
     transcript: Path | None
 
 
-def session_at(path: Path, env: Mapping[str, str] | None = None) -> BodySession | None:
-    """The session that `path` names: a folder of bodies or its index (the newest session there), or one of them as
-    ``FOLDER#SESSION``; None for any other path. Raises `NotFound`."""
-    folder, id_ = parted(path)
+def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodySession | None:
+    """The session that `path` names; None if it is no folder of bodies.
+
+    `path` is a folder of bodies or its index (the newest session is taken), or ``FOLDER#SESSION``. Raises `NotFound`.
+    """
+    folder, id_ = split_address(path)
     if folder.name == INDEX:
         folder = folder.parent
     if not is_body_folder(folder):
         return None
-    there = BodyFolder(folder).sessions()
-    if id_ and id_ not in there:
-        fits = [one for one in there if one.startswith(id_)]
-        if len(fits) != 1:
-            raise NotFound(f"no session {id_} in {folder}: it has bodies of {', '.join(there)}")
-        id_ = fits[0]
-    chosen = id_ or (there[-1] if there else "")
-    return BodySession(folder, chosen, transcript_of(chosen, folder, env))
+    sessions = BodyFolder(folder).list_sessions()
+    if id_ and id_ not in sessions:
+        matches = [one for one in sessions if one.startswith(id_)]
+        if len(matches) != 1:
+            raise NotFound(f"no session {id_} in {folder}: it has bodies of {', '.join(sessions)}")
+        id_ = matches[0]
+    chosen = id_ or (sessions[-1] if sessions else "")
+    return BodySession(folder, chosen, find_transcript(chosen, folder, env))
 
 
-def transcript_of(session: str, folder: Path, env: Mapping[str, str] | None = None) -> Path | None:
-    """Claude Code's transcript of `session`: in the folder of its bodies, beside that folder, or where the client keeps
-    its own; None where it is in none of these."""
+def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = None) -> Path | None:
+    """Find Claude Code's transcript of `session`, or None.
+
+    Searched are the folder of bodies, its parent, and the client's own folders.
+    """
     if not session:
         return None
     name = f"{session}.jsonl"
@@ -230,20 +230,23 @@ def transcript_of(session: str, folder: Path, env: Mapping[str, str] | None = No
     return None
 
 
-def recordings_of(folder: Path, near: bool = True) -> list[Path]:
-    """The sessions that a folder has bodies of, the newest first; without those whose transcript lies there or beside
-    it, unless `near` is false: the transcript then stands for them."""
-    there = BodyFolder(folder).sessions()
+def list_body_recordings(folder: Path, near: bool = True) -> list[Path]:
+    """List the sessions in a folder of bodies, newest first.
+
+    Sessions whose transcript is in the folder or its parent are left out, unless `near` is False: they are listed by
+    their transcript.
+    """
+    sessions = BodyFolder(folder).list_sessions()
     places = (folder, folder.absolute().parent) if near else ()
-    alone = [id_ for id_ in there if not any((place / f"{id_}.jsonl").is_file() for place in places)]
-    return [folder if len(there) == 1 or not id_ else address_of(folder, id_) for id_ in reversed(alone)]
+    alone = [id_ for id_ in sessions if not any((place / f"{id_}.jsonl").is_file() for place in places)]
+    return [folder if len(sessions) == 1 or not id_ else address_of(folder, id_) for id_ in reversed(alone)]
 
 
-def stream_of(session: BodySession) -> Iterator[bytes]:
-    """All bodies of a session as one stream: its index, then a line for each file. Raises `Unreadable`."""
-    paths = BodyFolder(session.folder).files([session.id])
+def read_bodies(session: BodySession) -> Iterator[bytes]:
+    """Yield all bodies of a session as one stream: the index, then a line per file. Raises `Unreadable`."""
+    paths = BodyFolder(session.folder).list_files([session.id])
     if not paths or paths[0].name != INDEX:
-        yield json.dumps({FOLDER: len(paths)}).encode() + b"\n"
+        yield json.dumps({FOLDER_KEY: len(paths)}).encode() + b"\n"
     for path in paths:
         try:
             data = path.read_bytes()
@@ -253,11 +256,11 @@ def stream_of(session: BodySession) -> Iterator[bytes]:
             yield from _own_lines(data, session.id)
             continue
         text = data.decode("utf-8", "surrogateescape")
-        yield json.dumps({FILE: path.name, "text": text}).encode() + b"\n"
+        yield json.dumps({FILE_KEY: path.name, "text": text}).encode() + b"\n"
 
 
 def _own_lines(index: bytes, session: str) -> Iterator[bytes]:
-    """The lines of an index that are of `session`, or that cannot be read: the reader says so."""
+    """Yield the index lines of `session`, and unreadable lines, which the reader reports."""
     for line in index.splitlines():
         try:
             value = json.loads(line)

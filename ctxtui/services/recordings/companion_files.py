@@ -1,4 +1,4 @@
-"""Companion files of a recording (of its subagents, of its requests): where they appear, and when to look again."""
+"""Find companion files of a recording (subagents, request bodies), and check for new ones."""
 
 from __future__ import annotations
 
@@ -9,61 +9,63 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.services.recordings.body_folder import BodyFolder, folders_for
-from ctxtui.services.recordings.file_tail import Tail, beginning, is_settled, time_of
+from ctxtui.services.recordings.body_folder import BodyFolder, body_folders_for
+from ctxtui.services.recordings.file_tail import FileTail, folder_time, is_settled, read_head
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
 
-RECENT: Final = 60.0
-"""Seconds for which a companion file that grew is looked at as often as the main file."""
+RECENT_SECONDS: Final = 60.0
+"""Seconds after growth during which a companion file is checked as often as the main file."""
 
-_TELLING: Final = 16_384
-"""Bytes at the beginning of a file that tell whose it is."""
+_HEAD_BYTES: Final = 16_384
+"""Bytes at the start of a file that show its session."""
 
 
 class CompanionPart(Struct):
-    """A companion file (a subagent's) and the reader that takes it."""
+    """A companion file and its reader."""
 
-    tail: Tail
+    tail: FileTail
     reader: Reader
-    heard: float = 0.0
+    grew_at: float = 0.0
     """When it last grew, by the monotonic clock."""
 
 
-class Folders(Struct):
-    """Where companion files would appear, and what they looked like when last listed. `kin` says of a file whether it
-    is a companion, where others have such names too."""
+class CompanionFolders(Struct):
+    """The folders where companion files appear, with their state when last listed.
+
+    `kin` tells whether a matching file is a companion, for formats in which other files have such names too.
+    """
 
     patterns: tuple[str, ...]
     watched: tuple[str, ...]
     bodies: tuple[BodyFolder, ...] = ()
-    """Folders in which bodies of the session's requests may be."""
+    """Folders that may hold bodies of the session's requests."""
     times: tuple[int, ...] = ()
-    sure: bool = False
-    kin: Callable[[Path], bool] | None = None
+    is_settled: bool = False
+    is_companion: Callable[[Path], bool] | None = None
 
-    def changed(self) -> bool:
-        """Whether a companion may have come since the last `files`: nothing was made in the folders otherwise."""
-        return not self.sure or self._times() != self.times or any(one.changed() for one in self.bodies)
+    def has_changed(self) -> bool:
+        """True if a companion may have been added since the last `files`."""
+        return not self.is_settled or self._times() != self.times or any(one.has_changed() for one in self.bodies)
 
-    def files(self, sessions: Collection[str] = ()) -> list[Path]:
-        """The companions that are there now; bodies are those of `sessions`, last and in the order of writing."""
-        bodies = [path for folder in self.bodies for path in folder.files(sessions)] if sessions else []
+    def list_files(self, sessions: Collection[str] = ()) -> list[Path]:
+        """List the current companions; bodies of `sessions` come last, in the order of writing."""
+        bodies = [path for folder in self.bodies for path in folder.list_files(sessions)] if sessions else []
         return [*self._matching(), *bodies]
 
     def _matching(self) -> list[Path]:
         self.times = self._times()
-        # A file made within the clock's step after the listing would leave the folder's time as it is.
-        self.sure = is_settled(max(self.times, default=0))
+        # A file created right after the listing would not change the folder's time.
+        self.is_settled = is_settled(max(self.times, default=0))
         found = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
-        return found if self.kin is None else [path for path in found if self.kin(path)]
+        return found if self.is_companion is None else [path for path in found if self.is_companion(path)]
 
     def _times(self) -> tuple[int, ...]:
-        return tuple(map(time_of, self.watched))
+        return tuple(map(folder_time, self.watched))
 
 
-def folders_of(path: Path, form: Format, bodies: Path | None = None) -> Folders:
-    """Where the companions of `path` would be; `bodies` is one more folder that bodies of its requests may be in."""
+def companion_folders(path: Path, form: Format, bodies: Path | None = None) -> CompanionFolders:
+    """The folders of companions of `path`; `bodies` is an additional folder of request bodies."""
     stem = glob.escape(path.stem)
     patterns = [form_pattern.replace("{stem}", stem) for form_pattern in form.companions]
     inner = {str(path.parent)} if patterns else set()
@@ -71,35 +73,35 @@ def folders_of(path: Path, form: Format, bodies: Path | None = None) -> Folders:
         folder = Path(pattern.replace("{stem}", path.stem)).parent
         inner |= {str(path.parent / step) for step in (folder, *folder.parents)}
     base = glob.escape(str(path.parent))
-    places = folders_for(path) if form.bodies else ()
+    places = body_folders_for(path) if form.bodies else ()
     places = (*((bodies.absolute(),) if bodies is not None else ()), *places)
-    found = Folders(
+    folders = CompanionFolders(
         tuple(f"{base}/{pattern}" for pattern in patterns),
         tuple(sorted(inner)),
         tuple(BodyFolder(place) for place in dict.fromkeys(places)),
     )
     if form.kin is not None:
-        found.kin = _Kinship(path, form.kin).holds
-    return found
+        folders.is_companion = _Kinship(path, form.kin).belongs
+    return folders
 
 
 class _Kinship:
-    """Which files belong to the session of `main`; each is asked once it has a beginning that tells."""
+    """Tells which files belong to the session of `main`, from their first bytes; answers are cached."""
 
     def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
         self._main, self._kin = main, kin
         self._head = b""
         self._judged: dict[Path, bool] = {}
 
-    def holds(self, path: Path) -> bool:
-        """Whether the file `path` does; no for one that cannot be read."""
+    def belongs(self, path: Path) -> bool:
+        """True if the file `path` belongs to the session; False if it cannot be read."""
         known = self._judged.get(path)
         if known is not None:
             return known
-        if len(self._head) < _TELLING:
-            self._head = beginning(self._main, _TELLING)
-        head = beginning(path, _TELLING)
+        if len(self._head) < _HEAD_BYTES:
+            self._head = read_head(self._main, _HEAD_BYTES)
+        head = read_head(path, _HEAD_BYTES)
         found = path != self._main and bool(head) and self._kin(self._head, head)
-        if len(head) == _TELLING or b"\n" in head:
+        if len(head) == _HEAD_BYTES or b"\n" in head:
             self._judged[path] = found
         return found

@@ -1,6 +1,7 @@
-"""Finding recorded sessions by names and file times alone: no file is opened, thousands take milliseconds.
+"""Find recorded sessions by file names and times only: thousands take milliseconds.
 
-Of a database its list of sessions is read. Where a session ran is asked later where only its file tells.
+No file is opened, except databases, whose list of sessions is read. If only a file's content tells where a session ran,
+that is read later, by `placed`.
 """
 
 from __future__ import annotations
@@ -19,31 +20,30 @@ from typing import Final, NamedTuple
 from ctxtui.core.errors import Unreadable
 from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, client_of, switched_on
 from ctxtui.services.config.projects import related
-from ctxtui.services.recordings.databases.address import address_of, parted
-from ctxtui.services.recordings.file_tail import entries_of
+from ctxtui.services.recordings.databases.address import address_of, split_address
+from ctxtui.services.recordings.file_tail import list_entries
 
 HERE: Final = "here"
 ELSEWHERE: Final = "elsewhere"
 SAMPLES: Final = "samples"
 ATTACHED: Final = "attached"
-"""The source of what ctxtui recorded of other programs."""
+"""The source of recordings that ctxtui made of other programs."""
 
-_DEPTH: Final = 4
-"""Folders that ``**`` stands for: Codex has one for year, month and day."""
-_LONGEST: Final = 4096
-"""Characters of a directory's name at most."""
+_MAX_DEPTH: Final = 4
+"""Folder levels that ``**`` matches; Codex has three: year, month, day."""
+_MAX_NAME: Final = 4096
+"""Characters of a directory's name."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_USUAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl")
-"""How most names end: told apart first, because it takes a third of the time."""
+_USUAL_SUFFIX: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl")
+"""The suffix of most names, tried first because it takes a third of the time."""
 
 
 class FoundRecording(NamedTuple):
-    """A recording as its name and file status tell it, or as its database does.
+    """A recording, described by its file's name and status, or by its database.
 
-    `file` is its path (``DATABASE#ID`` in a database). `id` is what `ctxtui show` accepts: the session's uuid where the
-    name holds one, else the file's stem. `group` is ``here`` (this directory,
-    its repository, its worktrees), ``elsewhere`` or ``samples``. `mtime` in Unix seconds, `size` in bytes (of a session
-    in a database: its messages).
+    `file` is its path (``DATABASE#ID`` in a database). `id` is accepted by `ctxtui show`: the session's uuid if the
+    name has one, else the file's stem. `group` is ``here`` (this directory, its repository, its worktrees),
+    ``elsewhere`` or ``samples``. `mtime` is in Unix seconds, `size` in bytes (in a database: the number of messages).
     """
 
     file: str
@@ -53,71 +53,73 @@ class FoundRecording(NamedTuple):
     mtime: float
     group: str = ELSEWHERE
     cwd: str = ""
-    """Where the session ran; "" where only the file's content says it."""
+    """The directory the session ran in; "" if only the file's content tells."""
     folder: str = ""
-    """The name of its project's folder, where the client has one for each project."""
+    """The name of its project's folder, for clients with a folder per project."""
     title: str = ""
     version: str = ""
-    """Title and client's version, where a database tells them."""
+    """Title and client version, from databases."""
 
     @property
     def path(self) -> Path:
-        """What `load` opens."""
+        """The path to pass to `load`."""
         return Path(self.file)
 
-    def live(self, now: float, seconds: float) -> bool:
-        """Whether the session was written to within the last `seconds`. One that waits for its user is not: whether its
-        client runs is for `owners` to say."""
+    def is_live(self, now: float, seconds: float) -> bool:
+        """True if the session was written to within the last `seconds`.
+
+        A session that waits for its user is not; whether its client runs is told by `find_owned`.
+        """
         return self.group != SAMPLES and now - self.mtime <= seconds
 
 
 _FILE, _MTIME = map(FoundRecording._fields.index, ("file", "mtime"))
 
 
-def find(
+def find_recordings(
     cwd: Path,
     env: Mapping[str, str] | None = None,
     samples: tuple[Path, ...] = (),
     clients: Mapping[str, bool] | None = None,
 ) -> list[FoundRecording]:
-    """Every recording of the clients we know, and `samples`, newest first. `clients` switches some off (the setting).
+    """Find all recordings of known clients, and `samples`, newest first.
 
-    A folder that is absent or may not be read is passed over; so is a file that vanishes meanwhile.
+    `clients` is the setting that disables some. Unreadable folders and vanished files are skipped.
     """
     env = os.environ if env is None else env
     around, wanted = related(cwd, env), switched_on(clients or {})
-    found = [one for client in wanted for one in _places(client, env, around)]
+    recordings = [one for client in wanted for one in _find_of_client(client, env, around)]
     if any(client.beside for client in wanted):
-        folders = (*around, *cwd.parents, *known_projects(env, (one.cwd for one in found)))
-        found += [one for client in wanted for one in _beside(client, env, dict.fromkeys(folders), around)]
-    found += filter(None, (seen_at(path, SAMPLES) for path in samples))
-    found.sort(key=itemgetter(_FILE))
-    found.sort(key=itemgetter(_MTIME), reverse=True)
-    return found
+        folders = (*around, *cwd.parents, *known_projects(env, (one.cwd for one in recordings)))
+        recordings += [one for client in wanted for one in _find_beside(client, env, dict.fromkeys(folders), around)]
+    recordings += filter(None, (recording_at(path, SAMPLES) for path in samples))
+    recordings.sort(key=itemgetter(_FILE))
+    recordings.sort(key=itemgetter(_MTIME), reverse=True)
+    return recordings
 
 
-def _places(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    """The recordings at the places of `client`, each once."""
+def _find_of_client(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...]) -> Iterator[FoundRecording]:
+    """Yield the recordings at the places of `client`, each once."""
     before: set[str] = set()
     for place in dict.fromkeys(client.places(env)):
-        there = (_databases if place.database else _files)(client, place, around)
+        there = (_find_databases if place.database else _find_files)(client, place, around)
         if not client.copies:
             yield from there
             continue
-        # Two with the same id in one place are no copies of each other: both are listed.
+        # Two with the same id in one place are not copies of each other: both are listed.
         new = [one for one in there if one.id not in before]
         before.update(one.id for one in new)
         yield from new
 
 
-def _files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
+def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
     source, segments = client.source, place.pattern.split("/")
-    # A file of a fixed name is called by the folder at the last wildcard.
+    # A file with a fixed name gets the id of the folder at the last wildcard.
     above = next((n for n, segment in enumerate(reversed(segments)) if "*" in segment), 1)
     for entries, folder in _matches(str(place.root), segments, place.but):
         if not client.by_project:
-            folder = _NONE
-        cwd = _ran_at(client, *folder, around)
+            folder = _NO_FOLDER
+        cwd = _directory_of(client, *folder, around)
         group = HERE if cwd and is_inside(cwd, around) else ELSEWHERE
         for entry in entries:
             try:
@@ -130,36 +132,35 @@ def _files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...])
                 yield FoundRecording(file, source, id_, status.st_size, status.st_mtime, group, cwd, folder[0])
 
 
-def _ran_at(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that the project's `folder` at `path` stands for; "" where that is none of `around`, or is not
-    told."""
+def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
+    """The directory that a project's `folder` stands for; "" if it is not in `around` or not recorded."""
     if not folder:
         return ""
     if client.told_in:
         try:
             with open(os.path.join(path, client.told_in), encoding="utf-8", errors="replace") as file:
-                return file.readline(_LONGEST).strip()
+                return file.readline(_MAX_NAME).strip()
         except OSError:
-            pass  # an older version has no such file
-    fits = (place for place in around if client.named_for(folder, place) or client.worktree_of(folder, place))
-    return str(next(fits, ""))
+            pass  # older versions have no such file
+    matches = (place for place in around if client.named_for(folder, place) or client.worktree_of(folder, place))
+    return str(next(matches, ""))
 
 
 def is_inside(cwd: str, around: Iterable[Path]) -> bool:
-    """Whether `cwd` is one of the directories `around` or below one."""
+    """True if `cwd` is one of the directories `around` or below one."""
     return any(cwd == place or cwd.startswith(place.rstrip("/") + "/") for place in map(str, around))
 
 
-_NONE: Final = ("", "")
+_NO_FOLDER: Final = ("", "")
 
 
 def _matches(
-    root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NONE, depth: int = _DEPTH
+    root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NO_FOLDER, depth: int = _MAX_DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """The entries below `root` at `segments`, folder by folder, with name and path of the one at the first wildcard."""
+    """Yield the entries below `root` that match `segments`, with name and path of the first wildcard's folder."""
     head, *rest = segments
     if head == "**":
-        entries, fits = entries_of(root), _pattern(rest[0])
+        entries, fits = list_entries(root), _pattern(rest[0])
         yield _without([entry for entry in entries if fits(entry.name)], but), folder
         for entry in entries if depth else ():
             if not fits(entry.name) and _is_dir(entry):
@@ -168,7 +169,7 @@ def _matches(
         yield from _matches(os.path.join(root, head), rest, but, folder)
     else:
         fits = _pattern(head)
-        found = [entry for entry in entries_of(root) if fits(entry.name)]
+        found = [entry for entry in list_entries(root) if fits(entry.name)]
         if rest:
             for entry in found:
                 if _is_dir(entry):
@@ -186,30 +187,32 @@ def _pattern(*segments: str) -> Callable[[str], object]:
     return re.compile("|".join(map(translate, segments))).match
 
 
-def _databases(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
+def _find_databases(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
     for entries, _ in _matches(str(place.root), place.pattern.split("/"), place.but):
         for entry in entries:
-            yield from in_database(entry.path, client.source, around)
+            yield from list_database(entry.path, client.source, around)
 
 
-def in_database(database: str, source: str, around: Iterable[Path] = ()) -> Iterator[FoundRecording]:
-    """The sessions in the file `database`, newest first; where SQLite cannot read it the file itself, so that whoever
-    opens it is told why."""
+def list_database(database: str, source: str, around: Iterable[Path] = ()) -> Iterator[FoundRecording]:
+    """Yield the sessions in the file `database`, newest first.
+
+    If SQLite cannot read it, the file itself is yielded, so that opening it reports the error.
+    """
     try:
-        listed = _listed(database, *_stamps(database))
+        rows = _list_database(database, *_stamps(database))
     except OSError:
         return
     except Unreadable:
         status = os.stat(database)
         yield FoundRecording(database, source, id_of(os.path.basename(database)), status.st_size, status.st_mtime)
         return
-    for one in listed:
+    for one in rows:
         here = HERE if one.cwd and is_inside(one.cwd, around) else ELSEWHERE
         yield one._replace(source=source or one.source, group=here)
 
 
 def _stamps(database: str) -> tuple[float, ...]:
-    """What changes with a database or its write-ahead log. Raises `OSError` where there is no database."""
+    """Values that change with a database or its write-ahead log. Raises `OSError` if there is no database."""
     status = os.stat(database)
     try:
         log = os.stat(database + "-wal")
@@ -219,20 +222,20 @@ def _stamps(database: str) -> tuple[float, ...]:
 
 
 @lru_cache(16)
-def _listed(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
-    # Imported here: SQLite is not needed where no client has a database.
-    from ctxtui.services.recordings.databases.sessions import roots
+def _list_database(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
+    # Imported here: SQLite is needed only for clients with a database.
+    from ctxtui.services.recordings.databases.sessions import list_roots
 
     path = Path(database)
     return tuple(
         FoundRecording(str(address_of(path, one.id)), one.source, one.id, one.messages, one.updated)._replace(
             cwd=one.cwd, title=one.title, version=one.version
         )
-        for one in roots(path)
+        for one in list_roots(path)
     )
 
 
-def _beside(
+def _find_beside(
     client: KnownClient, env: Mapping[str, str], folders: Iterable[Path], around: tuple[Path, ...]
 ) -> Iterator[FoundRecording]:
     if client.beside is None:
@@ -254,29 +257,29 @@ def _beside(
                 yield FoundRecording(file, client.source, id_, *sizes, group, str(folder))
 
 
-def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:
-    """The folders and databases that change when a recording comes or goes; samples do neither."""
-    around = {os.path.dirname(one.file) for one in found if one.group != SAMPLES}
-    for folder in list(around):
-        for _ in range(_DEPTH - 1):
+def watched_paths(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:
+    """The folders and databases to watch for new or deleted recordings; samples never change."""
+    paths = {os.path.dirname(one.file) for one in found if one.group != SAMPLES}
+    for folder in list(paths):
+        for _ in range(_MAX_DEPTH - 1):
             folder = os.path.dirname(folder)
-            around.add(folder)
+            paths.add(folder)
     for client in switched_on(clients):
         for place in client.places(env):
             root = str(place.folder)
-            around.add(root)
+            paths.add(root)
             if place.database:
                 files = [entry.path for entries, _ in _matches(root, [place.pattern], ()) for entry in entries]
-                around.update(file + end for file in files for end in ("", "-wal"))
-    return around
+                paths.update(file + end for file in files for end in ("", "-wal"))
+    return paths
 
 
-def seen_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
-    """The recording at `path`; None where there is no file."""
-    file, session = parted(path)
+def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
+    """The recording at `path`; None if there is no file."""
+    file, session = split_address(path)
     if session and not file.is_dir():
-        there = in_database(str(file), "")
-        return next((one._replace(group=group) for one in there if one.id == session), None)
+        rows = list_database(str(file), "")
+        return next((one._replace(group=group) for one in rows if one.id == session), None)
     try:
         status = file.stat()
     except OSError:
@@ -285,9 +288,9 @@ def seen_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
 
 
 def id_of(name: str) -> str:
-    """The id in a recording's file name: its last uuid, else the name without endings."""
+    """The id in a recording's file name: its last uuid, else the name without suffixes."""
     usual = name[-42:]
-    if _USUAL.fullmatch(usual):
+    if _USUAL_SUFFIX.fullmatch(usual):
         return usual[:36]
     uuids = _UUID.findall(name)
     if uuids:
@@ -297,8 +300,8 @@ def id_of(name: str) -> str:
     return name
 
 
-def own_transcripts(found: Iterable[FoundRecording]) -> dict[str, str]:
-    """Attached recording -> the one transcript of a client that has the same id, by their files."""
+def match_transcripts(found: Iterable[FoundRecording]) -> dict[str, str]:
+    """Map each attached recording to the only client transcript with the same id, by file."""
     attached: dict[str, str] = {}
     others: dict[str, list[str]] = {}
     for one in found:
@@ -316,12 +319,12 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-_LARGEST: Final = 16_000_000
-"""Bytes of a client's file of projects that is still read."""
+_MAX_PROJECTS_BYTES: Final = 16_000_000
+"""A larger file of projects is not read."""
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The directories in the clients' own files of projects, and those that sessions `ran` in ("" is none)."""
+    """The directories listed in clients' project files, and those in `ran`, where sessions ran."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:
@@ -334,12 +337,16 @@ def _projects(file: Path) -> tuple[str, ...]:
         status = os.stat(file)
     except OSError:
         return ()
-    return _read(str(file), status.st_size, status.st_mtime_ns) if status.st_size <= _LARGEST else ()
+    return (
+        _read_project_keys(str(file), status.st_size, status.st_mtime_ns)
+        if status.st_size <= _MAX_PROJECTS_BYTES
+        else ()
+    )
 
 
 @lru_cache(16)
-def _read(file: str, size: int, mtime_ns: int) -> tuple[str, ...]:
-    """The keys of a file's table ``projects``; a file that is damaged has none: it is its client's to say so."""
+def _read_project_keys(file: str, size: int, mtime_ns: int) -> tuple[str, ...]:
+    """The keys of a file's ``projects`` table; none if the file is damaged."""
     try:
         with open(file, "rb") as opened:
             data = opened.read()
@@ -359,16 +366,16 @@ def _keys(data: bytes, file: str) -> Iterator[str]:
     yield from (str(key) for key in projects) if isinstance(projects, dict) else ()
 
 
-_HEADS: Final = (1 << 13, 1 << 16)
-"""Bytes that are read; the second only where the first name no directory."""
+_HEAD_SIZES: Final = (1 << 13, 1 << 16)
+"""Bytes to read; the second only if the first contain no directory."""
 _CWD: Final = rb'"(?:cwd|directory|workspaceDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
 
 
-def _head(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     head = b""
     try:
         with path.open("rb", buffering=0) as file:
-            for room in _HEADS:
+            for room in _HEAD_SIZES:
                 more = file.read(room - len(head))
                 head += more
                 if not more or re.search(_CWD, head):
@@ -378,7 +385,7 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def _cwd(head: bytes) -> str:
+def _cwd_in(head: bytes) -> str:
     found = re.search(_CWD, head)
     try:
         return str(json.loads(found[1])).removeprefix("file://") if found else ""
@@ -386,19 +393,19 @@ def _cwd(head: bytes) -> str:
         return ""
 
 
-def placed(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """`found` in the same order without parts of others; those whose folder tells nothing with their directory and, in
-    or below one of `around`, as ``here``.
+def read_directories(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
+    """Yield `found` in the same order with directories read from their files, without parts of others.
 
-    The heads of these are read when they are asked for: take no more than needed.
+    Recordings in or below one of `around` get the group ``here``. Each file's head is read when it is reached, so take
+    no more than needed.
     """
     places = tuple(around)
     for one in found:
         if one.cwd or one.folder or one.group == SAMPLES or not one.source:
             yield one
             continue
-        head, client = _head(one.path), client_of(one.source)
+        head, client = _read_head(one.path), client_of(one.source)
         if client and client.began_by and re.search(rb'"%s"\s*:\s*"' % client.began_by.encode(), head):
             continue
-        cwd = _cwd(head)
+        cwd = _cwd_in(head)
         yield one._replace(cwd=cwd, group=HERE if is_inside(cwd, places) else one.group) if cwd else one

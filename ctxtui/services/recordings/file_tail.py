@@ -1,4 +1,4 @@
-"""One file that may grow: its appended bytes, and whether it still is the file it was. Only ever opened to read."""
+"""Read the appended bytes of a file that may grow, and detect rewrites. Files are only read."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Final
 
 from ctxtui.core.errors import NotFound, Unreadable
 
-SLICE: Final = 1 << 18
-"""Bytes read at once: what is read, cut into lines and parsed stays in a processor's own cache meanwhile."""
+SLICE_BYTES: Final = 1 << 18
+"""Bytes read at once: few enough to stay in the processor's cache while they are parsed."""
 
 _PROBE: Final = 64
 _TICK_NS: Final = 50_000_000
-"""File times move in steps of up to a few milliseconds: two writes within one step leave one time."""
+"""File times have a resolution of up to some milliseconds: two quick writes may get the same time."""
 
 
 class FileChange(Enum):
-    """What became of a file since it was last read."""
+    """The change of a file since it was last read."""
 
     NONE = "none"
     GREW = "grew"
@@ -30,12 +30,11 @@ class FileChange(Enum):
     GONE = "gone"
 
 
-class Tail:
-    """Reads a file from its beginning and then only what is appended.
+class FileTail:
+    """Reads a file from its beginning, then only appended bytes.
 
-    `offset` is the number of bytes read so far, `bytes_read` the same over the file's whole life. To see that the
-    earlier bytes are still there it reads some again: 64 bytes at the start, before the offset, and at each power of
-    two between.
+    `offset` is the number of bytes read, `bytes_read` the same over the file's whole life. To detect a rewrite it reads
+    some bytes again: 64 at the start, before the offset, and at each power of two in between.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,8 +48,8 @@ class Tail:
         self._probes: dict[int, bytes] = {}
         self._last = b""
 
-    def look(self) -> FileChange:
-        """What became of the file, from its status and, where that changed, from the probes."""
+    def check(self) -> FileChange:
+        """The change of the file: by its status, then by the probes."""
         try:
             now = os.stat(self._name)
         except (FileNotFoundError, NotADirectoryError):
@@ -63,31 +62,28 @@ class Tail:
         if same_size and now.st_mtime_ns == self._mtime_ns and self._settled:
             return FileChange.NONE
         if same_size and now.st_mtime_ns != self._mtime_ns:
-            # As long as before, but written to: the probes might miss a change in the middle.
+            # The size is the same, but the file was written to: the probes might miss the change.
             return FileChange.REWRITTEN
-        return self._verified(FileChange.NONE if same_size else FileChange.GREW)
+        return self._check_probes(FileChange.NONE if same_size else FileChange.GREW)
 
-    def _verified(self, change: FileChange) -> FileChange:
-        with _opened(self.path) as fd:
-            for at, was in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
-                if os.pread(fd, len(was), at) != was:
+    def _check_probes(self, change: FileChange) -> FileChange:
+        with _open(self.path) as fd:
+            for position, probe in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
+                if os.pread(fd, len(probe), position) != probe:
                     return FileChange.REWRITTEN
         self._settled = True
         return change
 
-    def slices(self) -> Iterator[bytes]:
-        """What was appended since the last reading, in pieces of at most `SLICE` bytes.
-
-        Raises `NotFound` or `Unreadable`.
-        """
-        with _opened(self.path) as fd:
+    def read_new(self) -> Iterator[bytes]:
+        """Yield the bytes appended since the last read, at most `SLICE` at once. Raises `NotFound`, `Unreadable`."""
+        with _open(self.path) as fd:
             now = os.fstat(fd)
             self._id = (now.st_dev, now.st_ino)
             os.lseek(fd, self.offset, os.SEEK_SET)
             while True:
                 data = _read(fd, self.path)
                 if data:
-                    self._took(data)
+                    self._note_read(data)
                     yield data
                     continue
                 now = os.fstat(fd)
@@ -96,25 +92,25 @@ class Tail:
             self._mtime_ns = now.st_mtime_ns
             self._settled = is_settled(now.st_mtime_ns)
 
-    def _took(self, data: bytes) -> None:
+    def _note_read(self, data: bytes) -> None:
         start, end = self.offset, self.offset + len(data)
         if start == 0:
             self._probes[0] = data[:_PROBE]
-        at = 1 << max(10, start.bit_length())
-        while at + _PROBE <= end:
-            self._probes[at] = data[at - start : at - start + _PROBE]
-            at <<= 1
+        position = 1 << max(10, start.bit_length())
+        while position + _PROBE <= end:
+            self._probes[position] = data[position - start : position - start + _PROBE]
+            position <<= 1
         self._last = (self._last + data[-_PROBE:])[-_PROBE:]
         self.offset = end
         self.bytes_read += len(data)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _open(path: Path) -> Iterator[int]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error
     try:
         yield fd
     finally:
@@ -123,13 +119,13 @@ def _opened(path: Path) -> Iterator[int]:
 
 def _read(fd: int, path: Path) -> bytes:
     try:
-        return os.read(fd, SLICE)
+        return os.read(fd, SLICE_BYTES)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error
 
 
-def unreadable(path: Path, error: OSError) -> NotFound | Unreadable:
-    """`error` as what a person can act on."""
+def read_error(path: Path, error: OSError) -> NotFound | Unreadable:
+    """Convert `error` to one that tells the user what to do."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return NotFound(f"no such file: {path}", way_out="`ctxtui sessions` lists what can be opened")
     if isinstance(error, PermissionError):
@@ -138,18 +134,18 @@ def unreadable(path: Path, error: OSError) -> NotFound | Unreadable:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether `path` is a pipe or device, which can be read once and has no size."""
+    """True if `path` is a pipe or device, which can be read once and has no size."""
     mode = os.stat(path).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 FileStamp = tuple[int, int, int]
 GONE: Final[FileStamp] = (0, 0, 0)
-"""The stamp of a file that is not there."""
+"""The stamp of a missing file."""
 
 
-def stamp_of(path: Path) -> FileStamp:
-    """What tells one state of a file from another."""
+def file_stamp(path: Path) -> FileStamp:
+    """A value that changes with the file."""
     try:
         now = os.stat(path)
     except OSError:
@@ -157,8 +153,8 @@ def stamp_of(path: Path) -> FileStamp:
     return now.st_ino, now.st_size, now.st_mtime_ns
 
 
-def time_of(folder: str) -> int:
-    """When a folder last changed, in nanoseconds; 0 where it is not there."""
+def folder_time(folder: str) -> int:
+    """The modification time of a folder in nanoseconds; 0 if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -166,12 +162,12 @@ def time_of(folder: str) -> int:
 
 
 def is_settled(time_ns: int) -> bool:
-    """Whether what comes now gives another time than `time_ns`."""
+    """True if a change now would get a time other than `time_ns`."""
     return time.time_ns() - time_ns > _TICK_NS
 
 
-def beginning(path: Path, size: int) -> bytes:
-    """The first `size` bytes of a file; nothing where it cannot be read."""
+def read_head(path: Path, size: int) -> bytes:
+    """Read the first `size` bytes of a file; nothing if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(size)
@@ -179,8 +175,8 @@ def beginning(path: Path, size: int) -> bytes:
         return b""
 
 
-def entries_of(folder: str | Path) -> list[os.DirEntry[str]]:
-    """What is in a folder; nothing where it may not be listed."""
+def list_entries(folder: str | Path) -> list[os.DirEntry[str]]:
+    """List a folder; empty if it cannot be listed."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -189,7 +185,7 @@ def entries_of(folder: str | Path) -> list[os.DirEntry[str]]:
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether `entry` is an ordinary file: a link that leads round in a circle is none, nor is a pipe."""
+    """True if `entry` is a regular file, not a pipe or a cyclic link."""
     try:
         return entry.is_file()
     except OSError:

@@ -1,4 +1,4 @@
-"""One reading of a recording from its beginning: the files, their readers, and the events that came of them."""
+"""Read a recording from its beginning: its files, their readers, and the resulting events."""
 
 from __future__ import annotations
 
@@ -13,25 +13,29 @@ from ctxtui.core.errors import NoContext
 from ctxtui.core.session import CallSeen, Described, Event, Session, Skipped, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect, what_is
-from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
+from ctxtui.services.recordings.companion_files import (
+    RECENT_SECONDS,
+    CompanionFolders,
+    CompanionPart,
+    companion_folders,
+)
 from ctxtui.services.recordings.discover import id_of
-from ctxtui.services.recordings.file_tail import FileChange, Tail
+from ctxtui.services.recordings.file_tail import FileChange, FileTail
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
 
-TOLD: Final = 1 << 20
-"""Bytes whose events are told together: few enough that taking them keeps a screen alive."""
+EVENT_BATCH_BYTES: Final = 1 << 20
+"""Bytes whose events are yielded together: few enough for a responsive screen."""
 
 
-def no_context(head: bytes, name: str, place: str = "") -> NoContext:
-    """The error for a file called `name`, at `place`, that begins with `head` and says nothing to a model: what it is
-    instead."""
+def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
+    """The error for a file without model context; it says what the file is instead, judged by its `head`."""
     return NoContext(f"no model context: this is {what_is(head, name)}", place=place or name)
 
 
 class FirstReading(Struct):
-    """The state of one reading. `head` are the first bytes of the main file taken so far, at most `HEAD_BYTES`."""
+    """The state of one reading. `head` holds the first bytes of the main file, at most `HEAD_BYTES`."""
 
     name: str
     form: Format
@@ -39,150 +43,152 @@ class FirstReading(Struct):
     reader: Reader
     head: bytes = b""
     id: str = ""
-    """The session's id, as far as the recording has told it."""
+    """The session's id; "" until the recording names it."""
     lines: int = 0
-    """Line ends in the main file so far."""
-    main: Tail | None = None
+    """Line ends read of the main file."""
+    main: FileTail | None = None
     parts: dict[Path, CompanionPart] = field(default_factory=dict)
-    folders: Folders | None = None
+    folders: CompanionFolders | None = None
     bodies: Path | None = None
-    """A folder with bodies of its requests, beside those that are looked into anyway."""
-    found: bool = False
-    """Whether anything for a model was read so far, be it folded already or not: who folds may be another thread."""
+    """An additional folder of request bodies."""
+    has_context: bool = False
+    """Whether model context was read, folded or not: another thread may do the folding."""
 
     @property
     def bytes_read(self) -> int:
-        """Bytes taken from all files of this reading."""
+        """Bytes read from all files."""
         return sum(tail.bytes_read for tail in self.files())
 
-    def files(self) -> list[Tail]:
-        """The main file, where it is one, and its companions."""
+    def files(self) -> list[FileTail]:
+        """The main file, if it is a file, and its companions."""
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
-    def chunks(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """The events of the main file, of some slices together, then of settling it."""
-        for events in _told(self.reader, map(self._seen, data)):
-            yield self._heard(events)
+    def read_main(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
+        """Yield the events of the main file, several slices at once, then those of settling the reader."""
+        for events in _batch_events(self.reader, map(self._note_head, data)):
+            yield self._note_id(events)
         if self.form.bodies:
-            # How things stand is told when the bodies are known as well.
-            yield from self.companions()
-        yield self._heard(self.reader.settle())
+            # State events (title, tips) come after the bodies are read.
+            yield from self.read_companions()
+        yield self._note_id(self.reader.settle())
 
-    def _seen(self, piece: bytes) -> bytes:
-        """`piece` of the main file, after what it says of its head and lines."""
+    def _note_head(self, piece: bytes) -> bytes:
+        """Note head and line count of a piece of the main file; returns it."""
         if len(self.head) < HEAD_BYTES:
             self.head += piece[: HEAD_BYTES - len(self.head)]
         self.lines += piece.count(b"\n")
         return piece
 
-    def misjudged(self) -> bool:
-        """Whether the head, which has grown, now speaks for another format."""
+    def is_misjudged(self) -> bool:
+        """True if the head, which has grown, now indicates another format."""
         form = detect(self.head, self.name)
         return form is not None and form.name != self.form.name
 
-    def companions(self) -> Iterator[list[Event]]:
-        """The events of companion files that are new."""
-        if self.folders is None or not self.folders.changed():
+    def read_companions(self) -> Iterator[list[Event]]:
+        """Yield the events of new companion files."""
+        if self.folders is None or not self.folders.has_changed():
             return
         news = False
         for path in self.new_companions():
-            part = self.parts[path] = CompanionPart(Tail(path), self.reader.part(path.name))
+            part = self.parts[path] = CompanionPart(FileTail(path), self.reader.part(path.name))
             yield from self._part(part)
             news = True
         if news:
-            yield self._noted(self.reader.settle())
+            yield self._note_context(self.reader.settle())
 
     def new_companions(self) -> list[Path]:
-        """The companion files that are there and of which nothing is read."""
-        # The ids by which the session may go: what its file is called, and what it says.
+        """List the companion files that were not read yet."""
+        # The session's possible ids: from its content and from its file name.
         ids = {id_ for id_ in (self.id, id_of(self.name)) if id_}
-        found = self.folders.files(ids) if self.folders is not None else []
+        found = self.folders.list_files(ids) if self.folders is not None else []
         return [path for path in found if path not in self.parts and (self.main is None or path != self.main.path)]
 
-    def _heard(self, events: list[Event]) -> list[Event]:
+    def _note_id(self, events: list[Event]) -> list[Event]:
         named = [event.id for event in events if isinstance(event, Described) and event.id]
         self.id = named[-1] if named else self.id
-        return self._noted(events)
+        return self._note_context(events)
 
-    def _noted(self, events: list[Event]) -> list[Event]:
-        self.found = self.found or any(map(_says, events))
+    def _note_context(self, events: list[Event]) -> list[Event]:
+        self.has_context = self.has_context or any(map(_holds_context, events))
         return events
 
-    def changes(self, now: float, all_: bool) -> dict[Path, FileChange]:
-        """What became of the companion files; of those long silent only when `all_`."""
-        watched = ((path, part) for path, part in self.parts.items() if all_ or now - part.heard < RECENT)
-        return {path: change for path, part in watched if (change := part.tail.look()) != FileChange.NONE}
+    def companion_changes(self, now: float, all_: bool) -> dict[Path, FileChange]:
+        """The changes of companion files; long unchanged files are checked only with `all_`."""
+        watched = ((path, part) for path, part in self.parts.items() if all_ or now - part.grew_at < RECENT_SECONDS)
+        return {path: change for path, part in watched if (change := part.tail.check()) != FileChange.NONE}
 
-    def part(self, path: Path) -> Iterator[list[Event]]:
-        """The events of what was appended to the companion file `path`."""
+    def read_part(self, path: Path) -> Iterator[list[Event]]:
+        """Yield the events of bytes appended to the companion file `path`."""
         return self._part(self.parts[path])
 
     def _part(self, part: CompanionPart) -> Iterator[list[Event]]:
-        part.heard = time.monotonic()
-        for events in _told(part.reader, part.tail.slices()):
-            yield self._noted(events)
-        yield self._noted(part.reader.settle())
+        part.grew_at = time.monotonic()
+        for events in _batch_events(part.reader, part.tail.read_new()):
+            yield self._note_context(events)
+        yield self._note_context(part.reader.settle())
 
-    def tails(self) -> list[Skipped]:
-        """What is still incomplete at the end of each file."""
+    def incomplete(self) -> list[Skipped]:
+        """The incomplete record at the end of each file."""
         readers = [self.reader, *(part.reader for part in self.parts.values())]
         return [tail for reader in readers if (tail := reader.tail) is not None]
 
 
-def _told(reader: Reader, data: Iterable[bytes]) -> Iterator[list[Event]]:
-    """The events that `reader` makes of `data`, those of `TOLD` bytes together."""
+def _batch_events(reader: Reader, data: Iterable[bytes]) -> Iterator[list[Event]]:
+    """Yield the reader's events for `data`, those of `EVENT_BATCH_BYTES` together."""
     events: list[Event] = []
     taken = 0
     for piece in data:
         events += reader.feed(piece)
         taken += len(piece)
-        if taken >= TOLD:
+        if taken >= EVENT_BATCH_BYTES:
             yield events
             events, taken = [], 0
     if taken:
         yield events
 
 
-def _says(event: Event) -> bool:
+def _holds_context(event: Event) -> bool:
     return isinstance(event, CallSeen) or (isinstance(event, TipMoved) and event.head != ROOT)
 
 
 def begin_file(
     path: Path, bodies: Path | None = None, *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """A reading of the file `path` and its companions, and the events of what is there now, slice by slice.
+    """Begin to read the file `path` and its companions. Returns the reading and its events, slice by slice.
 
-    `bodies` is one more folder that bodies of its requests may be in, `usage` as for `begin`.
-
-    Raises `NoContext` where no format fits, `NotFound`, `Unreadable`; the iterator raises the last two as well.
+    `bodies` is an additional folder of request bodies; `usage` as for `begin`. Raises `NoContext` if no format matches,
+    `NotFound`, `Unreadable`; the iterator raises the last two as well.
     """
-    tail = Tail(path)
-    reading, chunks = begin(path.name, tail.slices(), str(path), usage=usage)
+    tail = FileTail(path)
+    reading, chunks = begin_stream(path.name, tail.read_new(), str(path), usage=usage)
     reading.main = tail
     reading.bodies = bodies
-    reading.folders = folders_of(path, reading.form, bodies)
+    reading.folders = companion_folders(path, reading.form, bodies)
     return reading, chunks
 
 
-def begin(
+def begin_stream(
     name: str, data: Iterator[bytes], place: str = "", *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """As `begin_file`, for any bytes that are called `name`. With `usage` it tells what calls used and keeps no
-    contexts, where the format can do that (`NeedsContexts` is raised where the file cannot)."""
-    # A pipe gives what it has: the format is chosen when the head is whole or the data at its end.
+    """Like `begin_file`, for any bytes called `name`.
+
+    With `usage` only the usage of calls is read and no contexts, if the format supports it (raises `NeedsContexts` if
+    the file does not).
+    """
+    # A pipe may return few bytes: the format is detected when the head is complete or the data ends.
     held: list[bytes] = []
     while sum(map(len, held)) < HEAD_BYTES and (piece := next(data, b"")):
         held.append(piece)
     head = b"".join(held)[:HEAD_BYTES]
     form = detect(head, name)
     if form is None:
-        raise no_context(head, name, place)
+        raise no_context_error(head, name, place)
     session = Session()
     reading = FirstReading(name, form, session, ((form.open_usage if usage else None) or form.open)(session.tree))
 
     def chunks() -> Iterator[list[Event]]:
-        yield from reading.chunks(_chain(held, data))
-        yield from reading.companions()
+        yield from reading.read_main(_chain(held, data))
+        yield from reading.read_companions()
 
     return reading, chunks()
 

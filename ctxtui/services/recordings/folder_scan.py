@@ -1,4 +1,4 @@
-"""Recordings in a folder that the user named, found by content."""
+"""Find recordings in a folder that the user named, by their content."""
 
 from __future__ import annotations
 
@@ -12,63 +12,66 @@ from typing import Final
 from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.live_database import in_use
 from ctxtui.services.config.format_registry import detect
-from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder, recordings_of
-from ctxtui.services.recordings.companion_files import folders_of
+from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder, list_body_recordings
+from ctxtui.services.recordings.companion_files import companion_folders
 from ctxtui.services.recordings.databases.address import address_of, is_database
-from ctxtui.services.recordings.databases.sessions import roots
-from ctxtui.services.recordings.discover import HERE, find, placed
-from ctxtui.services.recordings.file_tail import entries_of, is_file, unreadable
-from ctxtui.services.recordings.multi_file import WHOLE, gathered, is_gathered, is_job
+from ctxtui.services.recordings.databases.sessions import list_roots
+from ctxtui.services.recordings.discover import HERE, find_recordings, read_directories
+from ctxtui.services.recordings.file_tail import is_file, list_entries, read_error
+from ctxtui.services.recordings.multi_file import WHOLE, is_job, is_multi_file, read_multi_file
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.registry import Format
 
-_HEADS: Final = 400
-"""Files that are looked into at most: the likeliest names first, then the newest."""
-_DEPTH: Final = 6
-_PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "subagents"})
+_MAX_FILES: Final = 400
+"""Files to open: those with likely names first, then the newest."""
+_MAX_DEPTH: Final = 6
+_SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
-def recordings_in(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
-    """The recordings in `folder` or below, chosen by content, newest first; else those of sessions that ran in it, of
-    the clients that the setting `clients` does not switch off.
+def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
+    """Find the recordings in `folder` or below by content, newest first; else the sessions that ran in it.
 
-    Of a database, the sessions that it holds. Raises `NotFound` for a folder without any, `Unreadable` where it may not
-    be listed.
+    The latter are those of clients that the setting `clients` does not disable. For a database, its sessions are
+    listed. Raises `NotFound` if there are none, `Unreadable` if the folder cannot be listed.
     """
     if is_database(folder):
-        return [address_of(folder, one.id) for one in roots(folder)] or [folder]
-    _may_list(folder)
-    readable = _without_companions([one for path in _files(folder) for one in _recordings(path)])
-    if not readable and is_body_folder(folder):
-        readable = recordings_of(folder, near=False)
-    if not readable:
+        return [address_of(folder, one.id) for one in list_roots(folder)] or [folder]
+    _check_listable(folder)
+    recordings = _without_companions([one for path in _files(folder) for one in _recordings(path)])
+    if not recordings and is_body_folder(folder):
+        recordings = list_body_recordings(folder, near=False)
+    if not recordings:
         place = folder.resolve()
-        readable = [one.path for one in placed(find(place, clients=clients), [place]) if one.group == HERE]
-    if not readable:
+        recordings = [
+            one.path for one in read_directories(find_recordings(place, clients=clients), [place]) if one.group == HERE
+        ]
+    if not recordings:
         raise NotFound(f"no recorded session in {folder}", way_out="name a file, or see `ctxtui sessions`")
-    return readable
+    return recordings
 
 
-def expanded(names: Iterable[str], clients: Mapping[str, bool] | None = None) -> list[str]:
-    """`names` with every recording in a folder or database, by name, instead of it. Takes and raises what
-    `recordings_in` does."""
-    found: list[str] = []
+def expand_names(names: Iterable[str], clients: Mapping[str, bool] | None = None) -> list[str]:
+    """Replace each folder or database in `names` by its recordings, sorted by name.
+
+    Takes and raises what `recordings_in` does.
+    """
+    expanded: list[str] = []
     for name in names:
         path = Path(name).expanduser()
-        found += sorted(map(str, recordings_in(path, clients))) if path.is_dir() or is_database(path) else [name]
-    return found
+        expanded += sorted(map(str, find_in_folder(path, clients))) if path.is_dir() or is_database(path) else [name]
+    return expanded
 
 
-def _may_list(folder: Path) -> None:
+def _check_listable(folder: Path) -> None:
     try:
         os.scandir(folder).close()
     except OSError as error:
-        raise unreadable(folder, error) from error
+        raise read_error(folder, error) from error
 
 
 def _files(folder: Path) -> list[Path]:
     dated = []
-    for path in _walk(str(folder), _DEPTH):
+    for path in _walk(str(folder), _MAX_DEPTH):
         try:
             status = os.stat(path)
         except OSError:
@@ -77,29 +80,29 @@ def _files(folder: Path) -> list[Path]:
             likely = path.endswith((".jsonl", ".json", ".ndjson", ".db")) or S_ISDIR(status.st_mode)
             dated.append((likely, status.st_mtime, path))
     dated.sort(key=lambda item: (not item[0], -item[1], item[2]))
-    best = dated[:_HEADS]
+    best = dated[:_MAX_FILES]
     best.sort(key=lambda item: (-item[1], item[2]))
     return [Path(path) for _, _, path in best]
 
 
 def _walk(folder: str, depth: int) -> Iterator[str]:
-    """The files in `folder` and below; a folder that is one recording stands for its files."""
-    listed = entries_of(folder)
-    bodies = holds_bodies([entry.name for entry in listed])
+    """Yield the files in `folder` and below; a folder that is one recording is yielded instead of its files."""
+    entries = list_entries(folder)
+    bodies = holds_bodies([entry.name for entry in entries])
     if bodies:
-        # The folder stands for its bodies; what else lies in it is listed as usual.
+        # The folder is listed instead of its bodies; its other files are listed as usual.
         yield folder
-        listed = [entry for entry in listed if entry.name != INDEX and not is_body(entry.name)]
-    names = [entry.name for entry in listed if is_file(entry)]
+        entries = [entry for entry in entries if entry.name != INDEX and not is_body(entry.name)]
+    names = [entry.name for entry in entries if is_file(entry)]
     if is_job(names) and WHOLE in names:
-        # Everything that the other files tell is in it.
+        # It contains everything that the other files do.
         yield os.path.join(folder, WHOLE)
         return
-    if is_gathered(os.path.basename(os.path.abspath(folder)), names):
+    if is_multi_file(os.path.basename(os.path.abspath(folder)), names):
         yield folder
         return
-    for entry in listed:
-        if entry.name.startswith(".") or entry.name in _PASSED_OVER:
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
             continue
         if entry.is_dir(follow_symlinks=False):
             if depth:
@@ -109,21 +112,21 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings(path: Path) -> list[tuple[Path, Format | None]]:
-    """What can be opened of the file or folder `path`: itself with its format, or the sessions of a database."""
+    """The recordings in `path` with their formats: itself, or the sessions of a database."""
     try:
         if is_database(path):
-            return [(address_of(path, one.id), None) for one in roots(path)]
+            return [(address_of(path, one.id), None) for one in list_roots(path)]
         if is_body_folder(path):
-            return [(one, None) for one in recordings_of(path)]
+            return [(one, None) for one in list_body_recordings(path)]
     except Unreadable:
         return []
-    form = _form(path)
+    form = _detect_format(path)
     return [(path, form)] if form is not None else []
 
 
-def _form(path: Path) -> Format | None:
+def _detect_format(path: Path) -> Format | None:
     try:
-        pieces = gathered(path) if path.is_dir() else None
+        pieces = read_multi_file(path) if path.is_dir() else None
         if pieces is not None:
             return detect(b"".join(islice(pieces, 2))[:HEAD_BYTES], path.name)
         if in_use(path):
@@ -135,10 +138,12 @@ def _form(path: Path) -> Format | None:
 
 
 def _without_companions(found: list[tuple[Path, Format | None]]) -> list[Path]:
-    """`found` less the files that are read with another one: what they tell would count twice. Of two that are read
-    with each other the one whose format's name comes first stays."""
+    """Leave out files that are read with another one, which would count twice.
+
+    Of two that are each other's companions, the one whose format's name comes first is kept.
+    """
     beside: set[Path] = set()
     for path, form in sorted(found, key=lambda one: one[1].name if one[1] else ""):
         if form is not None and form.companions and path not in beside and path.is_file():
-            beside.update(one for one in folders_of(path, form).files() if one != path)
+            beside.update(one for one in companion_folders(path, form).list_files() if one != path)
     return [path for path, _ in found if path not in beside]

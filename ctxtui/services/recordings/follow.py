@@ -1,8 +1,7 @@
-"""Following recordings that grow: a few file statuses many times a second, and nothing else until something changes.
+"""Follow growing recordings by polling file statuses many times a second.
 
-Polling, because it is the same on every system and file system, and cheap: a look at one recording is one `stat` per
-file and folder (a few microseconds each). Nothing here knows Textual: `Follower` is a plain object, which `run` drives
-from a thread.
+Polling works the same on every system and file system, and is cheap: one `stat` per file and folder, a few microseconds
+each. `Follower` is independent of Textual; `run` drives it in a thread.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from msgspec import Struct
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
-BUSY: Final = 0.025
-"""Seconds between looks at a recording that grows many times a second: each of thirty is a frame of its own."""
-ACTIVE: Final = 0.05
-"""Seconds between looks at a recording that has just grown."""
-QUIET: Final = 0.125
-"""Seconds between looks at one that rests: what it then gets must still be on screen within 0.2 s."""
-_TOGETHER: Final = BUSY / 2
-"""Recordings due within so many seconds are looked at together: waking up costs more than looking."""
-_OFTEN: Final = 0.2
-"""Seconds between two growths, at most, of a recording that grows many times a second."""
-_COOLING: Final = 5.0
-"""Seconds after which a recording that has not grown counts as resting."""
+BUSY_SECONDS: Final = 0.025
+"""Seconds between checks of a recording that grows many times a second: up to thirty frames a second."""
+ACTIVE_SECONDS: Final = 0.05
+"""Seconds between checks of a recording that has just grown."""
+IDLE_SECONDS: Final = 0.125
+"""Seconds between checks of an idle recording: news must be on the screen within 0.2 s."""
+_BATCH_SECONDS: Final = BUSY_SECONDS / 2
+"""Recordings due within these seconds are checked together: waking up costs more than a check."""
+_BUSY_GAP_SECONDS: Final = 0.2
+"""Seconds between two changes of a recording that counts as busy."""
+_ACTIVE_FOR_SECONDS: Final = 5.0
+"""Seconds without growth after which a recording counts as idle."""
 
 
 class FollowedNews(Struct, frozen=True):
-    """Something new of one recording: `news` to be taken, or the `error` that reading it ended in."""
+    """News of one recording: `news` to be taken, or the `error` of reading it."""
 
     loaded: Loaded
     news: RecordingNews
@@ -42,18 +41,24 @@ class FollowedNews(Struct, frozen=True):
 class _Watch(Struct):
     loaded: Loaded
     due: float
-    grew: float
-    often: bool = False
-    """Whether it had grown a moment before it grew last."""
+    grew_at: float
+    is_busy: bool = False
+    """Whether its last two changes came within `_OFTEN` seconds."""
 
     def pause(self, now: float) -> float:
-        """Seconds until it is to be looked at again."""
-        since = now - self.grew
-        return QUIET if since >= _COOLING else BUSY if self.often and since < _OFTEN else ACTIVE
+        """Seconds until the next check."""
+        since = now - self.grew_at
+        return (
+            IDLE_SECONDS
+            if since >= _ACTIVE_FOR_SECONDS
+            else BUSY_SECONDS
+            if self.is_busy and since < _BUSY_GAP_SECONDS
+            else ACTIVE_SECONDS
+        )
 
 
 class Follower:
-    """Looks at open recordings when each is due. `clock` gives monotonic seconds."""
+    """Checks each open recording when it is due. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -61,39 +66,39 @@ class Follower:
         self._lock = threading.Lock()
 
     def watch(self, loaded: Loaded) -> None:
-        """Follow `loaded` from now on; a stream has nothing to follow."""
+        """Follow `loaded` from now on; streams are ignored."""
         if loaded.follows:
             now = self._clock()
             with self._lock:
                 self._watched[id(loaded)] = _Watch(loaded, now, now)
 
-    def leave(self, loaded: Loaded) -> None:
-        """Follow `loaded` no longer."""
+    def unwatch(self, loaded: Loaded) -> None:
+        """Stop following `loaded`."""
         with self._lock:
             self._watched.pop(id(loaded), None)
 
     def poll(self) -> list[FollowedNews]:
-        """Look at every recording that is due; what was new, not yet taken."""
+        """Check every due recording; returns what is new, not taken yet."""
         now = self._clock()
         with self._lock:
-            due = [watch for watch in self._watched.values() if watch.due <= now + _TOGETHER]
-        heard = []
+            due = [watch for watch in self._watched.values() if watch.due <= now + _BATCH_SECONDS]
+        news = []
         for watch in due:
-            found = _look(watch.loaded)
-            if found is not None:
-                heard.append(found)
-                watch.often, watch.grew = now - watch.grew < _OFTEN, now
+            item = _check(watch.loaded)
+            if item is not None:
+                news.append(item)
+                watch.is_busy, watch.grew_at = now - watch.grew_at < _BUSY_GAP_SECONDS, now
             watch.due = now + watch.pause(now)
-        return heard
+        return news
 
     def pause(self) -> float:
         """Seconds until the next recording is due."""
         with self._lock:
-            first = min((watch.due for watch in self._watched.values()), default=self._clock() + QUIET)
+            first = min((watch.due for watch in self._watched.values()), default=self._clock() + IDLE_SECONDS)
         return max(0.0, first - self._clock())
 
 
-def _look(loaded: Loaded) -> FollowedNews | None:
+def _check(loaded: Loaded) -> FollowedNews | None:
     try:
         news = loaded.fetch()
     except CtxtuiError as error:
@@ -101,8 +106,8 @@ def _look(loaded: Loaded) -> FollowedNews | None:
     return FollowedNews(loaded, news) if news else None
 
 
-def run(follower: Follower, tell: Callable[[FollowedNews], None], stop: threading.Event) -> None:
-    """Follow until `stop` is set; for a worker thread. `tell` is called in it and must hand over (post a message)."""
+def run_follower(follower: Follower, tell: Callable[[FollowedNews], None], stop: threading.Event) -> None:
+    """Follow until `stop` is set; for a worker thread. `tell` is called there and must post a message."""
     while not stop.wait(follower.pause()):
-        for heard in follower.poll():
-            tell(heard)
+        for news in follower.poll():
+            tell(news)

@@ -1,4 +1,4 @@
-"""Which stored session a recording is: where it was read from, and the name by which it goes in the database."""
+"""The identity of a recording in the database: its source, and its session's name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ctxtui.store.sessions.identity import own_id
 
 
 def stored_name(loaded: Loaded) -> str:
-    """The name by which a session goes in the database, stored or not."""
+    """The session's name in the database, whether it is stored or not."""
     return loaded.name if loaded.path is None and not loaded.paths else own_id(loaded.session, source_info(loaded))
 
 
 def source_info(loaded: Loaded) -> SourceInfo:
-    """Where a session was read from, as the store keeps it."""
+    """The files a session was read from, as the store records them."""
     files = []
     for path in loaded.paths or ([loaded.path] if loaded.path is not None else []):
         status = os.stat(file_of(path))

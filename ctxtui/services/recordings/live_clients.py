@@ -1,5 +1,7 @@
-"""Which recordings a running client owns, where the system tells (Linux): a session that waits for its user is written
-to by nobody for hours, and is not over."""
+"""Find recordings that a running client owns, from ``/proc`` (Linux only).
+
+A session that waits for its user is not written to for hours, and is still live.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,21 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.services.config.clients import CLIENTS, KnownClient
-from ctxtui.services.recordings.discover import FoundRecording, seen_at
+from ctxtui.services.recordings.discover import FoundRecording, recording_at
 
 PROC: Final = Path("/proc")
-_KEPT: Final = 5
-"""Seconds for which a look at the processes is good."""
-_RECORDINGS: Final = (".jsonl", ".json", ".md")
-_STARTED: Final = 19
-"""Field of ``/proc/PID/stat`` behind the name that holds the start, in ticks since the machine's (proc(5), 22)."""
+_CACHE_SECONDS: Final = 5
+"""Seconds for which the list of processes is cached."""
+_RECORDING_SUFFIXES: Final = (".jsonl", ".json", ".md")
+_START_FIELD: Final = 19
+"""Index after the name in ``/proc/PID/stat`` of the start, in ticks since boot (proc(5), field 22)."""
 
 _BY_COMMAND: Final = {command: client for client in reversed(CLIENTS) for command in client.commands}
 _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in client.packages]
 
 
-class Client(Struct, frozen=True):
-    """A running client: the directory that it runs in, when it began (Unix seconds), the files it holds open, which
-    client it is (None: any)."""
+class RunningClient(Struct, frozen=True):
+    """A running client: its directory, start (Unix seconds), open files, and which client it is (None: any)."""
 
     cwd: str
     since: float
@@ -36,93 +37,96 @@ class Client(Struct, frozen=True):
     known: KnownClient | None = None
 
 
-def clients(proc: Path = PROC) -> tuple[Client, ...]:
-    """The clients that run now and may be looked into; none where the system does not tell."""
-    return _clients(proc, int(time.monotonic() // _KEPT))
+def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
+    """List the running clients; empty if the system does not tell."""
+    return _cached_clients(proc, int(time.monotonic() // _CACHE_SECONDS))
 
 
 @lru_cache(1)
-def _clients(proc: Path, _when: int) -> tuple[Client, ...]:
+def _cached_clients(proc: Path, _when: int) -> tuple[RunningClient, ...]:
     try:
         born = time.time() - float((proc / "uptime").read_text().split()[0])
         numbers = [name for name in os.listdir(proc) if name.isdigit()]
     except (OSError, ValueError, IndexError):
         return ()
-    return tuple(found for number in numbers for found in _client(proc, number, born))
+    return tuple(found for number in numbers for found in _read_client(proc, number, born))
 
 
-def _client(proc: Path, number: str, born: float) -> Iterator[Client]:
+def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient]:
     try:
-        # A machine has hundreds of processes and a few clients: no more than this is done for the others.
+        # A machine has hundreds of processes and few clients: for the others only this file is read.
         with open(f"{proc}/{number}/cmdline", "rb", buffering=0) as file:
             words = file.read().split(b"\0", 2)[:2]
-        known = _known(words)
+        known = _client_of(words)
         if known is None:
             return
         process = proc / number
-        ticks = (process / "stat").read_text().rpartition(")")[2].split()[_STARTED]
+        ticks = (process / "stat").read_text().rpartition(")")[2].split()[_START_FIELD]
         since = born + int(ticks) / os.sysconf("SC_CLK_TCK")
         links = (process / "fd" / name for name in os.listdir(process / "fd"))
-        held = frozenset(name for link in links if (name := _target(link)).endswith(_RECORDINGS))
-        yield Client(os.readlink(process / "cwd"), since, held, known)
+        open_files = frozenset(name for link in links if (name := _link_target(link)).endswith(_RECORDING_SUFFIXES))
+        yield RunningClient(os.readlink(process / "cwd"), since, open_files, known)
     except (OSError, ValueError, IndexError):
-        return  # ended meanwhile, or somebody else's
+        return  # ended meanwhile, or another user's
 
 
-def _known(words: Sequence[bytes]) -> KnownClient | None:
-    """The client whose program or package the first words of a command line name."""
-    spelled = [os.fsdecode(word) for word in words]
-    found = [_BY_COMMAND[name] for word in spelled if (name := word.rpartition("/")[2]) in _BY_COMMAND]
-    found += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled)]
+def _client_of(words: Sequence[bytes]) -> KnownClient | None:
+    """The client whose program or package is named in the first words of a command line."""
+    words_ = [os.fsdecode(word) for word in words]
+    found = [_BY_COMMAND[name] for word in words_ if (name := word.rpartition("/")[2]) in _BY_COMMAND]
+    found += [client for package, client in _BY_PACKAGE if any(package in word for word in words_)]
     return min(found, key=CLIENTS.index, default=None)
 
 
-def _target(link: Path) -> str:
+def _link_target(link: Path) -> str:
     try:
         return os.readlink(link)
     except OSError:
         return ""
 
 
-def owned(found: Iterable[FoundRecording], running: Sequence[Client]) -> frozenset[str]:
-    """The files of those of `found` (newest first) that a running client owns: it holds the file open, or none of its
-    own, and the file is the newest of the client's in the directory that it runs in and was written since it began."""
-    there = list(found) if running else []
-    held = {name for client in running for name in client.files}
-    mine = {one.file for one in there if one.file in held}
-    # The client that began last before the write comes first: each has one session.
-    idle = [client for client in running if not client.files & mine]
+def find_owned(found: Iterable[FoundRecording], running: Sequence[RunningClient]) -> frozenset[str]:
+    """The files of `found` (newest first) that a running client owns.
+
+    A client owns the files it holds open; if there are none, the newest recording of its kind in its directory that was
+    written since it started.
+    """
+    recordings = list(found) if running else []
+    open_files = {name for client in running for name in client.files}
+    owned = {one.file for one in recordings if one.file in open_files}
+    # The client that started last before the write comes first: each has one session.
+    idle = [client for client in running if not client.files & owned]
     idle.sort(key=lambda client: -client.since)
-    at: dict[tuple[str, str, str], list[Client]] = {}
-    for one in there:
+    at: dict[tuple[str, str, str], list[RunningClient]] = {}
+    for one in recordings:
         place = (one.source, one.folder, one.cwd)
         if place not in at:
             at[place] = [client for client in idle if _runs_there(client, one)]
         owner = next((client for client in at[place] if client in idle and client.since <= one.mtime), None)
-        if owner is not None and one.file not in mine:
+        if owner is not None and one.file not in owned:
             idle.remove(owner)
-            mine.add(one.file)
-    return frozenset(mine)
+            owned.add(one.file)
+    return frozenset(owned)
 
 
-def _runs_there(client: Client, one: FoundRecording) -> bool:
-    """Whether `one` is a recording of this client's program in the directory that it runs in."""
+def _runs_there(client: RunningClient, one: FoundRecording) -> bool:
+    """True if `one` is a recording of this client's program in its directory."""
     if client.known is not None and one.source and client.known.source != one.source:
         return False
     known = [client.known] if client.known is not None else CLIENTS
     cwd = Path(client.cwd)
     if one.folder and any(each.named_for(one.folder, cwd) for each in known):
         return True
-    # Sessions of a worktree are counted to the repository, but run elsewhere.
+    # Sessions of a worktree are listed with the repository, but run elsewhere.
     return one.cwd == client.cwd and not any(each.worktree_of(one.folder, cwd) for each in known)
 
 
-def is_owned(path: Path, running: Sequence[Client]) -> bool:
-    """Whether a running client owns the recording `path`; see `owned`."""
+def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
+    """True if a running client owns the recording `path`; see `find_owned`."""
     if not running:
         return False
     path = path.absolute()
-    beside = [one for one in path.parent.glob("*.jsonl") if not one.name.startswith("agent-")]
-    seen = [one for one in map(seen_at, beside) if one is not None]
+    siblings = [one for one in path.parent.glob("*.jsonl") if not one.name.startswith("agent-")]
+    seen = [one for one in map(recording_at, siblings) if one is not None]
     found = [one._replace(folder=path.parent.name) for one in seen]
-    return str(path) in owned(sorted(found, key=lambda one: -one.mtime), running)
+    return str(path) in find_owned(sorted(found, key=lambda one: -one.mtime), running)

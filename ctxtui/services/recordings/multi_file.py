@@ -1,7 +1,7 @@
-"""Recordings that are many small files, handed to their readers as one stream.
+"""Read recordings that consist of many small files as one stream.
 
-OpenCode's JSON storage, OpenHands' logs of requests and its events before the SDK, the numbered files of jobs and
-the logs of their turns. Only ever opened to read.
+OpenCode's JSON storage, OpenHands' request logs and its events before the SDK, the numbered files of jobs and the logs
+of their turns. Files are only read.
 """
 
 from __future__ import annotations
@@ -13,50 +13,50 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.services.recordings.file_tail import entries_of, is_file
+from ctxtui.services.recordings.file_tail import is_file, list_entries
 from ctxtui.transcripts.kit.readers import HEAD, JOB, LOGS
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
-"""OpenHands names the log of a request after the model and the moment of the answer."""
+"""OpenHands names the log of a request by model and time of the answer."""
 _EVENT: Final = re.compile(r"(\d+)\.json")
 _JOB: Final = re.compile(r"\d+-(?:prompt\.txt|response\.txt|tool-calls\.json|tool-results\.json)")
-"""A job's files: prompts, responses, calls and results, numbered as they came."""
+"""A job's files: numbered prompts, responses, calls and results."""
 _TURN: Final = re.compile(r"turn_\d+\.json")
 _TURNS: Final = "logs"
 WHOLE: Final = "session.jsonl"
-"""The whole session, where ctxtui itself wrote the job's folder."""
+"""The whole session, in folders that ctxtui wrote."""
 _TABLES: Final = ("session", "message", "part")
 
 
-def is_gathered(folder: str, names: Collection[str]) -> bool:
-    """Whether a folder called `folder` with files of these `names` is one recording."""
-    return _way(folder, names) is not None
+def is_multi_file(folder: str, names: Collection[str]) -> bool:
+    """True if a folder called `folder` with files of these `names` is one recording."""
+    return _find_reader(folder, names) is not None
 
 
-def _way(folder: str, names: Collection[str]) -> Callable[[Path], Iterator[bytes]] | None:
-    """How a folder called `folder` with files of these `names` is read as one recording; None where it is none."""
+def _find_reader(folder: str, names: Collection[str]) -> Callable[[Path], Iterator[bytes]] | None:
+    """The function that reads such a folder as one recording; None if it is none."""
     if is_job(names):
         return _job if WHOLE not in names else None
     found = [name for name in names if name.endswith(".json")]
-    # A program's text log may lie beside the logs of turns.
+    # The folder of turn logs may also hold a program's text log.
     ways = {_TURN: _job, _EVENT if folder == "events" else _LOG: _events if folder == "events" else _logs}
     return next((way for kind, way in ways.items() if found and all(map(kind.fullmatch, found))), None)
 
 
 def is_job(names: Collection[str]) -> bool:
-    """Whether a folder with files of these `names` holds a job."""
+    """True if a folder with files of these `names` holds a job."""
     return any(name.endswith("-prompt.txt") and _JOB.fullmatch(name) for name in names)
 
 
-def gathered(path: Path) -> Iterator[bytes] | None:
-    """The recording that the folder `path` is, or the file `path` begins, as one stream; None where it is no such.
+def read_multi_file(path: Path) -> Iterator[bytes] | None:
+    """Read the recording in the folder `path`, or begun by the file `path`, as one stream; None if it is none.
 
-    Raises `Unreadable` while it is read.
+    Reading raises `Unreadable`.
     """
-    way = _way(path.absolute().name, [one.name for one in entries_of(path) if is_file(one)])
-    if way is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
-        way = _opencode
-    return way(path) if way is not None else None
+    read = _find_reader(path.absolute().name, [one.name for one in list_entries(path) if is_file(one)])
+    if read is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
+        read = _opencode
+    return read(path) if read is not None else None
 
 
 def _read(path: Path) -> bytes:
@@ -67,31 +67,31 @@ def _read(path: Path) -> bytes:
 
 
 def _by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """The files of `folder` by the number in their names."""
+    """The files of `folder`, sorted by the number in their names."""
     numbered = [(found[1], path) for path in folder.iterdir() if (found := pattern.fullmatch(path.name))]
     return [path for _, path in sorted(numbered, key=lambda one: (float(one[0]), one[1].name))]
 
 
 def _events(folder: Path) -> Iterator[bytes]:
-    """One event after the other."""
+    """Yield one event per line."""
     for path in _by_number(folder, _EVENT):
         yield _read(path) + b"\n"
 
 
 def _job(folder: Path) -> Iterator[bytes]:
-    """A list of the job's files, in the order of their numbers, then the logs of its turns."""
+    """Yield a list of the job's files by number, then the logs of its turns."""
     yield b"[" + json.dumps(JOB).encode()
     files = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)]
     turns = [path for at in (folder, folder / _TURNS) if at.is_dir() for path in at.glob("turn_*.json")]
     numbered = [*sorted(files, key=_number), *sorted((one for one in turns if _TURN.fullmatch(one.name)), key=_number)]
     for path in numbered:
-        found: dict[str, Any] = {"name": path.name}
+        entry: dict[str, Any] = {"name": path.name}
         text = _read(path).decode("utf-8", "replace")
         try:
-            found["value"] = json.loads(text) if path.suffix == ".json" else text
+            entry["value"] = json.loads(text) if path.suffix == ".json" else text
         except (ValueError, RecursionError) as error:
-            found["trouble"] = str(error)
-        yield b",\n" + json.dumps(found).encode()
+            entry["trouble"] = str(error)
+        yield b",\n" + json.dumps(entry).encode()
     yield b"]"
 
 
@@ -101,7 +101,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 
 def _logs(folder: Path) -> Iterator[bytes]:
-    """A list of logs, in order of time; where one is damaged its name and why."""
+    """Yield a list of logs by time; a damaged one is replaced by its name and the error."""
     yield b"[" + json.dumps(LOGS).encode()
     for path in _by_number(folder, _LOG):
         data = _read(path)
@@ -114,10 +114,10 @@ def _logs(folder: Path) -> Iterator[bytes]:
 
 
 def _opencode(path: Path) -> Iterator[bytes]:
-    """The session in `path` and those it began, as rows of the tables that OpenCode's database has."""
+    """Yield the session in `path` and its subsessions as rows of OpenCode's database tables."""
     storage = path.parents[2]
     yield _line({HEAD: _TABLES})
-    for session, parent in _family(path):
+    for session, parent in _with_children(path):
         yield from _row("session", session, lambda value, parent=parent: _session(value, parent))
         for message in _files(storage / "message" / session.stem):
             yield from _row("message", message, lambda value, of=session.stem: {"session_id": of, "data": value})
@@ -125,18 +125,18 @@ def _opencode(path: Path) -> Iterator[bytes]:
                 yield from _row("part", part, lambda value, of=message.stem: {"message_id": of, "data": value})
 
 
-def _family(path: Path) -> list[tuple[Path, str]]:
-    """The session in `path` and its descendants, each with the id of the one that began it."""
+def _with_children(path: Path) -> list[tuple[Path, str]]:
+    """The session in `path` and its descendants, each with its parent's id."""
     children: dict[str, list[Path]] = {}
     for one in _files(path.parent):
-        children.setdefault(_parent(one), []).append(one)
+        children.setdefault(_parent_id(one), []).append(one)
     family = [(path, "")]
     for one, _ in family:
         family += [(child, one.stem) for child in children.get(one.stem, []) if child != path]
     return family
 
 
-def _parent(path: Path) -> str:
+def _parent_id(path: Path) -> str:
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -150,7 +150,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _row(table: str, path: Path, made: Any) -> Iterator[bytes]:
-    """The row of a file, or its own bytes where they are damaged: the reader says so."""
+    """Yield the row of a file, or its bytes if they are damaged, which the reader reports."""
     data = _read(path)
     try:
         value = json.loads(data)

@@ -1,4 +1,4 @@
-"""An open recording: what it says so far, and reading on as it grows. Files are only ever opened to read."""
+"""An open recording: its session so far, and reading on as it grows. Files are only read."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event, Session, Skipped
-from ctxtui.services.recordings.file_tail import GONE, FileChange, FileStamp, stamp_of
-from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context
+from ctxtui.services.recordings.file_tail import GONE, FileChange, FileStamp, file_stamp
+from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context_error
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
-_PAUSE: Final = 5.0
-"""Times as long as reading a source anew took, nobody looks at it again."""
-_ALL_EVERY: Final = 1.0
-"""Seconds between looks at companion files that have long been silent."""
+_PAUSE_FACTOR: Final = 5.0
+"""The pause before reading a source again, as a multiple of the reading time."""
+_CHECK_ALL_SECONDS: Final = 1.0
+"""Seconds between checks of companion files that have not grown for long."""
 
 
 @dataclass(slots=True)
-class ReadAnew:
-    """A source that is read anew as a whole when one of `files` has changed: what a client does to a database tells no
-    reader where to go on."""
+class RereadSource:
+    """A source that is read again as a whole when one of `files` changed.
+
+    A client's changes to a database do not tell a reader where to go on.
+    """
 
     files: tuple[Path, ...]
     begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
-    seen: list[FileStamp] = field(init=False)
-    due: float = 0.0
-    """When it may be read again (monotonic seconds): reading takes no more than a small share of the time."""
+    last_stamps: list[FileStamp] = field(init=False)
+    not_before: float = 0.0
+    """The earliest time to read it again (monotonic seconds)."""
 
     def __post_init__(self) -> None:
-        self.seen = self.stamps()
+        self.last_stamps = self.stamps()
 
     def stamps(self) -> list[FileStamp]:
-        """What tells one state of the files from another."""
-        return [stamp_of(path) for path in self.files]
+        """Values that change with the files."""
+        return [file_stamp(path) for path in self.files]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingNews:
-    """What a look at the files brought. Where the recording had been rewritten, `session` is the whole of it, read
-    anew, and `events` are all its events."""
+    """New events. After a rewrite, `session` is the whole session, read again, and `events` are all its events."""
 
     events: list[Event] = field(default_factory=list)
     session: Session | None = None
@@ -54,8 +55,8 @@ class RecordingNews:
 class Loaded:
     """An open recording: its session, and the way to read on.
 
-    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `take` folds what it brought
-    into `session` (where the session is shown). `more` does both. After a rewrite `session` is another object.
+    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `take` folds the news into
+    `session` (in the thread that shows it). `more` does both. After a rewrite `session` is another object.
     """
 
     def __init__(
@@ -64,14 +65,14 @@ class Loaded:
         name: str,
         path: Path | None = None,
         reading: FirstReading | None = None,
-        anew: ReadAnew | None = None,
+        anew: RereadSource | None = None,
     ) -> None:
         self.name = name
-        """What the recording is called: its file name, ``standard input`` or a stored id."""
+        """The recording's file name, ``standard input`` or a stored id."""
         self.path = path
         """The main file; None for a stream and a stored session."""
         self.gone = False
-        """Whether the file has been removed; it is read anew if it comes back."""
+        """Whether the file was deleted; it is read again if it comes back."""
         self._session = session
         self._reading = reading
         self._anew = anew
@@ -81,7 +82,7 @@ class Loaded:
 
     @property
     def session(self) -> Session:
-        """What the recording says so far."""
+        """The session read so far."""
         return self._session
 
     @property
@@ -91,7 +92,7 @@ class Loaded:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes taken from the files: all of them once, then only what was appended (a rewritten file counts anew)."""
+        """Bytes read of all files; a rewritten file counts again."""
         return self._bytes_before + (self._reading.bytes_read if self._reading else 0)
 
     @property
@@ -101,37 +102,37 @@ class Loaded:
 
     @property
     def transcript(self) -> Path | None:
-        """The client's own transcript, where the recording is joined with one."""
+        """The client's own transcript, if the recording is joined with one."""
         return None
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What could not be read, with what is still incomplete at the end of each file."""
-        return [*self._session.skipped, *(self._reading.tails() if self._reading else [])]
+        """The unreadable records, and the incomplete one at the end of each file."""
+        return [*self._session.skipped, *(self._reading.incomplete() if self._reading else [])]
 
     @property
     def lines(self) -> int:
-        """Lines of the main file; a last one without its end does not count."""
+        """Complete lines of the main file."""
         return self._reading.lines if self._reading else 0
 
     @property
     def follows(self) -> bool:
-        """Whether there is a file that may grow, or a source that is read anew when it changes."""
+        """True if there is a file that may grow, or a source to read again when it changes."""
         return self._anew is not None or (self._reading is not None and self._reading.main is not None)
 
     @property
     def holds_context(self) -> bool:
-        """Whether anything for a model was found so far."""
-        return self._reading is None or self._reading.found
+        """True if model context was found so far."""
+        return self._reading is None or self._reading.has_context
 
     def check(self) -> None:
-        """After the first reading. Raises `NoContext` where it brought nothing for a model."""
+        """Raise `NoContext` if the first reading found no model context."""
         reading = self._reading
-        if reading is not None and not reading.found:
-            raise no_context(reading.head, reading.name, str(self.path or ""))
+        if reading is not None and not reading.has_context:
+            raise no_context_error(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> RecordingNews:
-        """Read what was appended since the last look; the whole where the file was rewritten or replaced."""
+        """Read what was appended since the last call; everything if the file was rewritten or replaced."""
         reading = self._reading
         if reading is not None and self._anew is not None:
             return self._read_anew(reading, self._anew)
@@ -139,14 +140,14 @@ class Loaded:
             return RecordingNews()
         if self._failed_on is not None:
             return self._restart(reading)
-        change = reading.main.look()
+        change = reading.main.check()
         self.gone = change == FileChange.GONE
         if self.gone:
             return RecordingNews()
         now = time.monotonic()
-        all_ = now - self._looked_at_all > _ALL_EVERY
+        all_ = now - self._looked_at_all > _CHECK_ALL_SECONDS
         self._looked_at_all = now if all_ else self._looked_at_all
-        parts = reading.changes(now, all_)
+        parts = reading.companion_changes(now, all_)
         if {FileChange.REWRITTEN, FileChange.GONE} & {change, *parts.values()}:
             return self._restart(reading)
         grown = [path for path, became in parts.items() if became == FileChange.GREW]
@@ -156,49 +157,49 @@ class Loaded:
         events: list[Event] = []
         if main and reading.main is not None:
             short = len(reading.head) < HEAD_BYTES
-            for some in reading.chunks(reading.main.slices()):
+            for some in reading.read_main(reading.main.read_new()):
                 events += some
-            if short and reading.misjudged():
+            if short and reading.is_misjudged():
                 return self._restart(reading)
         for path in grown:
-            for some in reading.part(path):
+            for some in reading.read_part(path):
                 events += some
         if grown:
-            # What a companion says may wait for the rest: bodies are told when all that came was read.
+            # The reader holds events of bodies back until all new files are read.
             events += reading.reader.settle()
-        for some in reading.companions():
+        for some in reading.read_companions():
             events += some
         return RecordingNews(events)
 
     def _restart(self, old: FirstReading) -> RecordingNews:
         assert old.main is not None
-        seen = stamp_of(old.main.path)
-        if seen == self._failed_on:
+        stamp = file_stamp(old.main.path)
+        if stamp == self._failed_on:
             return RecordingNews()
         try:
-            fresh, events = _whole(begin_file(old.main.path, old.bodies))
+            fresh, events = _read_whole(begin_file(old.main.path, old.bodies))
         except CtxtuiError:
-            # Half rewritten, or gone again: what is shown stays until the file has changed once more.
-            self._failed_on = seen
+            # Partly rewritten, or deleted again: keep the session until the file changes once more.
+            self._failed_on = stamp
             return RecordingNews()
         self._failed_on = None
         return self._replaced(old, fresh, events)
 
-    def _read_anew(self, old: FirstReading, source: ReadAnew) -> RecordingNews:
-        """The whole, where the files have changed and it says something else than before."""
+    def _read_anew(self, old: FirstReading, source: RereadSource) -> RecordingNews:
+        """Read the source again if its files changed; news only if its session changed too."""
         begun = time.monotonic()
         stamps = source.stamps()
         self.gone = stamps[0] == GONE
-        if stamps == source.seen or self.gone or begun < source.due:
+        if stamps == source.last_stamps or self.gone or begun < source.not_before:
             return RecordingNews()
         try:
-            fresh, events = _whole(source.begin())
+            fresh, events = _read_whole(source.begin())
         except CtxtuiError:
-            # Locked, or half written: what is shown stays until it can be read.
-            source.due = time.monotonic() + _ALL_EVERY
+            # Locked, or partly written: keep the session until it can be read.
+            source.not_before = time.monotonic() + _CHECK_ALL_SECONDS
             return RecordingNews()
-        source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
-        if not fresh.found or _parts(fresh.session) == _parts(old.session):
+        source.last_stamps, source.not_before = stamps, time.monotonic() + _PAUSE_FACTOR * (time.monotonic() - begun)
+        if not fresh.has_context or _content_key(fresh.session) == _content_key(old.session):
             return RecordingNews()
         return self._replaced(old, fresh, events)
 
@@ -208,7 +209,7 @@ class Loaded:
         return RecordingNews(events, fresh.session)
 
     def take(self, news: RecordingNews) -> list[Event]:
-        """Fold what `fetch` brought into the session; returns its events."""
+        """Fold `news` into the session; returns its events."""
         if news.session is not None:
             self._session = news.session
         else:
@@ -220,13 +221,13 @@ class Loaded:
         return self.take(self.fetch())
 
 
-def _whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:
+def _read_whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:
     reading, chunks = begun
     events = [event for some in chunks for event in some]
     reading.session.fold(events)
     return reading, events
 
 
-def _parts(session: Session) -> tuple[object, ...]:
-    """What two readings of a source have alike where they give the same: nodes are numbered in the source's order."""
+def _content_key(session: Session) -> tuple[object, ...]:
+    """The parts of a session that are equal in two readings of the same content."""
     return session.about, session.calls, session.threads, len(session.tree), session.happenings

@@ -1,4 +1,4 @@
-"""The end of a long recording, read before its beginning: a first screenful must not wait for 50 MB."""
+"""Read the end of a long recording first: the first screen must not wait for 50 MB."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
-LONG: Final = 2_000_000
-"""Bytes from which on reading the whole takes longer than a person notices."""
-END: Final = 262_144
-"""Bytes of the end that are read: a screenful of blocks even where some are large."""
+LONG_BYTES: Final = 2_000_000
+"""Bytes from which on reading takes noticeably long."""
+END_BYTES: Final = 262_144
+"""Bytes to read at the end: a screenful of blocks even if some are large."""
 
 
 def is_long(size: int) -> bool:
-    """Whether a recording of so many bytes takes long to read."""
-    return size >= LONG
+    """True if a recording of `size` bytes takes long to read."""
+    return size >= LONG_BYTES
 
 
-def ending(path: Path) -> Session | None:
-    """What the last `END` bytes of a recording of JSON lines hold, read as if it began there; None where the file is
-    short, is not made of lines, or its end holds no context. Numbers that count from the beginning are not to be
-    believed."""
+def read_end(path: Path) -> Session | None:
+    """Read the last `END` bytes of a recording of JSON lines as if it began there.
+
+    Numbers counted from the beginning are wrong. None if the file is short, is not made of lines, or its end holds no
+    context.
+    """
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if not is_long(size):
                 return None
             head = file.read(HEAD_BYTES)
-            file.seek(size - END)
-            end = file.read(END)
+            file.seek(size - END_BYTES)
+            end = file.read(END_BYTES)
     except OSError:
-        return None  # opening it in earnest tells what is wrong
+        return None  # reading the whole reports the error
     form, cut = detect(head, path.name), end.find(b"\n")
     if form is None or cut < 0 or b"\n" not in head:
         return None
     session = Session()
     reader = form.open(session.tree)
     session.fold(reader.feed(end[cut + 1 :])).fold(reader.settle())
-    # The title is what was said first.
+    # The title is the first message, which is not in this part.
     session.about = replace(session.about, title="")
-    known = session.calls or any(thread.tip != ROOT for thread in session.threads.values())
-    return session if known and session.threads else None
+    has_context = session.calls or any(thread.tip != ROOT for thread in session.threads.values())
+    return session if has_context and session.threads else None

@@ -1,1 +1,1 @@
-"""Runs programs for an agent: confined where this machine can, with limits of time, memory and output."""
+"""Run an agent's commands, confined if the machine allows, with limits on time, memory and output."""

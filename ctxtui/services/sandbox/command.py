@@ -1,4 +1,4 @@
-"""A program that runs for an agent: its whole process group, within a time, its output kept up to a size."""
+"""Run a program's whole process group with a time limit; keep its output up to a size."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from typing import Final
 
 from msgspec import Struct
 
-KEPT: Final = 2_000_000
-"""Bytes of output that are kept: the first half, and the last."""
+MAX_OUTPUT_BYTES: Final = 2_000_000
+"""Bytes of output to keep, half from the start and half from the end."""
 _GRACE: Final = 1.0
-"""Seconds between asking a process group to end and ending it; and for what a program leaves running behind it."""
-_LOOK: Final = 0.02
-_QUIET: Final = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
-"""Variables by which programs ask nobody and colour nothing."""
+"""Seconds between SIGTERM and SIGKILL; also the wait for output of background processes."""
+_POLL_SECONDS: Final = 0.02
+_QUIET_ENV: Final = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
+"""Variables that keep programs from prompting, paging and colouring."""
 
 
 class CommandResult(Struct, frozen=True):
-    """How a program ended: its exit `code` (negative: the signal), its output, how many bytes of it were left out in
-    the middle, the `seconds` it took, and whether it was ended because its time was up. `notes` say what of
-    its work was refused."""
+    """The result of a program.
+
+    `code` is its exit code (negative: a signal), `left_out` the bytes of output cut from the middle, `late` True if it
+    was stopped at the time limit. `notes` name changes that were refused.
+    """
 
     code: int
     text: str
@@ -43,43 +45,45 @@ class _Output:
         self._tail = bytearray()
         self.size = 0
 
-    def take(self, data: bytes) -> None:
+    def add(self, data: bytes) -> None:
         self.size += len(data)
-        room = KEPT // 2 - len(self._head)
+        room = MAX_OUTPUT_BYTES // 2 - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        if len(self._tail) > KEPT:
-            del self._tail[: len(self._tail) - KEPT // 2]
+        if len(self._tail) > MAX_OUTPUT_BYTES:
+            del self._tail[: len(self._tail) - MAX_OUTPUT_BYTES // 2]
 
     def result(self) -> tuple[str, int]:
-        tail = self._tail[-(KEPT // 2) :]
+        tail = self._tail[-(MAX_OUTPUT_BYTES // 2) :]
         left = self.size - len(self._head) - len(tail)
         between = f"\n[{left:,} bytes are left out]\n".encode() if left else b""
         return (bytes(self._head) + between + bytes(tail)).decode("utf-8", "replace"), left
 
 
-def limited(argv: Sequence[str], memory_mb: int) -> list[str]:
-    """The command that runs `argv` with so much address space at most (0: no limit)."""
+def limit_memory(argv: Sequence[str], memory_mb: int) -> list[str]:
+    """A command that runs `argv` with at most `memory_mb` of address space (0: no limit)."""
     if not memory_mb:
         return list(argv)
     return ["/bin/sh", "-c", 'ulimit -v "$0" && exec "$@"', str(memory_mb * 1024), *argv]
 
 
-async def run(
+async def run_program(
     argv: Sequence[str],
     cwd: Path,
     seconds: float,
     env: Mapping[str, str],
 ) -> CommandResult:
-    """Run `argv` in the folder `cwd` under `env` for at most so many `seconds`. Who is cancelled while it waits here
-    ends it, and everything that it started. Raises `OSError` where it cannot be started."""
-    process = await _started(argv, cwd, {**env, **_QUIET})
+    """Run `argv` in the folder `cwd` for at most `seconds`.
+
+    Cancelling this ends the program and everything it started. Raises `OSError` if it cannot be started.
+    """
+    process = await _start(argv, cwd, {**env, **_QUIET_ENV})
     started, output, late = time.monotonic(), _Output(), False
     reading = asyncio.create_task(_read(process, output))
     try:
         async with asyncio.timeout(seconds):
-            await _exited(process)
-        # What it left running in the background keeps the pipe open.
+            await _wait_for_exit(process)
+        # Background processes keep the pipe open.
         await asyncio.wait([reading], timeout=_GRACE)
     except TimeoutError:
         late = True
@@ -91,9 +95,9 @@ async def run(
     return CommandResult(process.returncode or 0, text, left, time.monotonic() - started, late)
 
 
-async def _started(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
-    """The running program. Who is cancelled while it starts ends it."""
-    making = asyncio.ensure_future(
+async def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
+    """Start the program. Cancelling this while it starts ends it."""
+    starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
@@ -105,33 +109,33 @@ async def _started(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> as
         )
     )
     try:
-        return await asyncio.shield(making)
+        return await asyncio.shield(starting)
     except asyncio.CancelledError:
         with suppress(OSError):
-            await _end(await making)
+            await _end(await starting)
         raise
 
 
 async def _read(process: asyncio.subprocess.Process, output: _Output) -> None:
     assert process.stdout is not None
     while data := await process.stdout.read(65_536):
-        output.take(data)
+        output.add(data)
 
 
-async def _exited(process: asyncio.subprocess.Process) -> None:
-    """Wait until the program itself has ended; `wait` would wait for what it left running with its pipe, too."""
+async def _wait_for_exit(process: asyncio.subprocess.Process) -> None:
+    """Wait for the program itself; `wait` would also wait for background processes that hold its pipe."""
     while process.returncode is None:
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End what is left of the process's group."""
+    """End all processes of the program's group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM if process.returncode is None else signal.SIGKILL)
     if process.returncode is None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_GRACE):
-                await _exited(process)
+                await _wait_for_exit(process)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        await _exited(process)
+        await _wait_for_exit(process)

@@ -1,4 +1,4 @@
-"""A program run as the agent's own commands are: confined to a folder, without network, within a time and a memory."""
+"""Run a program confined to a folder, without network, with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.environment import handed_on
-from ctxtui.services.sandbox.command import CommandResult, limited, run
-from ctxtui.services.sandbox.confinement import SEATBELT, confinement
-from ctxtui.services.sandbox.guarded_files import GuardedFiles, find_guarded, put_aside
-from ctxtui.services.sandbox.repository_copy import RepositoryCopy, copy_of, names_git, repository_of
-from ctxtui.services.sandbox.view import View, view_of
+from ctxtui.services.sandbox.command import CommandResult, limit_memory, run_program
+from ctxtui.services.sandbox.confinement import SEATBELT, find_confinement
+from ctxtui.services.sandbox.guarded_files import GuardedFiles, find_guarded, move_out_created
+from ctxtui.services.sandbox.repository_copy import RepositoryCopy, copy_repository, find_repository, mentions_git
+from ctxtui.services.sandbox.view import View, build_view
 
-_READING: Final = 120.0
-"""Seconds in which the copy of a repository is read."""
+_EXPORT_SECONDS: Final = 120.0
+"""Seconds to export the copy of a repository."""
 _LOCK: Final = threading.Lock()
 _RUNNING: Final[dict[Path, tuple[int, GuardedFiles]]] = {}
-"""By folder: how many commands run in it, and what it held before the first of them."""
+"""By folder: the number of running commands, and its guarded files before the first of them."""
 
 
-async def confined(
+async def run_confined(
     argv: Sequence[str],
     folder: Path,
     *,
@@ -39,68 +39,74 @@ async def confined(
     variables: str = "",
     reads: Iterable[str] = (),
 ) -> CommandResult:
-    """Run `argv` in `folder`, which is all that it can write, for at most so many `seconds`, with so much address space
-    (0: no limit). `variables` and `reads` name what it gets of the environment and reads of the machine besides. Where
-    this machine cannot confine it, it runs only if it may be `unconfined`. Whoever waits and is cancelled ends it.
-    Raises `CtxtuiError`, `OSError` where it cannot be started."""
+    """Run `argv` in `folder`, the only place it can write, for at most `seconds`.
+
+    `memory_mb` limits its address space (0: no limit). `variables` and `reads` name further environment variables and
+    paths that it may read. If the machine cannot confine it, it runs only with `unconfined`. Cancelling this ends it.
+    Raises `CtxtuiError`, and `OSError` if it cannot be started.
+    """
     root = folder.resolve()
-    found = await asyncio.to_thread(confinement, root)
+    way = await asyncio.to_thread(find_confinement, root)
     env = handed_on(os.environ, variables)
-    if not found:
+    if not way:
         if unconfined:
-            return await run(limited(argv, memory_mb), root, seconds, env)
+            return await run_program(limit_memory(argv, memory_mb), root, seconds, env)
         raise CtxtuiError(
             "nothing on this machine confines programs",
             place=argv[0],
             way_out="install bubblewrap, or let it run unconfined",
         )
-    async with _guarding(root) as (guarded, notes):
+    async with _guard(root) as (guarded, notes):
         with tempfile.TemporaryDirectory(prefix="ctxtui-", ignore_cleanup_errors=True) as scratch:
-            place, copy = Path(scratch).resolve(), None
-            if names_git(argv):
+            scratch_dir, copy = Path(scratch).resolve(), None
+            if mentions_git(argv):
                 try:
-                    copy = await asyncio.to_thread(copy_of, root, place, mounted=found.kind != SEATBELT)
+                    copy = await asyncio.to_thread(copy_repository, root, scratch_dir, mounted=way.kind != SEATBELT)
                 except CtxtuiError as error:
                     notes.append(error.message)
                 env |= copy.env if copy else {}
-            shown = list(copy.shown if copy else ())
-            if found.kind == SEATBELT:
-                # It shows no fresh folders.
-                env["TMPDIR"] = str(place / "tmp")
-                (place / "tmp").mkdir()
-                shown.append((place / "tmp", place / "tmp", True))
-            view = replace(await asyncio.to_thread(_view, guarded, network, reads), shown=tuple(shown))
+            mounts = list(copy.mounts if copy else ())
+            if way.kind == SEATBELT:
+                # sandbox-exec cannot mount empty folders.
+                env["TMPDIR"] = str(scratch_dir / "tmp")
+                (scratch_dir / "tmp").mkdir()
+                mounts.append((scratch_dir / "tmp", scratch_dir / "tmp", True))
+            view = replace(await asyncio.to_thread(_view, guarded, network, reads), mounts=tuple(mounts))
 
             def start(argv: Sequence[str], seconds: float) -> Awaitable[CommandResult]:
-                return run(found.wrapped(argv, view, network=network), root, seconds, env)
+                return run_program(way.wrap(argv, view, network=network), root, seconds, env)
 
-            done = await start(limited(argv, memory_mb), seconds)
+            result = await start(limit_memory(argv, memory_mb), seconds)
             if copy:
-                notes.append(await _take_over(copy, start))
-    return replace(done, notes=tuple(filter(None, notes)))
+                notes.append(await _import_changes(copy, start))
+    return replace(result, notes=tuple(filter(None, notes)))
 
 
 def _view(guarded: GuardedFiles, network: bool, reads: Iterable[str]) -> View:
-    repository = repository_of(guarded.root)
+    repository = find_repository(guarded.root)
     further = [*reads, *(repository[1:] if repository else ())]
-    view = view_of(guarded.root, Path.home(), os.environ, network=network, further=further)
-    return replace(view, held=tuple(guarded.held), guarded=tuple(guarded.read_only))
+    view = build_view(guarded.root, Path.home(), os.environ, network=network, further=further)
+    return replace(view, fixed=tuple(guarded.parents), guarded=tuple(guarded.read_only))
 
 
-async def _take_over(copy: RepositoryCopy, start: Callable[[Sequence[str], float], Awaitable[CommandResult]]) -> str:
-    """Take over what the command made in the copy of the repository; why something is not taken over."""
+async def _import_changes(
+    copy: RepositoryCopy, start: Callable[[Sequence[str], float], Awaitable[CommandResult]]
+) -> str:
+    """Copy the command's changes from the copy into the repository; the reason if that fails, else ""."""
     try:
-        done = await start(await asyncio.to_thread(copy.reading), _READING)
-        if done.code or done.late:
-            return f"not taken over into the repository: {' '.join(done.text.split())[:500] or 'it cannot be read'}"
+        result = await start(await asyncio.to_thread(copy.export_command), _EXPORT_SECONDS)
+        if result.code or result.late:
+            return f"not taken over into the repository: {' '.join(result.text.split())[:500] or 'it cannot be read'}"
     except OSError as error:
         return f"not taken over into the repository: {error}"
-    return await asyncio.to_thread(copy.take_over)
+    return await asyncio.to_thread(copy.import_changes)
 
 
 @asynccontextmanager
-async def _guarding(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
-    """What `root` holds of files that other programs obey, and notes: at the end of what was put aside."""
+async def _guard(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
+    """Guard `root` while a command runs. Yields the guarded files, and notes, which get a sentence about files that
+    were moved out at the end.
+    """
     entering = asyncio.ensure_future(asyncio.to_thread(_enter, root))
     notes: list[str] = []
 
@@ -115,8 +121,10 @@ async def _guarding(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]
 
 
 def _enter(root: Path) -> GuardedFiles:
-    """Commands that run side by side share what was there before the first: the second must not trust what the first
-    has made."""
+    """Find the guarded files before the first of several concurrent commands.
+
+    The second must not trust files that the first one made.
+    """
     with _LOCK:
         count, guarded = _RUNNING.get(root) or (0, find_guarded(root))
         _RUNNING[root] = count + 1, guarded
@@ -128,4 +136,4 @@ def _leave(root: Path) -> str:
         count, guarded = _RUNNING.pop(root)
         if count > 1:
             _RUNNING[root] = count - 1, guarded
-        return put_aside(guarded)
+        return move_out_created(guarded)

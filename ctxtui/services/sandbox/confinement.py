@@ -1,5 +1,7 @@
-"""How a program is confined on this machine: bubblewrap or plain namespaces on Linux, sandbox-exec on macOS, else not
-at all."""
+"""Choose how to confine programs on this machine.
+
+Linux has bubblewrap or plain namespaces, macOS has sandbox-exec; other machines have nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.services.sandbox.view import View, view_of
+from ctxtui.services.sandbox.view import View, build_view
 
 BWRAP: Final = "bwrap"
 SEATBELT: Final = "sandbox-exec"
@@ -25,64 +27,68 @@ _BWRAP_OWN: Final = (
     "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--die-with-parent", "--new-session",
 )  # fmt: skip
 _WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL")
-"""It ends when ctxtui does, as bubblewrap does with ``--die-with-parent``."""
-_TRIAL: Final = 60.0
-"""Seconds in which a program that does nothing has ended, also on a busy machine."""
+"""Ends the program with ctxtui, like bubblewrap's ``--die-with-parent``."""
+_TRIAL_SECONDS: Final = 60.0
+"""Seconds for an empty program to end, even on a busy machine."""
 UNCONFINED: Final = "not confined: it can do whatever you can"
 
 
 class Confinement(Struct, frozen=True):
-    """The way in which programs are confined: `kind` is ``bwrap``, ``sandbox-exec``, ``unshare``, or "" for not at
-    all."""
+    """A way to confine programs: ``bwrap``, ``sandbox-exec``, ``unshare``, or "" for none."""
 
     kind: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.kind)
 
-    def told(self, *, network: bool = False) -> str:
-        """What a program can do, for whoever answers for it."""
+    def describe(self, *, network: bool = False) -> str:
+        """Describe to the user what a confined program can do."""
         if not self.kind:
             return UNCONFINED
         reach = "the network" if network else "no network"
         return f"confined by {self.kind}: only this folder, {reach}"
 
-    def wrapped(self, argv: Sequence[str], view: View, *, network: bool = False) -> list[str]:
-        """The command that runs `argv` in the root of `view`, from which it is to be started, and sees nothing else."""
-        closed = [] if network else ["--unshare-net"]
+    def wrap(self, argv: Sequence[str], view: View, *, network: bool = False) -> list[str]:
+        """The command that runs `argv` confined to `view`. It must be started in the root of `view`."""
+        network_options = [] if network else ["--unshare-net"]
         if self.kind == BWRAP:
             own = [*_BWRAP_OWN, "--chdir", str(view.root)]
-            return [BWRAP, *view.options(), *closed, *own, "--", *argv]
+            return [BWRAP, *view.options(), *network_options, *own, "--", *argv]
         if self.kind == UNSHARE:
             spaces = ["--user", "--map-current-user", "--keep-caps", "--mount", "--pid", "--ipc"]
             spaces += [] if network else ["--net"]
-            inside = [sys.executable, "-I", "-S", str(_INSIDE), *view.options(), *closed, "--", *argv]
+            inside = [sys.executable, "-I", "-S", str(_INSIDE), *view.options(), *network_options, "--", *argv]
             return [*_WITH_PARENT, UNSHARE, *spaces, "--fork", "--kill-child", "--mount-proc", *inside]
         if self.kind == SEATBELT:
             return [SEATBELT, "-p", view.profile(network=network), *argv]
         return list(argv)
 
 
-def confinement(root: Path | None = None) -> Confinement:
-    """What this machine has and lets us use for a program in `root`; for a worker thread, it is tried out once. The
-    whole machine as a folder is no confinement."""
-    return Confinement() if root is not None and root.resolve() == Path("/") else _found()
+def find_confinement(root: Path | None = None) -> Confinement:
+    """Find the confinement for programs in `root`. Blocks when first called: it is tried out once.
+
+    The machine's root folder cannot be confined.
+    """
+    return Confinement() if root is not None and root.resolve() == Path("/") else _find()
 
 
 @cache
-def _found() -> Confinement:
+def _find() -> Confinement:
     for kind in (BWRAP, SEATBELT, UNSHARE):
-        if shutil.which(kind) and works(kind):
+        if shutil.which(kind) and is_usable(kind):
             return Confinement(kind)
     return Confinement()
 
 
-def works(kind: str) -> bool:
-    """Whether it can be used here: in many containers it is there and cannot."""
+def is_usable(kind: str) -> bool:
+    """True if `kind` can be used here: in many containers it is installed and does not work."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder).resolve()
-            trial = Confinement(kind).wrapped(["true"], view_of(root, Path.home(), os.environ))
-            return subprocess.run(trial, cwd=root, capture_output=True, timeout=_TRIAL, check=False).returncode == 0
+            trial = Confinement(kind).wrap(["true"], build_view(root, Path.home(), os.environ))
+            return (
+                subprocess.run(trial, cwd=root, capture_output=True, timeout=_TRIAL_SECONDS, check=False).returncode
+                == 0
+            )
     except (OSError, subprocess.SubprocessError):
         return False

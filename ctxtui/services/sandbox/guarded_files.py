@@ -1,5 +1,7 @@
-"""Files of a folder that other programs obey, while commands run in it: what is there is read-only, and what a command
-makes under such a name is put aside when it has ended."""
+"""Protect files that other programs obey (git hooks, editor settings) while commands run.
+
+Existing ones are read-only; a file that a command makes under such a name is moved out afterwards.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,15 @@ from msgspec import Struct
 
 from ctxtui.agent.tools.guarded_paths import guarded_names, is_generated, is_repository
 
-_MOST_NAMES: Final = 20
-"""Names that a message holds at most."""
+_MAX_NAMES: Final = 20
+"""Names in a message."""
 
 
 class GuardedFiles(Struct, frozen=True):
-    """Such files and folders (the topmost) that the folder `root` held before a command, by their paths in it, and
-    where those lead that are `links`."""
+    """The guarded files and folders (topmost only) of the folder `root` before a command.
+
+    `paths` are relative to `root`; `links` maps symlinks to their targets.
+    """
 
     root: Path
     paths: frozenset[str]
@@ -29,30 +33,31 @@ class GuardedFiles(Struct, frozen=True):
 
     @property
     def read_only(self) -> list[Path]:
-        """What a command must not write."""
+        """Paths that a command must not write."""
         found = {self.root / path for path in self.paths if path not in self.links}
-        repositories = (_repository_of(self.root / path, self.root) for path in self.paths)
+        repositories = (_linked_repository(self.root / path, self.root) for path in self.paths)
         return sorted({*found, *(place for place in repositories if place)})
 
     @property
-    def held(self) -> list[Path]:
-        """Folders that lead there, which a command must not rename: another could take their place."""
+    def parents(self) -> list[Path]:
+        """Parent folders that a command must not rename: another folder could take their place."""
         above = {folder for path in self.read_only for folder in path.parents}
         return sorted(folder for folder in above if folder != self.root and folder.is_relative_to(self.root))
 
 
 def find_guarded(root: Path) -> GuardedFiles:
-    """What the folder `root` holds of such files; for a worker thread."""
-    paths = frozenset(_walk(root))
+    """Find the guarded files in the folder `root`. Blocks."""
+    paths = frozenset(_walk_guarded(root))
     return GuardedFiles(root, paths, {path: os.readlink(root / path) for path in paths if os.path.islink(root / path)})
 
 
-def put_aside(before: GuardedFiles) -> str:
-    """Move what a command made of such files out of the folder; a sentence about it ("": there is nothing). For a
-    worker thread."""
-    moved, left = [], []
+def move_out_created(before: GuardedFiles) -> str:
+    """Move guarded files that a command made out of the folder. Blocks. Returns a sentence about them, or ""."""
+    moved, failed = [], []
     aside = ""
-    for path in [_movable(before.root, path) for path in _walk(before.root) if _is_made(before, path)]:
+    for path in [
+        _path_to_move(before.root, path) for path in _walk_guarded(before.root) if _may_be_created(before, path)
+    ]:
         aside = aside or tempfile.mkdtemp(prefix="ctxtui-refused-")
         target = Path(aside, path)
         try:
@@ -62,32 +67,32 @@ def put_aside(before: GuardedFiles) -> str:
             if path in before.links:
                 (before.root / path).symlink_to(before.links[path])
         except (OSError, shutil.Error):
-            left.append(path)
-    told = [f"refused, as other programs obey it: {_listed(moved)}; it is now in {aside}"] if moved else []
-    told += [f"made although other programs obey it, and cannot be moved: {_listed(left)}"] if left else []
-    return "; ".join(told)
+            failed.append(path)
+    sentences = [f"refused, as other programs obey it: {_list_names(moved)}; it is now in {aside}"] if moved else []
+    sentences += [f"made although other programs obey it, and cannot be moved: {_list_names(failed)}"] if failed else []
+    return "; ".join(sentences)
 
 
-def _is_made(before: GuardedFiles, path: str) -> bool:
-    """Whether a command may have made what is at `path`. What was there it could not write, but for symlinks."""
+def _may_be_created(before: GuardedFiles, path: str) -> bool:
+    """True if a command may have made `path`. It could not write existing files, except symlinks."""
     link = os.readlink(before.root / path) if os.path.islink(before.root / path) else None
     return path not in before.paths or before.links.get(path) != link
 
 
-def _movable(root: Path, path: str) -> str:
-    """What is moved of it: of a folder that is a repository by what is in it, which may be older, HEAD alone."""
+def _path_to_move(root: Path, path: str) -> str:
+    """The path to move. Of a bare repository only HEAD is moved: the rest may be older than the command."""
     if not os.path.isdir(root / path) or os.path.basename(path).startswith("."):
         return path
     return next((os.path.join(path, name) for name in os.listdir(root / path) if name.casefold() == "head"), path)
 
 
-def _listed(paths: list[str]) -> str:
-    more = f" and {len(paths) - _MOST_NAMES:,} more" if len(paths) > _MOST_NAMES else ""
-    return ", ".join(paths[:_MOST_NAMES]) + more
+def _list_names(paths: list[str]) -> str:
+    more = f" and {len(paths) - _MAX_NAMES:,} more" if len(paths) > _MAX_NAMES else ""
+    return ", ".join(paths[:_MAX_NAMES]) + more
 
 
-def _walk(root: Path) -> Iterator[str]:
-    """The path in `root` of each such file or folder; what is in such a folder is not looked at."""
+def _walk_guarded(root: Path) -> Iterator[str]:
+    """Yield the path of each guarded file or folder; guarded folders are not searched."""
     generated: set[str] = set()
     for top, folders, files in os.walk(root):
         names = guarded_names(os.path.basename(top), folders, files, generated=top in generated)
@@ -100,11 +105,11 @@ def _walk(root: Path) -> Iterator[str]:
         generated |= {os.path.join(top, name) for name in folders if top in generated or is_generated(name)}
 
 
-def _repository_of(path: Path, root: Path) -> Path | None:
-    """The folder in `root` that a file or symlink ``.git`` leads to."""
+def _linked_repository(path: Path, root: Path) -> Path | None:
+    """The folder inside `root` that a file or symlink ``.git`` points to."""
     with suppress(OSError, ValueError):
         if is_repository(path.name) and not (path.is_dir() and not path.is_symlink()):
             text = "" if path.is_dir() else path.read_text("utf-8").removeprefix("gitdir:").strip()
-            place = (path.parent / text).resolve() if text else path.resolve()
-            return place if place.is_dir() and place != root and place.is_relative_to(root) else None
+            folder = (path.parent / text).resolve() if text else path.resolve()
+            return folder if folder.is_dir() and folder != root and folder.is_relative_to(root) else None
     return None

@@ -1,10 +1,11 @@
-"""The last step into new namespaces, which ``unshare`` has made: the part of bubblewrap's options that `view` uses, for
-machines without bubblewrap. A new root is put together, every privilege is given up, and the program takes this one's
-place. It imports nothing of ctxtui.
+"""Set up the inside of new namespaces that ``unshare`` made, for machines without bubblewrap.
+
+It understands those of bubblewrap's options that `view` uses. It builds a new root, drops every privilege, and replaces
+itself with the program. It imports nothing of ctxtui.
 
     python -I -S inside.py OPTIONS -- PROGRAM [ARGUMENT ...]
 
-What cannot be done ends it with `REFUSED`: nothing runs unconfined.
+Any error ends it with `REFUSED`: nothing runs unconfined.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _DROP_BOUND, _AMBIENT, _CLEAR, _NO_NEW = 24, 47, 4, 38
 _CAPABILITIES = 0x20080522
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
 _OLD, _NEW = "/old", "/new"
-"""The machine's root and the new one while this is at work."""
+"""The mount points of the machine's root and the new one."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
                  "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"}  # fmt: skip
@@ -46,7 +47,7 @@ def _mount(source: str, target: str, kind: str = "", flags: int = 0, data: str =
 
 
 def _restrict(path: str, attributes: int, *, below: bool = True) -> None:
-    """Set attributes of what is mounted at `path`, and `below` it."""
+    """Set attributes of the mount at `path`, and of those `below` it."""
     packed = struct.pack("QQQQ", attributes, 0, 0, 0)
     done = _libc.syscall(_SET_MOUNTS, _HERE, os.fsencode(path), _ALL_BELOW if below else 0, packed, len(packed))
     _done(done, f"mount_setattr of {path.removeprefix(_NEW)}")
@@ -57,7 +58,7 @@ def _pivot(new: str, old: str) -> None:
 
 
 def _bind(source: str, target: str, attributes: int) -> None:
-    """Show `source` of the machine at `target` of the new root, where a place for it is made if there is none."""
+    """Mount `source` of the machine at `target` of the new root; create the mount point if needed."""
     source, target = _OLD + source, _NEW + target
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
@@ -105,7 +106,7 @@ def _apply(options: list[str]) -> None:
         elif option == "--dev":
             _devices(next(rest))
         elif option == "--proc":
-            # That of the new processes, which ``unshare`` has mounted.
+            # The one of the new process namespace, which ``unshare`` has mounted.
             target = next(rest)
             _bind(target, target, _NO_SETUID | _NO_DEVICES)
         elif option == "--remount-ro":
@@ -117,7 +118,7 @@ def _apply(options: list[str]) -> None:
 
 
 def _confine(options: list[str], folder: str) -> None:
-    """Put the new root together beside the machine's, go there, and let go of the machine's."""
+    """Build the new root next to the machine's, enter it, and unmount the machine's."""
     _mount("tmpfs", "/tmp", "tmpfs")
     for place in (_OLD, _NEW):
         os.mkdir(f"/tmp{place}")
@@ -132,7 +133,7 @@ def _confine(options: list[str], folder: str) -> None:
 
 
 def _loopback() -> None:
-    """A network of its own has itself, and that is down at first."""
+    """Bring up the loopback interface of the new network; it is down at first."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         name = b"lo".ljust(16, b"\0")
         flags = struct.unpack_from("<h", fcntl.ioctl(asked, _GET_FLAGS, name + bytes(16)), 16)[0]
@@ -140,7 +141,7 @@ def _loopback() -> None:
 
 
 def _give_up() -> None:
-    """No privilege is left, and none can be had: the mounts stay as they are."""
+    """Drop all privileges for good, so that the mounts cannot be changed."""
     for capability in range(64):
         if _libc.prctl(_DROP_BOUND, capability, 0, 0, 0):
             break

@@ -1,6 +1,8 @@
-"""A copy of a folder's git repository, which a command writes in place of the repository itself. What it made is then
-taken over as from a stranger: objects through ``git unpack-objects --strict``, references, HEAD and index through git's
-own commands, each only where it is still what the command found. Nothing else leaves the copy."""
+"""Give commands a copy of the git repository, and import their changes afterwards as untrusted data.
+
+Objects go through ``git unpack-objects --strict``; references, HEAD and index through git's own commands, each only if
+it is still what the command started from. Nothing else leaves the copy.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ from msgspec import Struct
 
 from ctxtui.core.errors import CtxtuiError
 
-_SECONDS: Final = 120
-_ELSEWHERE: Final = Path("/run/ctxtui/git")
-"""Where the copy is shown for a work tree whose ``.git`` is a file."""
+_GIT_TIMEOUT: Final = 120
+_MOUNT_POINT: Final = Path("/run/ctxtui/git")
+"""Mount point of the copy for a work tree whose ``.git`` is a file."""
 _COPIED: Final = ("HEAD", "index", "packed-refs", "config", "config.worktree", "shallow", "refs", "reftable", "logs",
                   "info")  # fmt: skip
 _READ_ONLY: Final = ("hooks", "modules", "lfs")
@@ -30,9 +32,9 @@ _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
                     "[commit]\n\tgpgSign = false", "[tag]\n\tgpgSign = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
-"""Of the copy: every object is a file of its own, for all of them to be found; no key is there to sign with."""
+"""Settings of the copy: objects stay loose, so that all are found; signing is off, because no key is visible."""
 _SAFE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-_BY: Final = "by a command of ctxtui's agent"
+_REFLOG_MESSAGE: Final = "by a command of ctxtui's agent"
 _HEAD: Final = "git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD"
 _STATE: Final = f"""set -e
 git for-each-ref --format='%(objectname) %(refname)' > "$0/references"
@@ -43,7 +45,7 @@ _PACK: Final = 'git pack-objects -q --stdout --window=0 < "$0/objects" > "$0/pac
 
 
 class _State(Struct, frozen=True):
-    """What a repository refers to: commits by reference, what HEAD names, and each path's lines of the index."""
+    """The state of a repository: commits by reference, HEAD, and the index entries of each path."""
 
     references: dict[str, str]
     head: str
@@ -51,35 +53,38 @@ class _State(Struct, frozen=True):
 
 
 class RepositoryCopy:
-    """A copy, in the folder `scratch`, of the repository `common`, whose work tree `root` has HEAD and index in `own`.
-    Where it is not `mounted` at the repository's place, git finds it by variables."""
+    """A copy of the repository `common` in the folder `scratch`.
+
+    HEAD and index of its work tree `root` are in `own`. Unless the copy is `mounted` at the repository's place, git
+    finds it by environment variables.
+    """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
         self._root = root
         self._common = common
         self._copy = scratch / "git"
         self._is_file = (root / ".git").is_file()
-        self._place = (_ELSEWHERE if self._is_file else root / ".git") if mounted else self._copy
+        self._place = (_MOUNT_POINT if self._is_file else root / ".git") if mounted else self._copy
         self._mounted = mounted
         self._pointer = scratch / "pointer"
         self.env = {} if mounted else {"GIT_DIR": str(self._copy), "GIT_WORK_TREE": str(root)}
-        """Variables by which git finds the copy, where it is not shown at the repository's place."""
+        """Variables for git to find the copy if it is not mounted at the repository's place."""
         places = {name: common / name for name in _READ_ONLY if (common / name).is_dir()}
         self._read_only = {"original": common, **places}
-        """Folders of the repository, by the names under which the copy shows them."""
-        self._before = self._read(self._state_here(scratch / "before"))
+        """Folders of the repository, by their names in the copy."""
+        self._before = self._read(self._export_original(scratch / "before"))
         self._fill(own)
 
     @property
-    def shown(self) -> tuple[tuple[Path, Path, bool], ...]:
-        """What a program sees of it: what, where, and whether it writes it."""
+    def mounts(self) -> tuple[tuple[Path, Path, bool], ...]:
+        """The mounts for a confined program: source, target, and whether it is writable."""
         found = [(self._copy, self._place, True)]
         if self._mounted:
             found += [(source, self._place / name, False) for name, source in self._read_only.items()]
         return (*found, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
-    def reading(self) -> list[str]:
-        """The command that, confined as the one before it, writes down what the copy holds by now."""
+    def export_command(self) -> list[str]:
+        """The command that exports the state of the copy; run it confined like the command before."""
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -88,7 +93,7 @@ class RepositoryCopy:
             for entry in os.scandir(folder)
             if _HEX.fullmatch(folder.name + entry.name)
         ]
-        # A command may have put a link at its place.
+        # A command may have replaced it with a link.
         out = self._copy / "out"
         if out.is_symlink() or out.exists():
             out.unlink() if out.is_symlink() or not out.is_dir() else shutil.rmtree(out)
@@ -96,16 +101,15 @@ class RepositoryCopy:
         (out / "objects").write_text("".join(f"{name}\n" for name in names))
         return ["/bin/sh", "-c", _STATE + (_PACK if names else ""), str(self._place / "out")]
 
-    def take_over(self) -> str:
-        """Take over what is new, after `reading` was run; why something is not taken over ("": nothing is left). For a
-        worker thread."""
+    def import_changes(self) -> str:
+        """Import the changes after `export_command` was run. Blocks. Returns the reason of a failure, or ""."""
         try:
             if (self._copy / "out").is_symlink():
                 raise ValueError("it is no repository any more")
             after = self._read(self._copy / "out")
-            self._take_objects(self._copy / "out" / "pack")
-            self._take_references(after)
-            self._take_index(after)
+            self._import_objects(self._copy / "out" / "pack")
+            self._import_references(after)
+            self._import_index(after)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return f"not taken over into the repository: {_reason(error)}"
         return ""
@@ -123,12 +127,12 @@ class RepositoryCopy:
         for name, source in self._read_only.items():
             (self._copy / name).mkdir() if self._mounted else (self._copy / name).symlink_to(source)
         (self._copy / "objects" / "info").mkdir(parents=True)
-        # Relative: a line cannot hold every path.
+        # A relative path, because the file format cannot hold every path.
         (self._copy / "objects" / "info" / "alternates").write_text("../original/objects\n")
         if self._is_file:
             self._pointer.write_text(f"gitdir: {self._place}\n")
         settings = [*_SETTINGS]
-        # The home folder, where most have it, is not seen.
+        # The home folder, which holds most users' git configuration, is not visible.
         with suppress(subprocess.CalledProcessError):
             for line in self._git("config", "--get-regexp", r"^user\.(name|email)$").decode().splitlines():
                 name, _, value = line.partition(" ")
@@ -136,30 +140,30 @@ class RepositoryCopy:
         with (self._copy / "config").open("a", encoding="utf-8") as file:
             file.write("".join(f"\n{line}\n" for line in settings))
 
-    def _state_here(self, out: Path) -> Path:
+    def _export_original(self, out: Path) -> Path:
         out.mkdir()
         self._run(["/bin/sh", "-c", _STATE, str(out)])
         return out
 
     def _read(self, out: Path) -> _State:
         references = {}
-        for line in _bytes_of(out / "references").decode("utf-8").splitlines():
+        for line in _read_regular(out / "references").decode("utf-8").splitlines():
             digest, _, name = line.partition(" ")
             references[name] = digest
         index: dict[bytes, tuple[bytes, ...]] = {}
-        for entry in filter(None, _bytes_of(out / "index").split(b"\0")):
+        for entry in filter(None, _read_regular(out / "index").split(b"\0")):
             path = entry.partition(b"\t")[2]
             index[path] = (*index.get(path, ()), entry)
-        return _State(references, _bytes_of(out / "head").decode("utf-8").strip(), index)
+        return _State(references, _read_regular(out / "head").decode("utf-8").strip(), index)
 
-    def _take_objects(self, pack: Path) -> None:
+    def _import_objects(self, pack: Path) -> None:
         if pack.exists() or pack.is_symlink():
-            with os.fdopen(_opened(pack), "rb") as file:
+            with os.fdopen(_open_regular(pack), "rb") as file:
                 self._run(["git", *_SAFE, "unpack-objects", "-q", "--strict"], stdin=file)
 
-    def _take_references(self, after: _State) -> None:
+    def _import_references(self, after: _State) -> None:
         old, new = self._before.references, after.references
-        lines, elsewhere = [], self._elsewhere() if old != new else set()
+        lines, elsewhere = [], self._other_branches() if old != new else set()
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) == new.get(name):
                 continue
@@ -170,31 +174,31 @@ class RepositoryCopy:
             was = old.get(name) or "0" * len(new[name])
             lines.append(f"update {name} {new[name]} {was}\n" if name in new else f"delete {name} {was}\n")
         if lines:
-            self._git("update-ref", "-m", _BY, "--create-reflog", "--stdin", stdin="".join(lines).encode())
+            self._git("update-ref", "-m", _REFLOG_MESSAGE, "--create-reflog", "--stdin", stdin="".join(lines).encode())
         if after.head != self._before.head and after.head:
-            self._take_head(after.head)
+            self._import_head(after.head)
 
-    def _elsewhere(self) -> set[str]:
-        """Branches that other work trees of the repository have checked out."""
+    def _other_branches(self) -> set[str]:
+        """Branches that are checked out in other work trees of the repository."""
         lines = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
         found = [line.removeprefix("branch ") for line in lines if line.startswith("branch ")]
-        # This work tree is one of them.
+        # The list includes this work tree.
         with suppress(ValueError):
             found.remove(self._before.head)
         return set(found)
 
-    def _take_head(self, head: str) -> None:
+    def _import_head(self, head: str) -> None:
         if self._run(["/bin/sh", "-c", _HEAD]).decode().strip() != self._before.head:
             raise ValueError("HEAD was changed meanwhile")
         if head.startswith("refs/heads/") and _REFERENCE.fullmatch(head):
-            self._git("symbolic-ref", "-m", _BY, "HEAD", head)
+            self._git("symbolic-ref", "-m", _REFLOG_MESSAGE, "HEAD", head)
         elif _HEX.fullmatch(head):
-            self._git("update-ref", "-m", _BY, "--no-deref", "HEAD", head)
+            self._git("update-ref", "-m", _REFLOG_MESSAGE, "--no-deref", "HEAD", head)
         else:
             raise ValueError("HEAD names no branch and no commit")
 
-    def _take_index(self, after: _State) -> None:
-        """Change the lines of the index that the command changed; git checks each path."""
+    def _import_index(self, after: _State) -> None:
+        """Change the index entries that the command changed; git checks each path."""
         old, new = self._before.index, after.index
         changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
         if changed:
@@ -209,23 +213,29 @@ class RepositoryCopy:
     def _run(self, argv: Sequence[str], *, stdin: IO[bytes] | None = None, data: bytes = b"") -> bytes:
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         given: dict[str, Any] = {"stdin": stdin} if stdin else {"input": data}
-        done = subprocess.run(argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_SECONDS, **given)
+        done = subprocess.run(
+            argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_GIT_TIMEOUT, **given
+        )
         return bytes(done.stdout)
 
 
-def copy_of(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:
-    """A copy of the repository of the folder `root`, where it has one that git would use; for a worker thread. Raises
-    `CtxtuiError` where it cannot be read."""
+def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:
+    """Copy the repository of the folder `root`; None if it has none. Blocks.
+
+    Raises `CtxtuiError` if the repository cannot be read.
+    """
     try:
-        found = repository_of(root)
-        return RepositoryCopy(root, *found, scratch, mounted=mounted) if found else None
+        folders = find_repository(root)
+        return RepositoryCopy(root, *folders, scratch, mounted=mounted) if folders else None
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise CtxtuiError(f"the repository is read-only, as it cannot be copied: {_reason(error)}") from error
 
 
-def repository_of(root: Path) -> tuple[Path, Path] | None:
-    """The folders of the repository whose work tree is `root`: of this work tree, and of all of them. A file ``.git``
-    is believed only where the repository names the work tree, too."""
+def find_repository(root: Path) -> tuple[Path, Path] | None:
+    """The git folders of the work tree `root`: its own, and the common one of all work trees.
+
+    None if there is no repository. A file ``.git`` counts only if the repository names the work tree too.
+    """
     own = common = root / ".git"
     if own.is_symlink():
         return None
@@ -244,19 +254,19 @@ def repository_of(root: Path) -> tuple[Path, Path] | None:
 
 
 def _reason(error: Exception) -> str:
-    """The message of an error, or what git said."""
-    told = getattr(error, "stderr", None) or str(error)
-    text = told.decode("utf-8", "replace") if isinstance(told, bytes) else told
+    """The error output of git, else the error's message."""
+    output = getattr(error, "stderr", None) or str(error)
+    text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
     return " ".join(text.split())[:500]
 
 
-def names_git(argv: Sequence[str]) -> bool:
-    """Whether a command line names git."""
+def mentions_git(argv: Sequence[str]) -> bool:
+    """True if a command line mentions git."""
     return any(re.search(r"(?<![\w.-])git(?![\w.-])", word) for word in argv)
 
 
-def _opened(path: Path) -> int:
-    """A regular file, to be read. Raises `OSError`."""
+def _open_regular(path: Path) -> int:
+    """Open a regular file for reading. Raises `OSError` for anything else."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
@@ -264,6 +274,6 @@ def _opened(path: Path) -> int:
     return file
 
 
-def _bytes_of(path: Path) -> bytes:
-    with os.fdopen(_opened(path), "rb") as file:
+def _read_regular(path: Path) -> bytes:
+    with os.fdopen(_open_regular(path), "rb") as file:
         return file.read()

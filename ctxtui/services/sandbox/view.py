@@ -1,5 +1,7 @@
-"""What a confined program sees of the machine: a list of places, from which the options of bubblewrap (which `inside`
-understands, too) and the profile of sandbox-exec are made. What is not on it is not there."""
+"""The part of the machine that a confined program sees, as an allow list of paths.
+
+It becomes bubblewrap's options (which `inside` also understands) or a profile for sandbox-exec.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _SYSTEM: Final = (
     "/gnu/store", "/snap", "/var/lib/texmf", "/var/cache/fontconfig",
 )  # fmt: skip
 _KERNEL: Final = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
-"""What the user root could write, with no privilege at all."""
+"""Paths that root can write even without any capability."""
 _FRESH: Final = ("/tmp", "/var/tmp", "/run")
 _FRESH_MACOS: Final = ("/Users", "/Volumes", "/private/tmp", "/private/var/tmp", "/private/var/folders")
 _DEVICES_MACOS: Final = '(regex #"^/dev/(null|zero|tty|ptmx|ttys[0-9]*|fd/.*)$")'
@@ -30,66 +32,68 @@ _TOOLS: Final = (
     ("", ".opam", "."), ("", ".juliaup", "."), ("", ".dotnet", "."), ("", ".elan", "."),
     ("", ".local", "bin lib share/uv share/pipx"), ("", ".config/git", "ignore attributes"),
 )  # fmt: skip
-"""Tools below the home folder: the variable that names another place, the usual place, and what of it is seen."""
+"""Tools in the home folder: the variable for another place, the usual place, and the visible parts."""
 _CACHES: Final = (
     ("CARGO_HOME", ".cargo", "registry git"), ("GOPATH", "go", "pkg/mod"), ("", ".npm", "_cacache"),
     ("", ".m2", "repository wrapper"), ("", ".gradle", "wrapper"), ("", ".nuget", "packages"),
     ("", ".cache", "pip go-build ms-playwright"),
 )  # fmt: skip
-"""What tools have fetched. With a network they fetch into the fresh home folder instead, as these cannot be written."""
+"""Download caches. With network access tools download into the fresh home folder instead: caches are read-only."""
 _PROGRAMS: Final = ("bin", "sbin")
 _PREFIX: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg", "share")
-"""What belongs to programs, of the folder in which their folder ``bin`` is."""
+"""Folders next to ``bin`` that programs need."""
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """Where a program runs: in `root`, which it writes but for what is `guarded`. It reads `readable` and `links` of
-    the rest, and writes in `fresh` folders, which are empty and go with it. `hidden` is empty inside of `root`, `held`
-    are folders of `root` that cannot be renamed. `shown` are further places: what stands there, where, and whether it
-    is written."""
+    """The paths that a program in `root` sees. It can write `root`, except `guarded` paths.
+
+    Besides it reads `readable` and `links`, and writes `fresh` folders, which are empty and temporary. `hidden` paths
+    inside of `root` are empty; `held` folders of `root` cannot be renamed. `shown` are further mounts: source, target,
+    writable.
+    """
 
     root: Path
     readable: tuple[Path, ...] = ()
     links: Mapping[Path, str] = {}
     fresh: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
-    held: tuple[Path, ...] = ()
+    fixed: tuple[Path, ...] = ()
     guarded: tuple[Path, ...] = ()
-    shown: tuple[tuple[Path, Path, bool], ...] = ()
+    mounts: tuple[tuple[Path, Path, bool], ...] = ()
 
     def options(self) -> list[str]:
-        """The options of bubblewrap."""
+        """The command line options of bubblewrap."""
         places = [path for path in self.readable if path not in self.fresh]
         inner = [path for path in places if any(path.is_relative_to(hidden) for hidden in self.hidden)]
-        found: list[str] = []
+        options: list[str] = []
 
         def bind(kind: str, paths: Iterable[Path]) -> None:
             for path in paths:
-                found.extend((kind, str(path), str(path)))
+                options.extend((kind, str(path), str(path)))
 
         bind("--ro-bind", (path for path in places if str(path) in _SYSTEM))
-        found += ["--dev", "/dev", "--proc", "/proc"]
+        options += ["--dev", "/dev", "--proc", "/proc"]
         bind("--ro-bind-try", map(Path, _KERNEL))
         for path in self.fresh:
-            found += ["--tmpfs", str(path)]
+            options += ["--tmpfs", str(path)]
         bind("--ro-bind", (path for path in places if str(path) not in _SYSTEM and path not in inner))
         for path, text in self.links.items():
-            found += ["--symlink", text, str(path)]
+            options += ["--symlink", text, str(path)]
         bind("--bind", [self.root])
-        # They may go away meanwhile: a lock of an editor, say.
-        bind("--bind-try", self.held)
+        # They may disappear meanwhile: an editor's lock, for example.
+        bind("--bind-try", self.fixed)
         bind("--ro-bind-try", self.guarded)
         for path in self.hidden:
-            found += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+            options += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
         bind("--ro-bind", inner)
-        for source, target, writable in self.shown:
-            found += ["--bind" if writable else "--ro-bind", str(source), str(target)]
-        return [*found, "--remount-ro", "/"]
+        for source, target, writable in self.mounts:
+            options += ["--bind" if writable else "--ro-bind", str(source), str(target)]
+        return [*options, "--remount-ro", "/"]
 
     def profile(self, *, network: bool) -> str:
-        """A profile in the language of sandbox-exec: the last rule that fits decides."""
-        written = [self.root, *(source for source, _, writable in self.shown if writable)]
-        read = [*written, *self.readable, *(source for source, _, _ in self.shown)]
+        """A profile for sandbox-exec; the last matching rule wins."""
+        written = [self.root, *(source for source, _, writable in self.mounts if writable)]
+        read = [*written, *self.readable, *(source for source, _, _ in self.mounts)]
         above = sorted({folder for path in read for folder in path.parents})
         rules = [
             "(version 1)(allow default)(deny file-write*)",
@@ -98,12 +102,12 @@ class View(Struct, frozen=True, kw_only=True):
             f"(allow file-write* {_DEVICES_MACOS} {_each('subpath', written)})",
             f"(deny file-read* {_each('subpath', self.hidden)})",
             f"(deny file-write* {_each('subpath', [*self.guarded, *self.hidden])})",
-            f"(deny file-write-unlink {_each('literal', self.held)})",
+            f"(deny file-write-unlink {_each('literal', self.fixed)})",
             f"(deny network-outbound {_each('subpath', [*self.fresh, Path('/private/var/run')])}){_NAMES_MACOS}"
             if network
             else "(deny network*)",
         ]
-        # A rule without places would hold everywhere.
+        # A rule without paths would apply to all.
         return "".join(rule for rule in rules if not rule.endswith(" )"))
 
 
@@ -116,7 +120,7 @@ def _quoted(path: Path) -> str:
 
 
 class _Places:
-    """Collects what is readable; what is seen already is not added again."""
+    """Collects readable paths; paths that are already visible are not added again."""
 
     def __init__(self, root: Path, fresh: Iterable[Path], hidden: Iterable[Path]) -> None:
         self._root = root
@@ -124,36 +128,36 @@ class _Places:
         self.readable: list[Path] = []
         self.links: dict[Path, str] = {}
 
-    def sees(self, path: Path) -> bool:
-        """Whether `path`, which is no symlink, is seen."""
+    def is_visible(self, path: Path) -> bool:
+        """True if `path`, which is no symlink, is visible."""
         covers = {*self.readable, *self._empty, self._root}
         return next((place not in self._empty for place in (path, *path.parents) if place in covers), False)
 
     def add(self, path: Path) -> None:
-        """Let `path` be read, and the symlinks that lead to it, unless it holds a folder that is to be empty."""
+        """Make `path` readable, with the symlinks that lead to it, unless it contains a folder that must be empty."""
         if not path.is_absolute() or not path.exists():
             return
         real = path.resolve()
         if any(place.is_relative_to(real) for place in self._empty):
             return
         for link, text in _links(path):
-            if not self.sees(link):
+            if not self.is_visible(link):
                 self.links[link] = text
-        if not self.sees(real):
+        if not self.is_visible(real):
             self.readable.append(real)
 
     def add_programs(self, folder: Path, home: Path) -> None:
-        """The same for a folder of programs, with the libraries beside it."""
+        """Add a folder of programs with the libraries next to it."""
         self.add(folder)
         prefix = folder.parent
         if folder.name in _PROGRAMS and prefix != home:
-            # ~/.local/share holds what is no program's.
+            # ~/.local/share holds more than programs.
             for name in _PREFIX if prefix != home / ".local" else _PREFIX[:-1]:
                 self.add(prefix / name)
 
 
 def _links(path: Path) -> Iterator[tuple[Path, str]]:
-    """The symlinks that lead to `path`, which exists."""
+    """Yield the symlinks that lead to the existing `path`."""
     for part in (*reversed(path.parents), path):
         if part.is_symlink():
             text = os.readlink(part)
@@ -162,16 +166,18 @@ def _links(path: Path) -> Iterator[tuple[Path, str]]:
             return
 
 
-def view_of(
+def build_view(
     root: Path, home: Path, env: Mapping[str, str], *, network: bool = False, further: Iterable[str | Path] = ()
 ) -> View:
-    """What a program in `root` sees of the machine of a user with this `home` and environment. `further` are places
-    that it reads besides."""
+    """Build the view of a program in `root`, for a user with this `home` and environment.
+
+    `further` are additional readable paths.
+    """
     macos = sys.platform == "darwin"
     usual = (Path(place).resolve() for place in (_FRESH_MACOS if macos else _FRESH))
     home = home.resolve()
     fresh = [place for place in dict.fromkeys((*usual, home)) if not place.is_relative_to(root) and place != Path("/")]
-    # The user works in the home folder itself, or above it.
+    # The working folder is the home folder or contains it.
     dotted = sorted(home.glob(".*")) if home.is_relative_to(root) else ()
     hidden = [path for path in dotted if not path.is_symlink()]
     places = _Places(root, fresh, hidden)
@@ -205,7 +211,7 @@ def view_of(
 
 
 def _add_path_folder(places: _Places, folder: Path, root: Path, home: Path) -> None:
-    """Add a folder of PATH, and where the programs are that its symlinks lead to."""
+    """Add a folder of PATH, and the folders that its symlinked programs are in."""
     if not folder.is_absolute() or not folder.is_dir() or folder.resolve().is_relative_to(root):
         return
     places.add_programs(folder, home)
@@ -215,9 +221,9 @@ def _add_path_folder(places: _Places, folder: Path, root: Path, home: Path) -> N
 
 
 def _add_program(places: _Places, link: Path, home: Path) -> None:
-    # Links may lead in a circle.
+    # realpath, because links may form a cycle.
     real = Path(os.path.realpath(link))
-    if places.sees(real) or not os.access(real, os.X_OK) or not real.is_file():
+    if places.is_visible(real) or not os.access(real, os.X_OK) or not real.is_file():
         return
     if real.parent.name in _PROGRAMS:
         places.add_programs(real.parent, home)

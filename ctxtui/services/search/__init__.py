@@ -1,1 +1,1 @@
-"""Searches one session or all of them, and fills the full-text index."""
+"""Search one session or all of them, and keep the full-text index."""

@@ -1,4 +1,4 @@
-"""Filling the full-text index: every session at rest, newest first, each one whole; what is done stays done."""
+"""Fill the full-text index session by session, newest first; interrupted work is continued later."""
 
 from __future__ import annotations
 
@@ -14,41 +14,43 @@ from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.process_pool import answers, processors
+from ctxtui.services.process_pool import iter_answers, processor_count
 from ctxtui.services.recordings.open import load
 from ctxtui.store.fulltext import Unit
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
-_WASTE: Final = 0.5
-"""The share of the index that may be about what is gone before it is begun anew."""
+_MAX_WASTE: Final = 0.5
+"""The share of outdated entries at which the index is rebuilt."""
 
 
 class SessionIndexed(Struct, frozen=True):
-    """One session is indexed, in `pieces`; or it could not be, and why."""
+    """The result for one session: the number of indexed `pieces`, or an error."""
 
     name: str
     pieces: int = 0
     error: str = ""
 
 
-def unit_of(one: SessionSummary) -> Unit:
-    """A session as the index knows it: its file where there is one, else what the database holds."""
-    return Unit(one.path, one.size, one.mtime) if one.path else Unit(stored=one.stored)
+def index_unit(session: SessionSummary) -> Unit:
+    """The index's key of a session: its file if it has one, else its id in the database."""
+    return Unit(session.path, session.size, session.mtime) if session.path else Unit(stored=session.stored)
 
 
-def lacking(settings: Settings, sessions: Iterable[SessionSummary], *, live: bool = False) -> list[Unit]:
-    """Those of `sessions` that are not indexed as they are now, in their order; only with `live` also those that are
-    still written, which would soon be indexed again."""
-    units = [unit_of(one) for one in sessions if (live or not one.live) and not one.error]
+def list_unindexed(settings: Settings, sessions: Iterable[SessionSummary], *, live: bool = False) -> list[Unit]:
+    """List the `sessions` that are not indexed in their current state, in the same order.
+
+    Sessions that are still being written are included only with `live`: they would soon be indexed again.
+    """
+    units = [index_unit(one) for one in sessions if (live or not one.live) and not one.error]
     with Store.open(database(settings.data_dir)) as store:
-        if store.texts.waste() > _WASTE:
+        if store.texts.waste() > _MAX_WASTE:
             store.texts.clear()
         return store.texts.lacking(units, VERSION)
 
 
-def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
-    """Index `units` one by one until `stop` says so. Ends between two sessions; the rest is found the next time."""
+def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
+    """Index `units` one by one until `stop` returns True; it is checked between sessions."""
     with Store.open(database(settings.data_dir)) as store:
         for unit in units:
             if stop():
@@ -56,34 +58,34 @@ def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) ->
             try:
                 yield SessionIndexed(unit.name, store.texts.add(unit, _texts(_session(store, unit)), VERSION))
             except CtxtuiError as error:
-                # Remembered as empty: it is not read again until it changes.
+                # Stored as empty, so that it is not read again until it changes.
                 store.texts.add(unit, (), VERSION)
-                yield SessionIndexed(unit.name, error=_said(error))
+                yield SessionIndexed(unit.name, error=_message(error))
 
 
 class SessionTexts(NamedTuple):
-    """The `texts` that are searched in the session that was asked for as `number`; or why it has none (`error`)."""
+    """The searchable `texts` of the session with request number `number`, or an error."""
 
     number: int
     texts: Sequence[str] = ()
     error: str = ""
 
 
-def fill_side_by_side(settings: Settings, units: Sequence[Unit]) -> Iterator[SessionIndexed]:
-    """As `fill`, each as it comes: files are read on all processors and written here."""
+def fill_in_parallel(settings: Settings, units: Sequence[Unit]) -> Iterator[SessionIndexed]:
+    """Index `units` in the order in which they finish: files are read by child processes, written by this one."""
     files = [(number, str(Path(unit.path).absolute())) for number, unit in enumerate(units) if unit.path]
-    if len(files) < 2 or sum(unit.size for unit in units) < _WORTH:
-        yield from fill(settings, units, lambda: False)
+    if len(files) < 2 or sum(unit.size for unit in units) < _MIN_PARALLEL_BYTES:
+        yield from fill_index(settings, units, lambda: False)
         return
     with Store.open(database(settings.data_dir)) as store:
-        for number, texts, error in answers(_MAKER, files, _gone, min(processors(), len(files))):
+        for number, texts, error in iter_answers(_MAKER, files, _gone, min(processor_count(), len(files))):
             yield SessionIndexed(units[number].name, store.texts.add(units[number], texts, VERSION), error)
-    yield from fill(settings, [unit for unit in units if not unit.path], lambda: False)
+    yield from fill_index(settings, [unit for unit in units if not unit.path], lambda: False)
 
 
 _MAKER: Final = "ctxtui.services.search.index:make"
-_WORTH: Final = 3_000_000
-"""Bytes from which on other processes are worth their start."""
+_MIN_PARALLEL_BYTES: Final = 3_000_000
+"""Bytes that make child processes worth their start."""
 
 
 def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
@@ -91,25 +93,25 @@ def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
 
 
 def make() -> Callable[[tuple[int, str]], SessionTexts]:
-    """What a process answers with: the texts of the recording at a path, or why it has none."""
+    """Make the child process's function: it reads the texts of the recording at a path."""
 
     def answer(request: tuple[int, str]) -> SessionTexts:
         number, path = request
         try:
             return SessionTexts(number, list(_texts(load(Path(path)).session)))
         except CtxtuiError as error:
-            return SessionTexts(number, error=_said(error))
+            return SessionTexts(number, error=_message(error))
 
     return answer
 
 
-def _said(error: CtxtuiError) -> str:
-    """What is said of a session that could not be indexed: nothing where it holds no context."""
+def _message(error: CtxtuiError) -> str:
+    """The message to show for a session that could not be indexed; "" if it holds no context."""
     return "" if isinstance(error, NoContext) else error.message
 
 
-def settle(settings: Settings) -> None:
-    """Join the parts of the index, after much was added."""
+def merge_parts(settings: Settings) -> None:
+    """Merge the parts of the index after much was added."""
     with Store.open(database(settings.data_dir)) as store:
         store.texts.settle()
 
@@ -122,5 +124,4 @@ def _session(store: Store, unit: Unit) -> Session:
 
 
 def _texts(session: Session) -> Iterator[str]:
-    """What is searched in a session."""
     return filter(None, map(words_of, session.tree.blocks.values()))

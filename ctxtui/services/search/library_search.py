@@ -1,4 +1,4 @@
-"""Searching every session: what the index rules out is not opened, what is not indexed is looked at directly."""
+"""Search every session. Sessions that the index rules out are not opened; unindexed ones are read."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.companion_files import folders_of
-from ctxtui.services.recordings.databases.address import parted
+from ctxtui.services.recordings.companion_files import companion_folders
+from ctxtui.services.recordings.databases.address import split_address
 from ctxtui.services.recordings.discover import id_of
-from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
-from ctxtui.services.search.index import unit_of
+from ctxtui.services.search.index import index_unit
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SessionSummary
 
 _PLAIN: Final = frozenset(client.source for client in CLIENTS if client.plain)
-"""Formats whose files hold every text as JSON string, unpacked."""
+"""Formats whose files hold every text as an uncompressed JSON string."""
 _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
 
 class BlockFilter(Struct, frozen=True):
-    """Which blocks count: of these categories, of a tool whose name holds `tool`. Empty means any."""
+    """Restricts hits to blocks of `categories` and of tools whose name contains `tool`. Empty means any."""
 
     categories: frozenset[str] = frozenset()
     tool: str = ""
 
-    def wants(self, place: FirstPlace) -> bool:
-        """Whether a block at `place` may count, its tool apart."""
+    def may_match(self, place: FirstPlace) -> bool:
+        """True if a block at `place` may match; its tool is checked later."""
         return (not self.categories or place.category in self.categories) and (
             not self.tool or place.category in _WITH_TOOL
         )
 
 
 class Hit(Struct, frozen=True):
-    """A block with hits, its `label` (tool, or first words) and the tokens-free facts of its session."""
+    """A block with hits, its session, and its `label` (tool name or first words)."""
 
     summary: SessionSummary
     session: Session
@@ -57,8 +57,10 @@ class Hit(Struct, frozen=True):
 
 
 class Tally(Struct):
-    """How the sessions were searched: `indexed` ones that the index ruled out or in, `direct` ones that it does not
-    know, and those that could not be read, by name."""
+    """Counts of how sessions were searched.
+
+    `indexed` were decided by the index, `direct` are not indexed, `failed` could not be read, by name.
+    """
 
     indexed: int = 0
     direct: int = 0
@@ -66,7 +68,7 @@ class Tally(Struct):
 
 
 class Searcher:
-    """Searches sessions for `pattern`. `tally` tells how, as far as it has come."""
+    """Searches sessions for `pattern`. `tally` is updated during the search."""
 
     def __init__(self, settings: Settings, pattern: Pattern, wanted: BlockFilter) -> None:
         self._settings = settings
@@ -77,21 +79,23 @@ class Searcher:
     def hits(
         self, sessions: Iterable[SessionSummary], goes_on: Callable[[int], bool] = lambda done: True
     ) -> Iterator[Hit]:
-        """The blocks with hits, session by session, as they are found. Before each session `goes_on` is told how many
-        are done; False ends the search. Raises `BadPattern`."""
+        """Yield the blocks with hits, session by session.
+
+        Before each session `goes_on` gets the number of searched ones; False ends the search. Raises `BadPattern`.
+        """
         for number, hits in enumerate(self.by_session(sessions)):
             if not goes_on(number):
                 return
             yield from hits
 
     def by_session(self, sessions: Iterable[SessionSummary]) -> Iterator[Iterator[Hit]]:
-        """The hits of each of `sessions`, in their order; a session is opened when its hits are asked for."""
+        """Yield the hits of each session, in order; a session is opened when its hits are iterated."""
         with ExitStack() as stack:
             store = self._store(stack)
             wanted = list(sessions)
             out = self._ruled_out(store, wanted)
             for one in wanted:
-                yield iter(()) if one.key in out else self._of(one, store)
+                yield iter(()) if one.key in out else self._hits_in(one, store)
 
     def _store(self, stack: ExitStack) -> Store | None:
         path = database(self._settings.data_dir)
@@ -100,53 +104,53 @@ class Searcher:
         return stack.enter_context(Store.open(path))
 
     def _ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:
-        """The keys of those that hold no hit for sure; tells them from those of which the index knows nothing."""
+        """The keys of sessions that the index shows to hold no hit. Counts indexed and unknown ones."""
         names = store.texts.may_hold(self.pattern.literals) if store is not None else None
         if store is None or names is None:
             self.tally.direct = len(sessions)
             return set()
-        unknown = {unit.name for unit in store.texts.lacking(map(unit_of, sessions), search.VERSION)}
-        known = [one for one in sessions if one.key not in unknown]
-        self.tally.indexed, self.tally.direct = len(known), len(sessions) - len(known)
-        return {one.key for one in known if one.key not in names}
+        unknown = {unit.name for unit in store.texts.lacking(map(index_unit, sessions), search.VERSION)}
+        indexed = [one for one in sessions if one.key not in unknown]
+        self.tally.indexed, self.tally.direct = len(indexed), len(sessions) - len(indexed)
+        return {one.key for one in indexed if one.key not in names}
 
-    def _of(self, one: SessionSummary, store: Store | None) -> Iterator[Hit]:
+    def _hits_in(self, summary: SessionSummary, store: Store | None) -> Iterator[Hit]:
         try:
-            session = self._opened(one, store)
+            session = self._open(summary, store)
         except NoContext:
             return
         except CtxtuiError as error:
-            self.tally.failed[one.key] = error
+            self.tally.failed[summary.key] = error
             return
         if session is None:
             return
         names = Names(session.tree)
-        for found in search.search(session, self.pattern.spans, self.pattern.may_hold, self._filter.wants):
-            label = names.label(session.tree[found.place.node])
+        for block in search.search(session, self.pattern.spans, self.pattern.may_hold, self._filter.may_match):
+            label = names.label(session.tree[block.place.node])
             if self._filter.tool.lower() in label.lower() or not self._filter.tool:
-                yield Hit(one, session, found, label)
+                yield Hit(summary, session, block, label)
 
-    def _opened(self, one: SessionSummary, store: Store | None) -> Session | None:
-        """The session; None where its bytes already show that it has no hit."""
-        if not one.path:
-            return store.load(one.stored) if store is not None else None
-        path = Path(one.path)
-        if not _may_hold(path, self.pattern.may_hold):
+    def _open(self, summary: SessionSummary, store: Store | None) -> Session | None:
+        """Open a session; None if its bytes already show that it has no hit."""
+        if not summary.path:
+            return store.load(summary.stored) if store is not None else None
+        path = Path(summary.path)
+        if not _may_hold_hit(path, self.pattern.may_hold):
             return None
 
-        return load(path, own=one.own).session
+        return load(path, own=summary.own).session
 
 
-def _may_hold(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
-    """Whether a recording may have a hit, told by the bytes of its files; those of most formats tell nothing."""
-    if parted(path)[1]:
+def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
+    """True if a recording may hold a hit, judged by the bytes of its files; most formats need a full read."""
+    if split_address(path)[1]:
         return True
     try:
         data = path.read_bytes()
         form = detect(data[:HEAD_BYTES], path.name)
         if form is None or form.name not in _PLAIN or may_hold(data):
             return True
-        companions = folders_of(path, form).files({id_of(path.name)})
+        companions = companion_folders(path, form).list_files({id_of(path.name)})
         return any(may_hold(companion.read_bytes()) for companion in companions)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error

@@ -1,4 +1,4 @@
-"""What is looked for: a text or a regular expression, with smart case; never longer than a moment per block."""
+"""Search patterns: plain text or regular expressions, with smart case and a time limit per block."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from ctxtui.core.errors import BadPattern
 
-PATIENCE: Final = 2.0
-"""Seconds for one block: an expression that takes longer goes through it again and again."""
+TIMEOUT: Final = 2.0
+"""Seconds for one block: an expression that takes longer backtracks excessively."""
 
-_GLANCE: Final = 0.005
+_LINE_TIMEOUT: Final = 0.005
 _ESCAPED: Final = re.compile(r"\\.")
 _RUN: Final = re.compile("[A-Za-z0-9_]+")
 _BRANCHING: Final = re.compile(r"[|(\[{\\]")
@@ -20,48 +20,50 @@ _JOINT: Final = re.compile(r"[.^$]|.?[*?]|\+")
 
 
 class Pattern:
-    """`text` as it is, or with `regex` as a regular expression. Capital letters in it make case matter.
+    """A pattern of plain `text` or, with `regex`, a regular expression. Capital letters make it case-sensitive.
 
-    Raises `BadPattern`; so do its methods where the expression takes more than `PATIENCE` seconds for one text. The
-    interpreter's lock is not held while a text is searched.
+    Raises `BadPattern`; its methods also do if the expression takes more than `TIMEOUT` seconds for one text. Searching
+    releases the GIL.
     """
 
     def __init__(self, text: str, *, regex: bool = False) -> None:
         self.text = text
         self.regex = regex
         self.exact = any(char.isupper() for char in (_ESCAPED.sub("", text) if regex else text))
-        self._engine, self._compiled = _compiled(text, regex, self.exact)
+        self._engine, self._compiled = _compile(text, regex, self.exact)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """The hits in `text`, from left to right; empty ones are none."""
+        """Yield the non-empty hits in `text`, from left to right."""
         try:
-            for found in self._compiled.finditer(text, timeout=PATIENCE, concurrent=True):
-                if found.end() > found.start():
-                    yield found.span()
+            for match in self._compiled.finditer(text, timeout=TIMEOUT, concurrent=True):
+                if match.end() > match.start():
+                    yield match.span()
         except TimeoutError:
             raise BadPattern(
                 f"the expression takes too long: {self.text}", way_out="repetitions inside repetitions do"
             ) from None
 
-    def glance(self, text: str) -> list[tuple[int, int]]:
-        """As `spans`, for one line that is drawn: none where that takes longer than a key press may."""
+    def line_spans(self, text: str) -> list[tuple[int, int]]:
+        """The hits in one line that is being drawn; none if that takes longer than a key press may."""
         try:
-            found = self._compiled.finditer(text, timeout=_GLANCE)
-            return [one.span() for one in found if one.end() > one.start()]
+            matches = self._compiled.finditer(text, timeout=_LINE_TIMEOUT)
+            return [match.span() for match in matches if match.end() > match.start()]
         except TimeoutError:
             return []
 
     @cached_property
     def literals(self) -> list[str]:
-        """Texts that every hit holds; of an expression that branches none is known."""
+        """Strings that every hit contains; none for an expression with alternatives."""
         if not self.regex:
             return [self.text]
         return [] if _BRANCHING.search(self.text) else [part for part in _JOINT.split(self.text) if part]
 
     @cached_property
     def may_hold(self) -> Callable[[bytes], bool]:
-        """Whether JSON may have a hit among its strings, told by its bytes: JSON spells letters and digits in one way
-        (the others by ``\\u`` and four digits in more than one)."""
+        """A function that tells from its bytes whether JSON may contain a hit.
+
+        Only letters and digits are compared: JSON has one spelling for them, and several for other characters.
+        """
         runs = [run for literal in self.literals for run in _RUN.findall(literal)]
         if not runs:
             return lambda body: True
@@ -72,7 +74,7 @@ class Pattern:
         return lambda body: search(body, concurrent=True) is not None
 
 
-def _compiled(text: str, regex: bool, exact: bool) -> tuple[Any, Any]:
+def _compile(text: str, regex: bool, exact: bool) -> tuple[Any, Any]:
     # Imported here: most runs search nothing.
     import regex as engine  # type: ignore[import-untyped]
 

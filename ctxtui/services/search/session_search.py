@@ -1,4 +1,4 @@
-"""Searching an open session beside the screen: block by block, the newest wish first."""
+"""Search an open session in a thread, block by block; a new pattern replaces the running search."""
 
 from __future__ import annotations
 
@@ -15,54 +15,58 @@ from ctxtui.core.errors import BadPattern
 from ctxtui.core.tree import Tree
 from ctxtui.services.search.pattern import Pattern
 
-MOST_IN_BLOCK: Final = 2000
-"""Hits of one block that are kept."""
-MOST: Final = 20_000
-"""Hits of a session that are kept."""
-_TELL: Final = 0.3
+MAX_BLOCK_HITS: Final = 2000
+"""Hits to keep of one block."""
+MAX_HITS: Final = 20_000
+"""Hits to keep of a session."""
+_REPORT_INTERVAL: Final = 0.3
 """Seconds between two reports."""
 
 
-class Sightings(Struct):
-    """What is found so far of `pattern`: the hits of each block by digest. `done` says that all blocks are searched,
-    `capped` that there are more hits than are kept, `trouble` why the search was given up."""
+class SessionHits(Struct):
+    """The hits for `pattern` so far: positions in each block, by digest.
+
+    `done` is True when all blocks are searched, `capped` if there are more hits than are kept; `trouble` is the error
+    that ended the search.
+    """
 
     pattern: Pattern
-    spots: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     done: bool = False
     capped: bool = False
-    trouble: BadPattern | None = None
+    error: BadPattern | None = None
 
 
-class Finder:
-    """Looks for the pattern that was wished for last in the blocks of `tree`, which may grow. `run` is for a thread;
-    `post` is told now and then what is found, and at the end."""
+class SessionSearcher:
+    """Searches the blocks of `tree`, which may grow, for the latest pattern.
 
-    def __init__(self, tree: Tree, post: Callable[[Sightings], object]) -> None:
+    `run` is for a thread. `post` gets the hits from time to time, and at the end.
+    """
+
+    def __init__(self, tree: Tree, post: Callable[[SessionHits], object]) -> None:
         self._tree = tree
         self._post = post
         self._wake = threading.Event()
         self._stop = False
         self._wanted: Pattern | None = None
-        self._known: Sightings | None = None
+        self._last_hits: SessionHits | None = None
         self._seen = 0
 
-    def look_for(self, pattern: Pattern | None) -> None:
-        """Look for this one from now on; None for nothing."""
+    def search_for(self, pattern: Pattern | None) -> None:
+        """Search for `pattern` from now on; None stops the search."""
         self._wanted = pattern
         self._wake.set()
 
-    def more(self) -> None:
-        """The tree has grown."""
+    def search_new(self) -> None:
+        """Search the blocks that were added to the tree."""
         self._wake.set()
 
     def close(self) -> None:
-        """End the thread."""
         self._stop = True
         self._wake.set()
 
     def run(self) -> None:
-        """Search whenever there is something to look for."""
+        """Search whenever there is a pattern, until closed."""
         while not self._stop:
             self._wake.wait()
             self._wake.clear()
@@ -71,47 +75,47 @@ class Finder:
                 self._search(pattern)
 
     def _search(self, pattern: Pattern) -> None:
-        digests, found = self._begin(pattern)
-        total, told = sum(map(len, found.spots.values())), time.monotonic()
+        digests, hits = self._begin(pattern)
+        total, reported_at = sum(map(len, hits.spans.values())), time.monotonic()
         try:
             for digest in digests:
                 if self._stop or self._wanted is not pattern:
                     return
-                spots = self._look_into(digest, pattern)
-                if spots:
-                    found.spots[digest] = spots
-                    total += len(spots)
-                    found.capped |= len(spots) == MOST_IN_BLOCK
-                    if total >= MOST:
-                        found.capped = True
+                spans = self._search_block(digest, pattern)
+                if spans:
+                    hits.spans[digest] = spans
+                    total += len(spans)
+                    hits.capped |= len(spans) == MAX_BLOCK_HITS
+                    if total >= MAX_HITS:
+                        hits.capped = True
                         break
-                if time.monotonic() - told > _TELL:
-                    self._post(Sightings(pattern, dict(found.spots), capped=found.capped))
-                    told = time.monotonic()
+                if time.monotonic() - reported_at > _REPORT_INTERVAL:
+                    self._post(SessionHits(pattern, dict(hits.spans), capped=hits.capped))
+                    reported_at = time.monotonic()
         except BadPattern as error:
-            found.trouble = error
-        found.done = True
-        self._known = found
-        self._post(Sightings(pattern, dict(found.spots), True, found.capped, found.trouble))
+            hits.error = error
+        hits.done = True
+        self._last_hits = hits
+        self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
-    def _begin(self, pattern: Pattern) -> tuple[list[str], Sightings]:
-        """The blocks to be looked into, and what is known of others: longer words are only where shorter ones are."""
-        before, digests = self._known, list(self._tree.blocks)
-        if before is not None and not before.capped and before.trouble is None:
+    def _begin(self, pattern: Pattern) -> tuple[list[str], SessionHits]:
+        """The blocks to search, and hits to start from. A longer pattern matches only in blocks of the shorter one."""
+        before, digests = self._last_hits, list(self._tree.blocks)
+        if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
                 seen = self._seen
                 self._seen = len(digests)
-                return digests[seen:], Sightings(pattern, dict(before.spots))
+                return digests[seen:], SessionHits(pattern, dict(before.spans))
             if self._seen == len(digests) and _narrows(before.pattern, pattern):
-                return list(before.spots), Sightings(pattern)
+                return list(before.spans), SessionHits(pattern)
         self._seen = len(digests)
-        return digests, Sightings(pattern)
+        return digests, SessionHits(pattern)
 
-    def _look_into(self, digest: str, pattern: Pattern) -> list[tuple[int, int]]:
+    def _search_block(self, digest: str, pattern: Pattern) -> list[tuple[int, int]]:
         block = self._tree.blocks[digest]
         if not pattern.may_hold(block.body):
             return []
-        return list(islice(pattern.spans(words_of(block)), MOST_IN_BLOCK))
+        return list(islice(pattern.spans(words_of(block)), MAX_BLOCK_HITS))
 
 
 def _narrows(before: Pattern, now: Pattern) -> bool:

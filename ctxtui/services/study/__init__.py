@@ -1,1 +1,1 @@
-"""Works out an open session slice by slice, so that no screen waits for all of it."""
+"""The figures of an open session, computed in the background."""

@@ -1,4 +1,4 @@
-"""The tree of forks around an open session: what it comes from, what went on from it, and where it went back itself."""
+"""The tree of forks around an open session: its origin, its continuations and its own branches."""
 
 from __future__ import annotations
 
@@ -20,26 +20,28 @@ from ctxtui.store.store import Store
 from ctxtui.views.lists.forks import ForkRow
 
 
-class _Known(Struct, frozen=True):
-    """What the database knows: where sessions come from, and their rows, both by id."""
+class _StoredForks(Struct, frozen=True):
+    """Origins and rows of the sessions in the database, both by session id."""
 
     origins: dict[str, ForkOrigin]
     rows: dict[str, SessionRow]
 
 
-def forks(loaded: Loaded, thread: str, settings: Settings, now: float | None = None) -> list[ForkRow]:
-    """The tree in which the session that `loaded` reads stands, with the lines of its `thread`; for a worker thread.
-    Raises `CtxtuiError` where the database cannot be read."""
+def list_forks(loaded: Loaded, thread: str, settings: Settings, now: float | None = None) -> list[ForkRow]:
+    """List the fork tree of the session in `loaded`, with the branches of its `thread`. Blocks.
+
+    Raises `CtxtuiError` if the database cannot be read.
+    """
     session, name = loaded.session, stored_name(loaded)
-    known = _known(name, origin_of(session), settings)
+    stored = _load_stored(name, origin_of(session), settings)
     own = lines(session, thread)
     moment = time.time() if now is None else now
-    found = _Tree(session, name, own, known, moment)
-    root = found.root()
-    return found.under(root, 0, True, 0)
+    tree = _Tree(session, name, own, stored, moment)
+    root = tree.find_root()
+    return tree.rows_under(root, 0, True, 0)
 
 
-def _known(name: str, origin: ForkOrigin | None, settings: Settings) -> _Known:
+def _load_stored(name: str, origin: ForkOrigin | None, settings: Settings) -> _StoredForks:
     origins: dict[str, ForkOrigin] = {}
     rows: dict[str, SessionRow] = {}
     path = database(settings.data_dir)
@@ -56,13 +58,13 @@ def _known(name: str, origin: ForkOrigin | None, settings: Settings) -> _Known:
                     continue
     if origin is not None:
         origins[name] = origin
-    return _Known(origins, rows)
+    return _StoredForks(origins, rows)
 
 
 class _Tree:
-    """Rows of the tree, the session `name` with its own lines among them."""
+    """Builds the rows of the tree; the session `name` is shown with its own branches."""
 
-    def __init__(self, session: Session, name: str, own: list[CallRange], known: _Known, now: float) -> None:
+    def __init__(self, session: Session, name: str, own: list[CallRange], known: _StoredForks, now: float) -> None:
         self._session = session
         self._name = name
         self._own = own
@@ -70,16 +72,16 @@ class _Tree:
         self._now = now
         self._seen: set[str] = set()
 
-    def root(self) -> str:
-        """The session that all of this began with, as far as it is known."""
+    def find_root(self) -> str:
+        """The earliest known ancestor of the session."""
         at, passed = self._name, {self._name}
         while (origin := self._known.origins.get(at)) is not None and origin.session not in passed:
             at = origin.session
             passed.add(at)
         return at
 
-    def under(self, name: str, depth: int, last: bool, after: int) -> list[ForkRow]:
-        """The row of a session and everything that went on from it."""
+    def rows_under(self, name: str, depth: int, last: bool, after: int) -> list[ForkRow]:
+        """The row of a session and those of everything that continued from it."""
         self._seen.add(name)
         children = [
             (origin.call, id_)
@@ -88,31 +90,31 @@ class _Tree:
         ]
         row = self._row(name, depth, last, after)
         if name == self._name:
-            return [row, *self._line(0, depth + 1, sorted(children))]
-        found = [row]
+            return [row, *self._rows_of_branch(0, depth + 1, sorted(children))]
+        rows = [row]
         for number, (call, id_) in enumerate(sorted(children), 1):
-            found += self.under(id_, depth + 1, number == len(children), call)
-        return found
+            rows += self.rows_under(id_, depth + 1, number == len(children), call)
+        return rows
 
-    def _line(self, index: int, depth: int, children: list[tuple[int, str]]) -> list[ForkRow]:
-        """What went on from line `index` of the open session: its own other lines, and sessions."""
+    def _rows_of_branch(self, index: int, depth: int, children: list[tuple[int, str]]) -> list[ForkRow]:
+        """The continuations of branch `index` of the open session: its own other branches, and sessions."""
         line = self._own[index] if self._own else CallRange(1, 0)
         inside = [n for n, one in enumerate(self._own) if n != index and line.first <= one.after <= line.last]
         sessions = [one for one in children if self._line_of(one[0]) == index]
         below = sorted([(self._own[n].after, "", n) for n in inside] + [(call, id_, 0) for call, id_ in sessions])
-        found: list[ForkRow] = []
+        rows: list[ForkRow] = []
         for number, (after, id_, n) in enumerate(below, 1):
             last = number == len(below)
             if id_:
-                found += self.under(id_, depth, last, after)
+                rows += self.rows_under(id_, depth, last, after)
                 continue
             one = self._own[n]
             span = f"{one.first:,}" if one.first == one.last else f"{one.first:,}–{one.last:,}"
-            found.append(
+            rows.append(
                 ForkRow(depth=depth, last=last, words=one.words or "a branch", after=after, calls=span, call=one.first)
             )
-            found += self._line(n, depth + 1, children)
-        return found
+            rows += self._rows_of_branch(n, depth + 1, children)
+        return rows
 
     def _line_of(self, call: int) -> int:
         return next((n for n, one in enumerate(self._own) if one.first <= call <= one.last), 0)

@@ -1,4 +1,4 @@
-"""Phases of an open session: by the user's notes, by a rule of the settings, else by turn."""
+"""Divide a session into phases: by the user's notes, by a rule of the settings, or by turn."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ctxtui.core.note import Note
 from ctxtui.core.session import Session
 from ctxtui.services.search.pattern import Pattern
 
-WORDS = (TURN, EPOCH, CALL)
-"""Rules that are no expression."""
+RULE_NAMES = (TURN, EPOCH, CALL)
+"""Rules that are not regular expressions."""
 
 
-def begun(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] = ()) -> list[Start]:
-    """Where the phases of a thread's `calls` begin.
+def find_phases(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] = ()) -> list[Start]:
+    """The starts of the phases of a thread's `calls`.
 
-    `rule` is one of `WORDS`, or a regular expression whose hits name phases; "" is the user's names alone, or turns
-    where there are none. Raises `BadPattern`.
+    `rule` is one of `WORDS`, or a regular expression whose hits name phases. With "" the phases are those of the notes,
+    or turns if there are none. Raises `BadPattern`.
     """
     own = named(calls, {note.call: note.text for note in notes if note.call})
-    if rule in WORDS:
+    if rule in RULE_NAMES:
         return merged(starts(session.tree, calls, rule), own)
     if rule:
         return merged(starts(session.tree, calls, rule, first_hit(rule)), own)
@@ -29,7 +29,7 @@ def begun(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] 
 
 
 def first_hit(rule: str) -> Search:
-    """The function that gives the first hit of the regular expression `rule` in a text. Raises `BadPattern`."""
+    """A function that returns the first hit of the regular expression `rule` in a text. Raises `BadPattern`."""
     pattern = Pattern(rule, regex=True)
 
     def search(text: str) -> str:

@@ -1,7 +1,7 @@
-"""A study: an open session with everything that is worked out about it in the background, slice by slice.
+"""Compute an open session's figures in the background, slice by slice.
 
-The screen asks for scenes and gets what is known; a worker thread calls `work` until nothing is left to do. Lists only
-grow and dictionaries only gain keys, so that both may happen at once.
+The screen asks for scenes and gets the figures known so far; a worker thread calls `work` until it returns False. Lists
+only grow and dictionaries only gain keys, so that both threads may run at once.
 """
 
 from __future__ import annotations
@@ -28,132 +28,134 @@ from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene, scene_at
 
-_AT_ONCE: Final = 512
-"""Calls taken in between two looks at what there is, where they are waited for."""
+_CATCH_UP_CALLS: Final = 512
+"""Calls examined between two checks for new ones, when a caller waits."""
 
 
 class SessionMisses:
-    """The misses of a session that may still grow. `found` is another list whenever there are others.
+    """The cache misses of a session that may still grow. `found` is replaced by a new list when it changes.
 
-    Where a call was replaced, or the sizes of contexts are known better, all calls are looked at anew; what was found
-    before stays until that has come as far.
+    If a call was replaced, or context sizes are known better, all calls are examined again; the old list stays until
+    the new one is complete.
     """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
         self._book = book
         self._running = running
         self._finder: MissFinder | None = None
-        self._taken: list[Call] = []
+        self._examined: list[Call] = []
         self._calls: tuple[int, list[Call]] | None = None
-        """How many calls the session had, and those of them that can be looked at."""
+        """The session's number of calls at the last check, and the calls to examine."""
         self._versions: dict[str, int] = {}
         self.found: Sequence[Missed] = ()
 
     def advance(self, limit: int) -> bool:
-        """Take in up to `limit` calls, as far as they are counted; whether there was anything to do."""
-        calls, anew = self._now()
+        """Examine up to `limit` counted calls; True if there was anything to do."""
+        calls, anew = self._check()
         finder = self._finder
-        if finder is None or anew or self._outdated():
-            finder = self._begun()
-        before = len(self._taken)
+        if finder is None or anew or self._is_outdated():
+            finder = self._restart()
+        before = len(self._examined)
         for call in calls[before : before + limit]:
             if not self._running(call.model).counted(max(call.sent_head, call.response_head)):
-                # It came in since everything there was had been counted.
+                # The call was added after the last count.
                 break
             self._versions[call.model] = self._running(call.model).version
             finder.take(call)
-            self._taken.append(call)
-        if len(self._taken) == len(calls) and list(self.found) != finder.found:
+            self._examined.append(call)
+        if len(self._examined) == len(calls) and list(self.found) != finder.found:
             self.found = tuple(finder.found)
             return True
-        return len(self._taken) > before
+        return len(self._examined) > before
 
     def forecasts(self) -> CallForecasts | None:
-        """What the calls taken so far have taught about the next one."""
+        """The forecasts learned from the calls so far."""
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
-        """Take in all that can be, unless that were to be done anew."""
-        if self._finder is not None and (self._now()[1] or self._outdated()):
-            self._begun()
+        """Examine all calls, unless they must be examined again from the start."""
+        if self._finder is not None and (self._check()[1] or self._is_outdated()):
+            self._restart()
             return
         before = -1
-        while before < len(self._taken):
-            before = len(self._taken)
-            self.advance(_AT_ONCE)
+        while before < len(self._examined):
+            before = len(self._examined)
+            self.advance(_CATCH_UP_CALLS)
 
-    def grew(self) -> None:
-        """The session has other calls than before."""
+    def session_grew(self) -> None:
+        """Note that the session's calls changed."""
         self._calls = None
 
-    def _now(self) -> tuple[list[Call], bool]:
-        """The calls that can be looked at, and whether one of those that were is another one now."""
+    def _check(self) -> tuple[list[Call], bool]:
+        """The calls to examine, and whether an already examined one was replaced."""
         every = self._book.session.calls
         known, anew = self._calls, False
         if known is None or known[0] != len(every):
             calls = list(every.values())
             known = self._calls = len(calls), calls
             if calls and not calls[-1].usage:
-                # It is under way: it would be looked at again.
+                # It is still running, and would be examined again.
                 calls.pop()
-            anew = calls[: len(self._taken)] != self._taken
+            anew = calls[: len(self._examined)] != self._examined
         return known[1], anew
 
-    def _outdated(self) -> bool:
+    def _is_outdated(self) -> bool:
         return any(self._running(model).version != version for model, version in list(self._versions.items()))
 
-    def _begun(self) -> MissFinder:
-        self._taken, self._versions = [], {}
+    def _restart(self) -> MissFinder:
+        self._examined, self._versions = [], {}
         self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
         return self._finder
 
 
-MOST: Final = 64
-"""Nodes that are counted in the screen's turn: some 20 microseconds each."""
-_BYTES: Final = 1 << 16
-"""Bytes of blocks for whose count their rows may wait: some milliseconds."""
+MAX_NEW_NODES: Final = 64
+"""Nodes to count in the screen's thread, at some 20 microseconds each."""
+_MAX_NEW_BYTES: Final = 1 << 16
+"""Bytes of blocks whose rows may wait for their count: some milliseconds."""
 
 
-def fetch(book: Book, counter: Counter) -> None:
-    """Have them counted and searched for labels, where that takes no time to speak of; for a worker thread."""
+def prefetch_new(book: Book, counter: Counter) -> None:
+    """Count new blocks and search them for labels if that is quick; for a worker thread."""
     for model in book.models:
         card, nodes = book.card(model), _uncounted(book, model)
-        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _BYTES:
+        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _MAX_NEW_BYTES:
             counter.prefetch(card, [node.block for node in nodes])
             if counter.labels is not None:
                 counter.labels.prefetch(card, nodes)
 
 
-def count(book: Book, counter: Counter | None) -> bool:
-    """Count them, where all that takes is known already; whether everything is counted then."""
+def count_new(book: Book, counter: Counter | None) -> bool:
+    """Count new blocks if all that is needed is cached; True if everything is counted then."""
     for model in book.models:
         nodes = _uncounted(book, model)
         if nodes is None or (counter is not None and not counter.knows(book.card(model), nodes)):
             return False
-    book.count(MOST)
+    book.count(MAX_NEW_NODES)
     return all(book.cumulated(model).done == len(book.session.tree) for model in book.models)
 
 
 def _uncounted(book: Book, model: str) -> list[Node] | None:
-    """The nodes that are not counted yet; None where those are many."""
+    """The nodes that are not counted yet; None if there are many."""
     tree, first = book.session.tree, book.cumulated(model).done
-    return list(tree.nodes(first, len(tree))) if len(tree) - first <= MOST else None
+    return list(tree.nodes(first, len(tree))) if len(tree) - first <= MAX_NEW_NODES else None
 
 
-STEP: Final = 256
+SLICE_NODES: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
-LOOKED_AT: Final = 16
-"""Calls looked at for misses in one slice."""
-FEW: Final = 32
-"""Calls entered into the ledger in one slice: the screen may have to wait for it."""
+SLICE_MISSES: Final = 16
+"""Calls examined for misses in one slice."""
+SLICE_LEDGER: Final = 32
+"""Calls entered into the ledger in one slice; few, because the screen may have to wait."""
 
 
 class Study:
-    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices
-    calls."""
+    """The figures of `session`, computed slice by slice.
+
+    `book` counts with `counter` (None: with its own measure), `pricer` prices calls.
+    """
 
     def __init__(
         self,
@@ -164,13 +166,13 @@ class Study:
         usable_share: float = 0.75,
     ) -> None:
         self.session = session
-        # Next requests get their nodes in a worker, beside those that the record brings.
+        # A worker adds nodes for next requests while the reader adds recorded ones.
         session.tree.guard = threading.Lock()
         self.book = book
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
         self.totals: SessionTotals | None = None
-        """What the whole session comes to; None while a price is still to come."""
+        """Totals of the whole session; None until all calls are priced."""
         self._unsummed = True
         self._unpriced: list[Call] = []
         self.subscription = False
@@ -187,137 +189,137 @@ class Study:
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
         self._counting = threading.Lock()
-        self._unlearnt = self._unsettled = self._whole = False
-        """Whether calls came that the book has not learnt from; whether all is read, and not weighed as all taught."""
+        self._has_unlearned = self._unsettled = self._is_whole = False
+        """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
-    def features_of(self, model: str, block: Block) -> Features | None:
-        """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
-        found = self._own.get((model, block.digest))
-        if found is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
-            # Counted with its context: nothing has to be asked for.
-            found = self._own[model, block.digest] = self.book.measure(model)(block)
-        if found is None:
+    def features(self, model: str, block: Block) -> Features | None:
+        """The features of a block outside of any context, as `model` counts it; None while it is being counted."""
+        features = self._own.get((model, block.digest))
+        if features is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
+            # Already counted with its context.
+            features = self._own[model, block.digest] = self.book.measure(model)(block)
+        if features is None:
             self._wanted[model, block.digest] = block
-        return found
+        return features
 
     @property
-    def waits(self) -> bool:
-        """Whether a block that was asked for is still to be counted."""
+    def has_pending(self) -> bool:
+        """True if a requested block is still to be counted."""
         return bool(self._wanted)
 
-    def tokens_of(self, model: str, block: Block) -> int | None:
-        """As `features_of`, in tokens."""
-        found = self.features_of(model, block)
-        return None if found is None else round(tokens(found, self.book.weights(model)))
+    def tokens(self, model: str, block: Block) -> int | None:
+        """The tokens of a block outside of any context; None while it is being counted."""
+        found = self.features(model, block)
+        return None if found is None else round(weigh(found, self.book.weights(model)))
 
-    def measured(self, model: str, block: Block) -> Features:
-        """As `features_of`, counted now: for a worker thread."""
+    def count_now(self, model: str, block: Block) -> Features:
+        """Count the features of a block now; for a worker thread."""
         key = model, block.digest
-        found = self._own.get(key)
-        if found is None:
-            found = self._own[key] = self.book.measure(model)(block)
-        return found
+        features = self._own.get(key)
+        if features is None:
+            features = self._own[key] = self.book.measure(model)(block)
+        return features
 
     def running(self, model: str) -> RunningTotals:
         """The running totals as `model` counts."""
-        found = self._running.get(model)
-        if found is None:
-            # The screen and the worker may ask at once: both get the same.
-            found = self._running.setdefault(model, RunningTotals(self.book, model))
-        return found
+        totals = self._running.get(model)
+        if totals is None:
+            # The screen and the worker may ask at once, and must get the same object.
+            totals = self._running.setdefault(model, RunningTotals(self.book, model))
+        return totals
 
     def thread(self, id_: str) -> ThreadStudy:
-        """What is known of a thread."""
-        found = self._threads.get(id_)
-        if found is None:
-            found = self._threads.setdefault(id_, ThreadStudy(self.session, id_))
-        return found
+        """The figures of a thread."""
+        study = self._threads.get(id_)
+        if study is None:
+            study = self._threads.setdefault(id_, ThreadStudy(self.session, id_))
+        return study
 
     def scene(self, thread: str, index: int) -> Scene:
-        """The scene of call `index` (from 0; held at the ends) of a thread."""
-        known = self.thread(thread)
-        model = known.calls[min(max(index, 0), len(known.calls) - 1)].model
+        """The scene of call `index` (from 0, clamped) of a thread."""
+        study = self.thread(thread)
+        model = study.calls[min(max(index, 0), len(study.calls) - 1)].model
         return scene_at(
             self.book,
             self.running(model),
-            known.calls,
+            study.calls,
             index,
             self._usable_share,
-            events=known.events,
+            events=study.events,
             costs=self.costs,
             uncached=self.uncached,
-            missed=known.missed,
-            turns=known.turns,
+            missed=study.missed,
+            turns=study.turns,
         )
 
-    def known(self, thread: str, index: int) -> tuple[object, ...]:
-        """What is known of a call, to be compared with what was known when it was last shown."""
-        here = self.thread(thread)
-        call = here.calls[min(index, len(here.calls) - 1)]
+    def known_state(self, thread: str, index: int) -> tuple[object, ...]:
+        """A key that changes when more is known about a call than was last shown."""
+        study = self.thread(thread)
+        call = study.calls[min(index, len(study.calls) - 1)]
         running = self.running(call.model)
-        entered = here.ledger is not None and here.ledger.done > index
+        entered = study.ledger is not None and study.ledger.done > index
         return (
             running,
             running.counted(call.sent_head),
-            here.events,
-            len(here.spent) > index + 1,
+            study.events,
+            len(study.spent) > index + 1,
             entered,
-            here.ledger,
-            here.records,
+            study.ledger,
+            study.records,
             self.book.contexts.has_seen(call),
         )
 
     def count_all(self) -> None:
-        """Count what is not counted yet, all of it: for the worker that else does slices."""
+        """Count everything; for the worker thread."""
         while not self._is_counted:
             self.count()
 
-    def learnt(self) -> CallForecasts | None:
-        """What the session's calls have taught about the next one, as looking for misses has come to it; for the worker
-        that else does slices."""
+    def train_forecasts(self) -> CallForecasts | None:
+        """Finish counting and looking for misses, and return the forecasts learned; for the worker thread."""
         while self.progress[0] == self.progress[1] and self.count():
             pass
         self.misses.catch_up()
         return self.misses.forecasts()
 
-    def grew(self, events: Iterable[Event] | None = None) -> None:
-        """The session has more than before, by these `events` (None: that is not known): read the threads anew that
-        have other calls, or to which something happened."""
+    def session_grew(self, events: Iterable[Event] | None = None) -> None:
+        """Update the threads that changed by `events` (None: unknown, so all of them)."""
         seen = threads_of(events) if events is not None else None
         for known in list(self._threads.values()):
             if seen is None or known.thread in seen or known.is_short:
                 known.refresh()
         if seen is None or seen:
-            self.misses.grew()
-            self._unsummed = self._unlearnt = True
+            self.misses.session_grew()
+            self._unsummed = self._has_unlearned = True
 
-    def fetch_new(self) -> None:
-        """What was just read is to be shown: let `keep_up` find it counted; for the thread that reads."""
+    def prefetch_new(self) -> None:
+        """Count new blocks for `keep_up` to use; for the reading thread."""
         if self._counter is not None:
-            fetch(self.book, self._counter)
+            prefetch_new(self.book, self._counter)
 
-    def keep_up(self) -> bool:
-        """Count what came, in the screen's turn, if it is little; whether everything is counted and learnt from then.
-        Nobody is waited for who counts in this moment."""
-        if self._unlearnt or not self._counting.acquire(blocking=False):
+    def count_new(self) -> bool:
+        """Count new blocks in the screen's thread if there are few; True if everything is counted and learned then.
+
+        Returns False at once if another thread is counting.
+        """
+        if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False
         try:
-            if self._version != self.book.version or not count(self.book, self._counter):
+            if self._version != self.book.version or not count_new(self.book, self._counter):
                 return False
             for running in list(self._running.values()):
-                running.advance(MOST)
+                running.advance(MAX_NEW_NODES)
             return not any(running.behind for running in list(self._running.values()))
         finally:
             self._counting.release()
 
     @property
     def _is_counted(self) -> bool:
-        """Whether everything is counted and learnt from."""
+        """True if everything is counted, and the reports are learned from."""
         done, whole = self.progress
-        return done >= whole and not self._unlearnt
+        return done >= whole and not self._has_unlearned
 
-    def count_on(self) -> bool:
-        """Count and learn, and nothing else; whether there was anything to do."""
+    def count_pending(self) -> bool:
+        """Count and learn, nothing else; True if there was anything to do."""
         known = self._is_counted or not self.count()
         while not known and self.count():
             pass
@@ -325,70 +327,69 @@ class Study:
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Nodes counted for every model, and nodes in all."""
+        """Nodes counted for every model, and all nodes."""
         whole = len(self.session.tree)
         return min((self.book.cumulated(model).done for model in self.book.models), default=0), whole
 
     def work(self) -> bool:
-        """Do one slice of what is left: events, counts, prices, costs, records; whether anything was done."""
+        """Do one slice of events, counts, prices, costs or records; True if anything was done."""
         threads = list(self._threads.values())
         return (
             self._measure()
-            or any(thread.tell(self.misses.found) for thread in threads)
+            or any(thread.find_events(self.misses.found) for thread in threads)
             or self.count()
-            or self.misses.advance(LOOKED_AT)
+            or self.misses.advance(SLICE_MISSES)
             or any(self._price(thread) for thread in threads)
             or self._sum_up(threads)
             or any(self._enter(thread) for thread in threads)
-            or any(thread.record(self.book) for thread in threads)
+            or any(thread.compare_forecasts(self.book) for thread in threads)
         )
 
-    def rest(self) -> bool:
-        """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what
-        repeats; whether anything was done."""
+    def work_idle(self) -> bool:
+        """Do one slice, a millisecond or two, of low-priority work (lifetimes, repeats); True if anything was done."""
         threads = list(self._threads.values())
-        return any(thread.stay(FEW) for thread in threads) or any(
-            thread.look(self.book.names, FEW) for thread in threads
+        return any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads) or any(
+            thread.find_repeats(self.book.names, SLICE_LEDGER) for thread in threads
         )
 
     def _measure(self) -> bool:
         """Count the blocks that `tokens_of` was asked for."""
-        wanted = dict(self._wanted)
-        for (model, digest), block in wanted.items():
+        blocks = dict(self._wanted)
+        for (model, digest), block in blocks.items():
             self._own[model, digest] = self.book.measure(model)(block)
             self._wanted.pop((model, digest), None)
-        return bool(wanted)
+        return bool(blocks)
 
-    def read_so_far(self, *, whole: bool) -> None:
-        """Whether all that the recording holds by now is read."""
-        self._unsettled = self._unsettled or (whole and not self._whole)
-        self._whole = whole
+    def note_read(self, *, whole: bool) -> None:
+        """Note whether the whole recording has been read."""
+        self._unsettled = self._unsettled or (whole and not self._is_whole)
+        self._is_whole = whole
 
-    def groups(self) -> HeavyGroups:
-        """What the large parts of every context are made of; for one worker at a time."""
+    def heavy_groups(self) -> HeavyGroups:
+        """The heavy groups of every context; for one worker at a time."""
         if self._groups is None:
             self._groups = HeavyGroups(self.session.tree, self.session.about.cwd)
         self._groups.learn_new()
         return self._groups
 
     def count(self) -> bool:
-        """Count a slice, and learn from its reports; whether there was anything to do."""
+        """Count a slice and learn from its reports; True if there was anything to do."""
         with self._counting:
             return self._count()
 
     def _count(self) -> bool:
         done, total = self.progress
-        unlearnt, self._unlearnt = self._unlearnt, False
+        unlearnt, self._has_unlearned = self._has_unlearned, False
         if done < total or unlearnt:
             if self._counter is None:
-                self.book.advance(STEP)
+                self.book.advance(SLICE_NODES)
             else:
-                count_on(self.book, self._counter, STEP)
+                count_on(self.book, self._counter, SLICE_NODES)
         elif self._unsettled:
             self._unsettled = False
             self.book.settle()
         if self._version != self.book.version:
-            # Weights were learnt: what is shown stays until the new sums have come as far.
+            # New weights: the old sums are shown until the new ones have caught up.
             self._version = self.book.version
             self._newer = {model: RunningTotals(self.book, model) for model in list(self._running)}
         moved = any(self._run(model) for model in self.book.models | set(self._running))
@@ -399,7 +400,7 @@ class Study:
         running = newer or self.running(model)
         moved = running.done < whole
         if moved:
-            running.advance(STEP * 8)
+            running.advance(SLICE_NODES * 8)
         if newer is not None and newer.done >= whole:
             self._running[model] = self._newer.pop(model)
 
@@ -410,25 +411,25 @@ class Study:
 
     def _price(self, thread: ThreadStudy) -> bool:
         calls = thread.calls
-        todo = calls[thread.priced : thread.priced + STEP]
+        todo = calls[thread.priced : thread.priced + SLICE_NODES]
         for call, (cost, whole) in zip(todo, self.pricer(todo) if todo else (), strict=True):
             self.costs[call.id] = cost
             if whole is not None:
                 self.uncached[call.id] = whole.usd
-        thread.price(calls, len(todo), self.costs)
+        thread.note_priced(calls, len(todo), self.costs)
         return bool(todo)
 
     def _sum_up(self, threads: Sequence[ThreadStudy]) -> bool:
-        """Price the calls of threads that nobody looks at, then add up all of them."""
+        """Price the calls of threads that are not shown, then add up all calls."""
         if self._unsummed:
             self._unsummed = False
             shown = {thread.thread for thread in threads}
-            # A list first: another thread may be folding calls in.
+            # Copied first: another thread may be adding calls.
             every = list(self.session.calls.values())
             self._unpriced = [call for call in every if call.thread not in shown or call.id not in self.costs]
         elif not self._unpriced:
             return False
-        todo, self._unpriced = self._unpriced[:STEP], self._unpriced[STEP:]
+        todo, self._unpriced = self._unpriced[:SLICE_NODES], self._unpriced[SLICE_NODES:]
         for call, (cost, _) in zip(todo, self.pricer(todo) if todo else (), strict=True):
             self.costs[call.id] = cost
         if not self._unpriced:
@@ -441,7 +442,7 @@ class Study:
                 thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.stays)
             ledger = thread.next_ledger or thread.ledger
             before = ledger.done
-            moved = ledger.advance(thread.calls, self.costs, FEW) > before
+            moved = ledger.advance(thread.calls, self.costs, SLICE_LEDGER) > before
             if thread.next_ledger is not None and (not moved or ledger.done >= thread.ledger.done):
                 thread.ledger, thread.next_ledger = ledger, None
         return moved

@@ -1,4 +1,4 @@
-"""What is known of one thread of an open session."""
+"""The figures of one thread of an open session."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ctxtui.views.transcript.row_index import Boundaries
 
 
 class ThreadStudy:
-    """What is known of one thread: its calls, its events, its epochs' boundaries, its costs.
+    """The calls, events, epoch boundaries and costs of one thread.
 
-    The screen's thread refreshes it, a worker adds to it: both hold `lock` while they change what belongs together.
+    The screen's thread refreshes it and a worker adds to it: both hold `lock` while they change related fields.
     """
 
     def __init__(self, session: Session, thread: str) -> None:
@@ -42,48 +42,48 @@ class ThreadStudy:
         self.calls: Sequence[Call] = ()
         self.events: Sequence[CallEvent] = ()
         self.missed: Mapping[int, Missed] = {}
-        """The misses by number of call (from 1), as far as they are known."""
+        """Known misses by number of call (from 1)."""
         self.boundaries = Boundaries(session.tree)
         self.turns = Turns(session.tree)
         self.ledger: CostLedger | None = None
         self.next_ledger: CostLedger | None = None
-        """The ledger under newer weights, until it has come as far as the one that is shown."""
+        """The ledger under newer weights, until it has caught up with the shown one."""
         self.spent: list[float | None] = [None]
-        """USD of the first n calls, by n, as far as their prices are known; None before the first that is."""
+        """USD of the first n calls, by n; None before the first known price."""
         self.lacking = [0]
-        """How many of the first n calls have a report and no price, or an answer that is reported in part, by n."""
+        """Calls among the first n with a report but no price, or a partly reported answer, by n."""
         self.priced = 0
-        """How many calls are priced."""
+        """Number of priced calls."""
         self.records: Sequence[tuple[int, int]] = ()
-        """How many of the first n calls were foretold rightly, and how many at all, by n; empty until that is known."""
+        """Correct forecasts, and all forecasts, of the first n calls, by n; empty until known."""
         self._recorded: tuple[object, int] = (None, 0)
         self.stays = Stays(session.tree)
-        """In which calls each block stood, as far as they are taken in."""
+        """The calls that contain each block."""
         self.repeated: Mapping[int, Repeat] = {}
-        """What stands in the thread's contexts more than once, by node, as far as they are looked through."""
+        """Repeated content in the thread's contexts, by node, as far as they were searched."""
         self._repeats: DuplicateFinder | None = None
-        self._looked = 0
+        self._searched = 0
         self._session = session
-        self._told: Sequence[Call] = ()
+        self._seen_calls: Sequence[Call] = ()
         self._misses: Sequence[Missed] = ()
         self.refresh()
 
     @property
     def is_short(self) -> bool:
-        """Whether the thread has another number of calls than is known, or none: then it is shown by where it ends."""
+        """True if the thread's number of calls changed, or it has none and is shown by its tip."""
         order = self._session.order.get(self.thread)
         return not order or len(order) != len(self.calls)
 
     def refresh(self) -> None:
-        """Read the calls anew, because there are more, or fuller ones."""
+        """Reload the calls, because some were added or completed."""
         calls = calls_of(self._session, self.thread)
         with self.lock:
-            self._take(calls)
+            self._set_calls(calls)
 
-    def _take(self, calls: Sequence[Call]) -> None:
+    def _set_calls(self, calls: Sequence[Call]) -> None:
         before, self.calls = self.calls, calls
         same = min(len(before), len(self.calls))
-        # Only calls near the end are ever replaced: what was worked out before them stays.
+        # Only calls near the end are ever replaced, so earlier figures remain valid.
         while same and before[same - 1] is not self.calls[same - 1]:
             same -= 1
         if same < len(before):
@@ -93,76 +93,77 @@ class ThreadStudy:
                 if ledger is not None:
                     ledger.back(same)
             self.stays.back(same)
-            self._looked = min(self._looked, same)
-            self.turns.back(same)
+            self._searched = min(self._searched, same)
+            self.turns.forget_after(same)
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
-    def tell(self, misses: Sequence[Missed] = ()) -> bool:
-        """Find the events of the calls there are now, with the session's `misses`; whether there was anything to
-        do."""
+    def find_events(self, misses: Sequence[Missed] = ()) -> bool:
+        """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
         calls = self.calls
-        if calls is self._told and misses is self._misses:
+        if calls is self._seen_calls and misses is self._misses:
             return False
         self.missed = {one.number: one for one in misses if one.thread == self.thread}
         self.events = events(self._session, self.thread, misses)
-        self._told, self._misses = calls, misses
+        self._seen_calls, self._misses = calls, misses
         return True
 
-    def record(self, book: Book) -> bool:
-        """Hold what was foretold of the calls against their reports; whether there was anything to do."""
+    def compare_forecasts(self, book: Book) -> bool:
+        """Compare forecasts of the calls with their reports; True if there was anything to do."""
         calls, known = self.calls, book.foretold
         if self._recorded[0] is calls and self._recorded[1] == known:
             return False
         self.records, self._recorded = records(book, calls), (calls, known)
         return True
 
-    def stay(self, limit: int) -> bool:
-        """Take in how long blocks stayed in up to `limit` further calls; whether there was anything to do."""
+    def track_lifetimes(self, limit: int) -> bool:
+        """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
         with self.lock:
             before = self.stays.done
             return self.stays.advance(self.calls, limit) > before
 
-    def look(self, names: Names, limit: int) -> bool:
-        """Look for repeats in up to `limit` further blocks; whether there was anything to do."""
+    def find_repeats(self, names: Names, limit: int) -> bool:
+        """Look for repeats in up to `limit` further blocks; True if there was anything to do."""
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
             self.repeated = self._repeats.found
         with self.lock:
-            calls, begun = self.calls, self._looked
+            calls, begun = self.calls, self._searched
             for index in range(begun, min(len(calls), begun + limit)):
                 if not self._repeats.show(calls[index].sent_head, limit):
                     return True
-                self._looked = index + 1
-        return self._looked > begun
+                self._searched = index + 1
+        return self._searched > begun
 
     @property
-    def looked(self) -> bool:
-        """Whether all contexts are looked through for repeats."""
-        return self._looked >= len(self.calls)
+    def is_searched(self) -> bool:
+        """True if all contexts were searched for repeats."""
+        return self._searched >= len(self.calls)
 
     @property
-    def reported(self) -> bool:
-        """Whether the last calls have a report: where no client ever reports, sizes are counted."""
+    def has_reports(self) -> bool:
+        """True if a recent call has a report; otherwise sizes are counted."""
         return any(call.usage is not None for call in self.calls[-20:])
 
     @property
     def has_costs(self) -> bool:
-        """Whether blocks can be told what they cost: the ledger has begun and some money was spent."""
+        """True if costs per block are known: the ledger has begun and money was spent."""
         return self.ledger is not None and any(self.spent[-1:])
 
-    def price(self, calls: Sequence[Call], many: int, costs: Mapping[str, Cost | None]) -> None:
-        """Take in that the next `many` of `calls` are priced, unless the calls are others by now."""
+    def note_priced(self, calls: Sequence[Call], many: int, costs: Mapping[str, Cost | None]) -> None:
+        """Note that the next `many` of `calls` are priced, unless the calls were replaced meanwhile."""
         with self.lock:
             if self.calls is calls:
                 self.priced += many
-                self._spend(costs)
+                self._add_spending(costs)
 
-    def _spend(self, costs: Mapping[str, Cost | None]) -> None:
-        """Add up what the priced calls cost by list price; a recording's own figure stands for one that is not known. A
-        call without a report adds nothing, and so does one without a price, which is counted, as those whose answer is
-        reported in part; before the first price
-        nothing is known."""
+    def _add_spending(self, costs: Mapping[str, Cost | None]) -> None:
+        """Add up the list prices of the priced calls.
+
+        A recording's own figure replaces an unknown price. Calls without a report or without a price add nothing; the
+        latter, and calls whose answer is only partly reported, are counted in `lacking`. The sum is None before the
+        first price.
+        """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             row = row_of(call, costs[call.id], "")
             before = self.spent[-1]
@@ -171,8 +172,10 @@ class ThreadStudy:
 
 
 class RecordingEnd:
-    """What is shown of the end of a recording, read into `session` as if it began there. Nothing of it is ever counted:
-    that takes a study, which is made of the whole."""
+    """The end of a recording, read into `session` as if it began there, to be shown before the rest.
+
+    Its blocks are never counted: that takes a study of the whole recording.
+    """
 
     def __init__(self, session: Session, settings: Settings) -> None:
         self.session = session
@@ -180,14 +183,14 @@ class RecordingEnd:
         calls = calls_of(session, self.thread)
         self.boundaries = Boundaries(session.tree)
         self.boundaries.extend(calls)
-        book = Book(session, table_for(settings), _counts_nothing)
+        book = Book(session, table_for(settings), _count_nothing)
         totals = RunningTotals(book, calls[-1].model)
         self.names = book.names
         self.scene = replace(scene_at(book, totals, calls, len(calls) - 1, settings.usable_share), partial=True)
-        """Its last call. Numbers that count from the beginning are not to be believed."""
+        """Its last call. Numbers counted from the beginning are wrong."""
 
 
-def _counts_nothing(card: ModelCard) -> Callable[[Block], Features]:
+def _count_nothing(card: ModelCard) -> Callable[[Block], Features]:
     def nothing(block: Block) -> Features:
         return NOTHING
 

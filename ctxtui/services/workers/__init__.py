@@ -1,1 +1,1 @@
-"""What runs in child processes: counting, pricing, summaries, reports, search, indexing, tools."""
+"""The work of child processes: counting, indexing, totals, the lab, search, reports."""

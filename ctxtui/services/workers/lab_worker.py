@@ -1,4 +1,4 @@
-"""The lab of an open session: variants are tried step by step."""
+"""The lab of an open session: try variants step by step."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.views.lists.lab import describe_variant
 
-SLICE: Final = 8
-"""Calls under all variants between two steps."""
+STEP_CALLS: Final = 8
+"""Calls between two progress steps, under all variants."""
 
 
 class LabProgress(NamedTuple):
-    """How many of how many calls are gone through, under so many variants; `found` is what came of it at the end."""
+    """The number of calls done, of all calls, and of variants; `found` is the result at the end."""
 
     done: int
     total: int
     variants: int
-    found: SessionLab | None = None
+    result: SessionLab | None = None
 
 
 class OpenLab:
-    """The session that `name` stands for, counted once, with every variant that was tried on it; for a `Worker`. Raises
-    `CtxtuiError`."""
+    """The lab of the session `name`, counted once, with all variants tried so far; for a `Worker`.
+
+    Raises `CtxtuiError`.
+    """
 
     def __init__(self, name: str, cwd: Path, settings: Settings) -> None:
-        found = locate(name, cwd, settings)
-        self._loaded = open_named(found, settings)
+        location = locate(name, cwd, settings)
+        self._loaded = open_named(location, settings)
         self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
         with counter_with_memory(settings) as counter:
             self._bench = bench_of(self._loaded.session, counter, settings)
@@ -48,29 +50,29 @@ class OpenLab:
         self._runs: list[VariantRun] = []
         self._rows: Sequence[LabRow] = ()
 
-    def steps(
+    def try_variants(
         self, policies: Sequence[str] = (), caches: Sequence[str] = (), models: Sequence[str] = ()
     ) -> Iterator[LabProgress]:
-        """Try these besides what was tried before. The last step has all rows."""
+        """Try these variants in addition to earlier ones. The last step has all rows."""
         yield from self._try(variants(policies, caches, models, self._own))
 
-    def seek(self) -> Iterator[LabProgress]:
-        """The same with everything among which the best is sought."""
+    def try_sought(self) -> Iterator[LabProgress]:
+        """Try all variants among which the best is sought."""
         yield from self._try(sought())
 
     def _try(self, wanted: Sequence[Variant]) -> Iterator[LabProgress]:
-        known = [run.variant for run in self._runs]
-        new = [one for one in wanted if one not in known]
+        tried = [run.variant for run in self._runs]
+        new = [one for one in wanted if one not in tried]
         trial = Experiment(self._bench, new)
         yield LabProgress(0, trial.total, len(new))
         steps, done = iter(trial), 0
-        while some := list(islice(steps, SLICE)):
-            done = some[-1]
+        while batch := list(islice(steps, STEP_CALLS)):
+            done = batch[-1]
             yield LabProgress(done, trial.total, len(new))
         self._runs += trial.runs
-        found = session_lab(self._bench, self._runs, self._loaded.name)
-        self._rows = found.rows
-        yield LabProgress(done, trial.total, len(new), found)
+        result = session_lab(self._bench, self._runs, self._loaded.name)
+        self._rows = result.rows
+        yield LabProgress(done, trial.total, len(new), result)
 
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""

@@ -1,4 +1,4 @@
-"""Searching every session session by session."""
+"""Search all sessions in a child process."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.lists.search_hits import BlockHits, SearchProgress
 from ctxtui.views.model.session_summary import SAMPLES
 
-_IN_SESSION = 100
-"""Blocks of one session that are listed."""
+_MAX_SESSION_HITS = 100
+"""Blocks listed of one session."""
 
 
-class EverySession:
-    """The sessions of `settings` as they are listed in `cwd`, to be searched; for a `Worker`."""
+class SessionsSearch:
+    """Searches the sessions listed in `cwd`; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
 
     def search(self, text: str, regex: bool) -> Iterator[SearchProgress]:
-        """Search for `text`, session by session."""
+        """Search for `text`, yielding after each session."""
         shelf = SessionLibrary(self._settings, self._cwd)
         sessions = [one for one in shelf.listed() if not one.archived]
         sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
@@ -46,7 +46,7 @@ class EverySession:
                         at=hit.found.at,
                         end=hit.found.end,
                     )
-                    for hit in islice(hits, _IN_SESSION)
+                    for hit in islice(hits, _MAX_SESSION_HITS)
                     for one in (hit.summary,)
                 ]
                 yield SearchProgress(done, len(sessions), searcher.tally.direct, tuple(found))

@@ -1,7 +1,7 @@
-"""What one session cost and why, for commands that add up many (`services.session_work`).
+"""The cost of one session and its reasons, for commands that add up many (`services.session_work`).
 
-A call that stands in several recordings counts in one of them (`views.model.call_owners`). Which that is is known when
-all are read: the command is told which calls a session has, and asks again about its `own` where others own some.
+A call that is in several recordings counts in one of them (`views.model.call_owners`). Its owner is known only when all
+are read: the command gets the calls of each session, and asks again about the session's `own` calls if others own some.
 """
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ from ctxtui.views.model.session_summary import CallSpent
 
 COST: Final = "ctxtui.services.workers.session_money:cost"
 WHY: Final = "ctxtui.services.workers.session_money:why"
-_OF_BLOCKS: Final = frozenset({CATEGORY, TOOL})
-"""Ways for which tokens are counted."""
+_BLOCK_GROUPINGS: Final = frozenset({CATEGORY, TOOL})
+"""Groupings that need token counts."""
 
 
-class CostAsked(NamedTuple):
-    """What a session cost by one of `services.library.totals.spending.WAYS` ("": one row); of its `own` calls, by
-    their paid ids (None: of all)."""
+class CostRequest(NamedTuple):
+    """A request for the cost of a session, by one of `services.library.totals.spending.WAYS` ("": one row).
+
+    `own` are the paid ids of the calls to count (None: all).
+    """
 
     settings: Settings
     by: str = ""
@@ -58,8 +60,11 @@ class CostAsked(NamedTuple):
 
 
 class SessionCost(NamedTuple):
-    """What each call `spent`; their sums and rows; of those that have both, USD as recorded and by list price; the
-    price tables that were used, in the order of the calls."""
+    """The cost of a session: of each call, sums and rows.
+
+    `both` has (recorded, list price) in USD of calls with both; `versions` are the price tables used, in order of
+    calls.
+    """
 
     spent: list[CallSpent]
     sums: SessionTotals
@@ -68,24 +73,24 @@ class SessionCost(NamedTuple):
     versions: tuple[str, ...]
 
 
-def cost(named: Named, asked: CostAsked, say: Say) -> SessionCost:
-    """What a session cost. Raises what `open_named` raises."""
-    settings, by, own = asked
+def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
+    """Compute the cost of a session. Raises what `open_named` raises."""
+    settings, by, own = request
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
-    ids = _ids(session, own)
+    ids = _call_ids(session, own)
     with counter_with_memory(settings) as counter:
-        if by in _OF_BLOCKS:
+        if by in _BLOCK_GROUPINGS:
             say("counting tokens")
-            found = account(session, counter, settings)
+            account_ = account(session, counter, settings)
         else:
-            found = priced(session, book_for(session, counter, settings), settings)
+            account_ = priced(session, book_for(session, counter, settings), settings)
         calls = [call for id_, call in session.calls.items() if id_ in ids]
-        prices = [(call, price) for call in calls if (price := found.costs[call.id]) is not None]
+        prices = [(call, price) for call in calls if (price := account_.costs[call.id]) is not None]
         known = [(recorded_usd(call), price.usd) for call, price in prices]
         return SessionCost(
-            _spent(session, ids, found.costs),
-            session_totals(session, found.costs, calls),
-            _rows(found, calls, ids, by),
+            _call_costs(session, ids, account_.costs),
+            session_totals(session, account_.costs, calls),
+            _rows(account_, calls, ids, by),
             [(recorded, listed) for recorded, listed in known if recorded is not None],
             tuple(dict.fromkeys(price.version for _, price in prices)),
         )
@@ -93,7 +98,7 @@ def cost(named: Named, asked: CostAsked, say: Say) -> SessionCost:
 
 def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> list[SpendingRow]:
     session = found.session
-    if by in _OF_BLOCKS:
+    if by in _BLOCK_GROUPINGS:
         costs = {id_: price if id_ in own else None for id_, price in found.costs.items()}
         threads = thread_costs(found.book, costs)
         shared = by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, found.book.names, own)
@@ -111,9 +116,12 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
     return by_call(calls, found.costs, namers[by])
 
 
-class WhyAsked(NamedTuple):
-    """The statement of a session, of its calls `between` two Unix times (None: of all) and of its `own` calls; one that
-    is asked about `alone` has one without any call, too, and is told what would help from here on."""
+class StatementRequest(NamedTuple):
+    """A request for the statement of a session's calls `between` two Unix times (None: all).
+
+    `own` are the paid ids of the calls to count (None: all). With `alone` a session without any call gets a statement
+    too, and all get advice for the next calls.
+    """
 
     settings: Settings
     between: tuple[float, float] | None = None
@@ -122,20 +130,20 @@ class WhyAsked(NamedTuple):
 
 
 class SessionStatement(NamedTuple):
-    """What each call `spent`, and their statement (None: there is no call)."""
+    """The cost of each call, and their statement (None: there are no calls)."""
 
     spent: list[CallSpent]
-    made: Statement | None
-    trouble: str = ""
-    """Why edits that are applied are left out of it."""
+    statement: Statement | None
+    error: str = ""
+    """The reason if applied edits are left out."""
 
 
-def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
-    """The statement of a session. Raises what `open_named` raises."""
-    settings, between, alone, own = asked
+def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
+    """Make the statement of a session. Raises what `open_named` raises."""
+    settings, between, alone, own = request
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     session = loaded.session
-    ids = frozenset(id_ for id_ in _ids(session, own) if _within(session.calls[id_], between))
+    ids = frozenset(id_ for id_ in _call_ids(session, own) if _within(session.calls[id_], between))
     if not ids and not alone:
         return SessionStatement([], None)
     say("adding up")
@@ -146,13 +154,13 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
         if alone and between is None:
             edits, trouble = known_edits(loaded, settings, choose(session))
             advise(made, one, counter, settings, edits)
-        made.cures = proved_cures(one, counter, made.cures)
+        made.cures = measure_savings(one, counter, made.cures)
         made.subscription = subscribed(named, settings)
-    return SessionStatement(_spent(session, ids, one.costs), made, trouble)
+    return SessionStatement(_call_costs(session, ids, one.costs), made, trouble)
 
 
-def _ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
-    """The ids of all calls, or of those that are its `own` by their paid ids: of several copies the first."""
+def _call_ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
+    """The ids of all calls, or of the `own` ones by their paid ids; of several copies the first."""
     if own is None:
         return frozenset(session.calls)
     first: dict[str, str] = {}
@@ -162,7 +170,7 @@ def _ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
     return frozenset(id_ for paid, id_ in first.items() if paid in own)
 
 
-def _spent(session: Session, ids: frozenset[str], costs: Mapping[str, Cost | None]) -> list[CallSpent]:
+def _call_costs(session: Session, ids: frozenset[str], costs: Mapping[str, Cost | None]) -> list[CallSpent]:
     return [one_spent(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
 
 
@@ -173,9 +181,11 @@ def _within(call: Call, between: tuple[float, float] | None) -> bool:
 _CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: UNASKED}
 
 
-def proved_cures(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
-    """Those of `cures` that save anything, what saves most first: other markers by the lab, results that are cleared at
-    a call by the price tag of that call and by the recorded ones that followed."""
+def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
+    """Measure the savings of `cures` and return those that save anything, the largest first.
+
+    Other markers are tried in the lab; cleared results are priced at their call and over the recorded calls after it.
+    """
     threads = {one.thread: one for one in account.threads()}
     markers = under_markers(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
     found = []
@@ -184,13 +194,13 @@ def proved_cures(account: Account, counter: Counter, cures: Sequence[Cure]) -> l
         if cure.kind in _CACHES:
             under = markers.of(_CACHES[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
-            under = _clearing(account, counter, thread, cure)
+            under = _price_clearing(account, counter, thread, cure)
         found.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
     return sorted((one for one in found if one.saves > 0), key=lambda one: -one.saves)
 
 
-def _clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cure) -> EditedCalls | None:
-    """What clearing at the call of `cure` does to it and to those behind it."""
+def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cure) -> EditedCalls | None:
+    """The effect of clearing at the call of `cure` on it and on later calls."""
     before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
     base = curated(account.book, counter, before, after=True, prices=account.table)
     context = base.context

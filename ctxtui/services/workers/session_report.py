@@ -1,5 +1,4 @@
-"""Reports on a whole session, each worked out in a process of its own: reading, counting and the price library take
-longer than a frame may."""
+"""Compute reports on a whole session in child processes: they take longer than a frame."""
 
 from __future__ import annotations
 
@@ -36,25 +35,27 @@ Made = TypeVar("Made", covariant=True)
 
 
 class Report(Struct, Generic[Made], frozen=True, dict=True):
-    """One kind of report. `work` makes it of a session that is read, under the name that stands for it, and of what in
-    it the report is `about` (a thread; "": all). Where the process ends before it answers, `does` says what it was
-    doing and `way_out` what to do instead."""
+    """A kind of report.
+
+    `work` gets the open session, its location, the settings, and `about` (a thread; "": all). If the process ends, the
+    error message says what it was doing (`does`) and the `way_out`.
+    """
 
     name: str
     work: Callable[[Loaded, Named, Settings, str], Made]
-    does: str
+    activity: str
     way_out: str
     about: str = ""
 
 
-def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
-    """The misses of `session`."""
+def find_misses(session: Session, counter: Counter, settings: Settings) -> Misses:
+    """Find the cache misses of `session`."""
     return account(session, counter, settings).misses()
 
 
 def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
     with counter_with_memory(settings) as counter:
-        return missed(loaded.session, counter, settings)
+        return find_misses(loaded.session, counter, settings)
 
 
 def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
@@ -78,31 +79,33 @@ def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findi
 
 
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
-"""What the cache missed, and why."""
+"""The cache misses and their causes."""
 STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui cost --why says it without one")
 """The session's bill."""
 GROWTH: Final = Report("growth", _growth, "measures growth", "ctxtui growth says it without one")
-"""How the context of a thread grew, and where that leads."""
+"""The growth of a thread's context, and its forecast."""
 FINDINGS: Final = Report("findings", _findings, "looks for findings", "ctxtui findings says them without one")
-"""What is the case in a thread up to a call, and what cures it (`findings_report` says which)."""
+"""Problems found in a thread up to a call, and fixes (`findings_report` sets both)."""
 
 
 def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
-    """The report on the findings of `thread` up to call `number` (from 1), under the `edits` of its log."""
+    """The report on the findings of `thread` up to call `number` (from 1), with the `edits` of its log."""
     log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
     return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 
 
 def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings) -> T:
-    """The report on the session that `name` stands for, or on `loaded` where it is read already: that is worked out
-    here. Raises `CtxtuiError` where it cannot be read."""
+    """Compute a report on the session `name`, or in this process on `loaded` if it is given.
+
+    Raises `CtxtuiError` if the session cannot be read.
+    """
     if loaded is not None:
         return kind.work(loaded, Named(), settings, kind.about)
     worker = Worker(locate, name, Path.cwd(), settings)
     try:
         return worker.call(_report, kind, settings)
     except ChildGone as error:
-        raise CtxtuiError(f"the process that {kind.does} ended", way_out=kind.way_out) from error
+        raise CtxtuiError(f"the process that {kind.activity} ended", way_out=kind.way_out) from error
     finally:
         worker.close()
 

@@ -1,5 +1,4 @@
-"""What commands find out about one session after the other, here or in the processes of a cluster
-(`services.session_work`): the lab, forecasts held against reports, figures that limits are about."""
+"""Work on one session at a time for commands over many (`services.session_work`): lab, audit, limits, report."""
 
 from __future__ import annotations
 
@@ -28,22 +27,22 @@ REPORT: Final = "ctxtui.services.workers.session_studies:drafted_report"
 CHECK: Final = "ctxtui.services.workers.session_studies:checked"
 
 
-class LabAsked(NamedTuple):
-    """Which variants are tried."""
+class LabRequest(NamedTuple):
+    """A request to try `variants`."""
 
     settings: Settings
     variants: Sequence[Variant]
 
 
-class AuditAsked(NamedTuple):
-    """By which `estimator` tokens are counted ("": our own)."""
+class AuditRequest(NamedTuple):
+    """A request to audit forecasts made with `estimator` ("": ctxtui's own)."""
 
     settings: Settings
     estimator: str
 
 
-class ReportAsked(NamedTuple):
-    """What a report says of the session, or of call `number` of its `thread` (0: of the whole)."""
+class ReportRequest(NamedTuple):
+    """A request to report on the session, or on call `number` of its `thread` (0: the whole session)."""
 
     settings: Settings
     thread: str = ""
@@ -51,56 +50,56 @@ class ReportAsked(NamedTuple):
 
 
 @contextmanager
-def counted(
+def open_counted(
     named: Named, settings: Settings, say: Say, doing: str = "counting tokens"
 ) -> Iterator[tuple[Loaded, Counter]]:
-    """The session that is read, and what counts it. Raises what `open_named` raises."""
+    """Open the session with a counter for it. Raises what `open_named` raises."""
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     say(doing)
     with counter_with_memory(settings) as counter:
         yield loaded, counter
 
 
-def lab(named: Named, asked: LabAsked, say: Say) -> SessionLab:
-    """The session under each variant. Raises what `open_named` raises."""
-    settings, variants = asked
-    with counted(named, settings, say) as (loaded, counter):
+def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
+    """Run the session under each variant. Raises what `open_named` raises."""
+    settings, variants = request
+    with open_counted(named, settings, say) as (loaded, counter):
         bench = bench_of(loaded.session, counter, settings)
         keep_loaded()
         return session_in_lab(bench, variants, loaded.name, _calls(say, f"{len(variants)} variants"))
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
-    """The session under everything among which the best is sought. Raises what `open_named` raises."""
-    with counted(named, settings, say) as (loaded, counter):
+    """Run the session under all variants among which the best is sought. Raises what `open_named` raises."""
+    with open_counted(named, settings, say) as (loaded, counter):
         bench = bench_of(loaded.session, counter, settings)
         keep_loaded()
         return tried(bench, loaded.name, settings, _calls(say, "everything that is sought among"))
 
 
-def audited(named: Named, asked: AuditAsked, say: Say) -> Audit:
-    """Every call of the session, foretold by the calls before it. Raises what `open_named` raises."""
-    settings, estimator = asked
-    with counted(named, settings, say, "foretelling") as (loaded, counter):
+def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
+    """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
+    settings, estimator = request
+    with open_counted(named, settings, say, "foretelling") as (loaded, counter):
         return audit(loaded.session, counter, settings, estimator)
 
 
 def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
-    """The figures of the session that limits are about. Raises what `open_named` raises."""
-    with counted(named, settings, say) as (loaded, counter):
+    """Measure the figures that limits apply to. Raises what `open_named` raises."""
+    with open_counted(named, settings, say) as (loaded, counter):
         return measured(loaded.session, counter, settings)
 
 
-def drafted_report(named: Named, asked: ReportAsked, say: Say) -> ReportDraft:
-    """What is to be said of the session, before it is masked. Raises what `open_named` and `drafted` raise."""
-    settings, thread, number = asked
-    with counted(named, settings, say, "working out the report") as (loaded, counter):
+def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
+    """Draft the report on the session, not masked yet. Raises what `open_named` and `drafted` raise."""
+    settings, thread, number = request
+    with open_counted(named, settings, say, "working out the report") as (loaded, counter):
         return drafted(loaded, counter, settings, thread, number)
 
 
 def _calls(say: Say, under: str) -> Callable[[int, int], bool]:
-    def told(done: int, of: int) -> bool:
+    def report(done: int, of: int) -> bool:
         say(f"call {done:,} of {of:,} under {under}")
         return True
 
-    return told
+    return report

@@ -1,4 +1,4 @@
-"""Reading sessions for Home, in a process of its own; figures are remembered by path, size and mtime."""
+"""Read sessions for Home in child processes; figures are cached by path, size and mtime."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.pricing.price import call_rates
+from ctxtui.pricing.price import rates_for_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -30,8 +30,8 @@ from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 
-def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
-    """`seen` with the figures of its file. Raises what `load` raises."""
+def summarize(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
+    """Add the figures of its file to `seen`. Raises what `load` raises."""
     loaded = load(Path(seen.path), own=seen.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
@@ -44,20 +44,22 @@ def _filled(
     table = prices_for(settings)
 
     def terms(call: Call) -> Rates | None:
-        return call_rates(call, table) if call.usage is not None else None
+        return rates_for_call(call, table) if call.usage is not None else None
 
     return filled(seen, loaded, book, price_of(table), terms, settings.usable_share, logs)
 
 
 def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
-    """The edits of each thread of a session that the database holds."""
+    """The edits of each thread of a session in the database."""
     with Store.open(database(settings.data_dir), readonly=True) as store:
         return {thread: log for thread in threads if (log := store.edits(stored, thread))}
 
 
-def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
-    """`seen`, which the database holds, with all its figures, which are remembered under `version` (`version_for`) as
-    long as no call is added. Raises what reading the database raises."""
+def summarize_stored(seen: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
+    """Add all figures to `seen`, a session in the database.
+
+    They are cached under `version` (`version_for`) until a call is added. Raises what reading the database raises.
+    """
     memory = Memory(database(settings.data_dir), create=False)
 
     def read() -> SessionSummary:
@@ -67,24 +69,24 @@ def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> S
             count_all(book, counter)
             return _filled(seen, loaded, book, settings, _logs(seen.stored, loaded.session.threads, settings))
 
-    return _remembered(seen, memory, version or version_for(settings), read)
+    return _cached_or_read(seen, memory, version or version_for(settings), read)
 
 
-def _remembered(
+def _cached_or_read(
     seen: SessionSummary, memory: Memory, version: str, read: Callable[[], SessionSummary]
 ) -> SessionSummary:
-    """`seen` as it is remembered, else as `read` gives it, which is then remembered."""
-    of = (*place_of(seen), seen.mtime, version)
-    kept = memory.summary(*of)
-    if kept is not None and (told := as_remembered(seen, kept)) is not None:
+    """The cached figures of `seen`, else those that `read` computes, which are then cached."""
+    key = (*place_of(seen), seen.mtime, version)
+    cached = memory.summary(*key)
+    if cached is not None and (told := as_remembered(seen, cached)) is not None:
         return told
-    found = read()
-    memory.keep_summary(*of, to_json(found))
-    return found
+    summary = read()
+    memory.keep_summary(*key, to_json(summary))
+    return summary
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
-    """What the child answers with: the session it was sent, with its figures or the error that reading it ended in."""
+    """Make the child's function: it returns the session with its figures, or with the error of reading it."""
     bench = LocalCounts()
     memories: dict[str, Memory] = {}
     rules: dict[str, Labelling] = {}
@@ -96,17 +98,17 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
         version = version_for(settings, labelling)
         if not seen.path:
-            return or_error(seen, lambda: from_store(seen, settings, version))
+            return or_error(seen, lambda: summarize_stored(seen, settings, version))
         counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
 
         def read() -> SessionSummary:
             try:
-                return summarised(seen, settings, counter)
+                return summarize(seen, settings, counter)
             except CtxtuiError as error:
                 return replace(seen, known=True, error=error.message)
             finally:
                 memory.keep_counts(counter.unsaved())
 
-        return or_error(seen, lambda: _remembered(seen, memory, version, read))
+        return or_error(seen, lambda: _cached_or_read(seen, memory, version, read))
 
     return answer

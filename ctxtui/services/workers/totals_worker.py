@@ -1,4 +1,4 @@
-"""Stats and the ledger of tools over all sessions, made of what is remembered of each."""
+"""Stats and the ledger of tools over all sessions, made of cached figures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,16 @@ from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import stats_of
 from ctxtui.services.library.totals.summary_memory import remembered, usage_pass, why_anew
-from ctxtui.services.workers.summary_worker import from_store
+from ctxtui.services.workers.summary_worker import summarize_stored
 from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 KnownSessions = MutableMapping[SessionSummary, SessionSummary]
-"""Sessions with their figures, by themselves as they were listed: kept from one look to the next."""
+"""Sessions with figures, by the session as listed; reused between requests."""
 
 
-def known_so_far(
-    settings: Settings, cwd: Path, kept: KnownSessions
-) -> tuple[list[SessionSummary], list[SessionSummary]]:
-    """The sessions whose figures are remembered, oldest first, samples left out; and those that are not read yet."""
+def load_known(settings: Settings, cwd: Path, kept: KnownSessions) -> tuple[list[SessionSummary], list[SessionSummary]]:
+    """The sessions with cached figures, oldest first and without samples, and those not read yet."""
     shelf = SessionLibrary(settings, cwd)
     every = [one for one in shelf.stored(shelf.glimpses()) if is_own_session(one)]
     known = {one: kept[one] for one in every if one in kept}
@@ -41,29 +39,32 @@ def known_so_far(
         if one.path:
             left.append(one)
         else:
-            with suppress(CtxtuiError):  # Home says of it what is wrong
-                known[one] = from_store(one, settings)
+            with suppress(CtxtuiError):  # Home shows the error
+                known[one] = summarize_stored(one, settings)
     kept.clear()
     kept.update(known)
     return sorted(known.values(), key=lambda one: one.mtime), left
 
 
-_SLICE: Final = 1.5
-"""Seconds for which usage is read before what is known of it is told."""
+_SLICE_SECONDS: Final = 1.5
+"""Seconds of reading usage before the next result."""
 
 
 class StatsSoFar(NamedTuple):
-    """The stats of the sessions that were read: of how many not more than their usage is known yet (`left`, with those
-    of which nothing is: `unread`). `anew` says why some are read once more, in a few words."""
+    """The stats of the sessions read so far.
 
-    found: Stats
+    `left` sessions are not fully read (only their usage, or nothing); of `unread` ones nothing is known. `anew` says in
+    a few words why some are read again.
+    """
+
+    stats: Stats
     left: int
     unread: int = 0
-    anew: str = ""
+    reread_reason: str = ""
 
 
 class StatsMaker:
-    """Makes stats as often as it is asked; for a `Worker`."""
+    """Makes the stats; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
@@ -71,13 +72,16 @@ class StatsMaker:
         self._used: dict[SessionSummary, SessionSummary] = {}
         self._why: str | None = None
 
-    def stats(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
-        """The stats as they are now, with rows by one of `stats.WAYS`, of the calls of the last `age` seconds (0: of
-        all), before and after a `change` in the user's words."""
+    def make(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
+        """Make the current stats, with rows by one of `stats.WAYS`.
+
+        `age` limits them to calls of the last seconds (0: all); `change`, in the user's words, divides them into before
+        and after.
+        """
         settings, used = self._settings, self._used
-        known, left = known_so_far(settings, self._cwd, self._kept)
+        known, left = load_known(settings, self._cwd, self._kept)
         if left and self._why is None:
-            # What is read is remembered anew: only at the beginning it shows.
+            # Only the first pass can tell: reading updates the cache.
             self._why = why_anew(left, settings)
         _read_usage(left, used, settings)
         known += [used[one] for one in left if one in used]
@@ -91,11 +95,11 @@ class StatsMaker:
 
 
 def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSummary], settings: Settings) -> None:
-    """What the calls of some more of the sessions that are `left` used, into `used`."""
+    """Read the usage of some of the sessions in `left` into `used`."""
     unread = [one for one in left if one not in used]
     found = remembered(unread, settings, usage=True)
     used |= {one: found[one.key] for one in unread if one.key in found}
-    until = time.monotonic() + _SLICE
+    until = time.monotonic() + _SLICE_SECONDS
     unread = [one for one in reversed(unread) if one not in used]
     with closing(usage_pass(unread, settings)) as passing:
         for one, told in zip(unread, passing, strict=False):
@@ -105,20 +109,20 @@ def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSu
 
 
 class LedgerSoFar(NamedTuple):
-    """The ledger of the sessions that were read, and how many were not yet."""
+    """The ledger of the sessions read so far, and the number of unread ones."""
 
-    found: ToolsLedger
+    ledger: ToolsLedger
     left: int
 
 
 class LedgerMaker:
-    """Makes the ledger as often as it is asked; for a `Worker`."""
+    """Makes the ledger; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
         self._kept: dict[SessionSummary, SessionSummary] = {}
 
-    def ledger(self) -> LedgerSoFar:
-        """The ledger as it is now."""
-        known, left = known_so_far(self._settings, self._cwd, self._kept)
+    def make(self) -> LedgerSoFar:
+        """Make the current ledger."""
+        known, left = load_known(self._settings, self._cwd, self._kept)
         return LedgerSoFar(tools_ledger(known), len(left))

@@ -1,1 +1,1 @@
-"""One module or package for each format of recordings, and nothing else."""
+"""One module or package for each recording format."""

@@ -1,5 +1,7 @@
-"""What ctxtui wrote down between a client and its provider (`ctxtui exec`, `ctxtui proxy`, `ctxtui.record`): every
-request and answer as it went, in the order and at the times of their bytes."""
+"""Recordings that ctxtui makes between a client and its provider (`ctxtui exec`, `ctxtui proxy`, `ctxtui.record`).
+
+They hold every request and answer as sent, in the order and with the times of their bytes.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,10 @@ from ctxtui.wire.stream import StreamReader
 
 
 class AnswerSoFar(Struct):
-    """The answer to one request. `feed` takes more of its stream; what is no stream of a known API says nothing until
-    it is whole."""
+    """The partial answer to one request.
+
+    `feed` adds more of its stream; an answer that is not a stream of a known API has no blocks until it is complete.
+    """
 
     _reader: StreamReader | None
     _parser: EventParser = field(default_factory=EventParser)
@@ -40,7 +44,7 @@ class AnswerSoFar(Struct):
 
     @classmethod
     def to(cls, exchange: Exchange) -> AnswerSoFar:
-        """The answer to this request, of which nothing came yet."""
+        """Start an empty answer to a request."""
         dialect = dialect_of(exchange, obj(value(exchange.request)))
         known = DIALECTS.get(dialect)
         return cls(known.stream_reader() if known is not None else None)
@@ -51,7 +55,7 @@ class AnswerSoFar(Struct):
         try:
             deltas = self._reader.feed(self._parser.feed(data))
         except Malformed:
-            self._reader = None  # the call tells what is wrong with it
+            self._reader = None  # the call reports the error
             return
         for block, kind, text in deltas:
             self._blocks.setdefault(block, (kind, []))[1].append(text)
@@ -67,7 +71,7 @@ _REFUSED: Final = 400
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins such a recording."""
+    """Confidence that `head` begins such a recording."""
     first = next(iter(file_head.values(head)), None)
     if isinstance(first, dict) and MARK in first:
         return 1.0
@@ -81,19 +85,19 @@ class _Open(Struct, kw_only=True):
     talk: SocketTalk | None = None
     pieces: list[bytes] = field(default_factory=list)
     sent: bytes | None = None
-    """The body that left in place of its own."""
+    """The edited body that was sent instead."""
     told: dict[str, Json] = field(default_factory=dict)
-    """What was decided about it."""
+    """The relay's decision about the request."""
     tip: TipMoved | None = None
-    """Where its thread ends while it waits, or is answered."""
+    """Tip of its thread while it is held or answered."""
     answer: AnswerSoFar | None = None
     taken: int = 0
-    """Pieces, or events over a WebSocket, that are in `answer`."""
+    """Number of chunks, or WebSocket events, already in `answer`."""
     asked: Exchange | None = None
-    """The request over a WebSocket that `answer` is of."""
+    """The WebSocket request that `answer` belongs to."""
 
     def left(self, time: float | None) -> None:
-        """It left at `time`: a request that was held began then, for its provider and for whoever waits for it."""
+        """Set the time at which the request was sent; a held request starts then."""
         if time is None:
             return
         if self.talk is not None:
@@ -103,7 +107,7 @@ class _Open(Struct, kw_only=True):
 
 
 class AttachedTaker:
-    """Takes the lines of one recording."""
+    """Handles the lines of one recording."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -111,7 +115,7 @@ class AttachedTaker:
         self._open: dict[str, _Open] = {}
         self._bodies = BodiesByReference()
         self._answered: set[str] = set()
-        """Threads in which answers came."""
+        """Threads that received answers."""
 
     def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         name = word(line.get("x"))
@@ -130,12 +134,12 @@ class AttachedTaker:
         coming = self._coming()
         yield Described(title=self._exchanges.threads.title)
         yield from self._exchanges.threads.tips()
-        # What waits has not left, and no answer stands behind it.
+        # Held requests are not sent yet and have no answer.
         yield from (one.tip for one in self._open.values() if one.tip is not None)
         yield from (AnswerGrew(thread, coming.get(thread, ())) for thread in sorted(self._answered))
 
     def _coming(self) -> dict[str, tuple[tuple[str, str], ...]]:
-        """The answers that are coming in, by thread: only the pieces since the last look are read."""
+        """Partial answers by thread; only chunks received since the last call are parsed."""
         found: dict[str, tuple[tuple[str, str], ...]] = {}
         for one in self._open.values():
             exchange, count = one.exchange, len(one.pieces)
@@ -232,7 +236,7 @@ class AttachedTaker:
             if not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
         yield from self._exchanges.threads.settle()
-        # Over a WebSocket others follow, each decided about by itself.
+        # Later requests on a WebSocket get their own decisions.
         one.told, one.sent, one.tip = {}, None, None
 
     def _sent(self, name: str, one: _Open, told: dict[str, Json]) -> Iterator[Event]:
@@ -252,13 +256,15 @@ class AttachedTaker:
             yield Happened("held", why, tip.thread, time)
 
     def _under_edits(self, one: _Open, error: str, call: Call) -> Call:
-        """A call as it left: the context of what was sent is another one than the program's. `error` is what went wrong
-        on the way ("": nothing)."""
+        """Give a call the context and body that were sent, if edits changed them.
+
+        `error` is what went wrong on the way ("": nothing).
+        """
         call = replace(call, error=error or call.error)
         if one.told:
             call = replace(call, extra={**call.extra, EDITS: one.told})
         if one.told.get("released") == "answer" or one.told.get("played"):
-            # The user spoke in the model's place, or the record did: nothing was read, so there is no report.
+            # The user or a replay answered in place of the model: nothing was read, so there is no usage.
             call = replace(call, usage=None)
         if one.sent is None or call.skeleton is None:
             return call

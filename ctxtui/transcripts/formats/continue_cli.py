@@ -1,4 +1,4 @@
-"""Continue's sessions: one JSON with the messages, what their tools gave back, and the usage of each answer."""
+"""Continue's sessions: one JSON with the messages, their tool results, and the usage of each answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIGURES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
     (("prompt_tokens_details", "cached_tokens"), ("promptTokensDetails", "cachedTokens")),
     (("prompt_tokens_details", "cache_write_tokens"), ("promptTokensDetails", "cacheWriteTokens")),
 )
-"""Where an answer's report has a figure, and the session's sum of it."""
+"""Path of a figure in an answer's report, and of its sum in the session's."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -36,7 +36,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of a session."""
+    """Yield the events of a session."""
     session, ids = obj(value), Ids()
     dialogue, thoughts = Dialogue(tree, ids=ids), list[Json]()
     reports: list[Json] = []
@@ -103,12 +103,12 @@ def _result(state: dict[str, Json]) -> Json:
 
 
 def _is_apart(report: Json) -> bool:
-    """Whether the cache's tokens are not part of the prompt's (Anthropic)."""
+    """Whether the cache's tokens are excluded from the prompt's (Anthropic)."""
     return bool(obj(at(report, "prompt_tokens_details")).keys() & {"cache_read_tokens", "cache_write_tokens"})
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer."""
+    """Convert the usage of one answer."""
     held, details = obj(report), obj(at(report, "prompt_tokens_details"))
     written = count(details.get("cache_write_tokens"))
     read = count(details.get("cache_read_tokens")) or count(details.get("cached_tokens"))
@@ -121,7 +121,7 @@ def usage(report: Json) -> Usage | None:
 
 
 def _beyond(session: Json, reports: list[Json]) -> Usage | None:
-    """Usage of the whole session less the `reports` of its answers."""
+    """Usage of the whole session minus the `reports` of its answers."""
     rest = [count(at(session, *whole)) - sum(count(at(one, *part)) for one in reports) for part, whole in _FIGURES]
     prompt, output, read, written = (max(0, tokens) for tokens in rest)
     details = {

@@ -1,4 +1,4 @@
-"""Copilot CLI's event files: JSON lines of everything that happened; usage by call in some versions, else in sum."""
+"""Copilot CLI's event files: JSON lines of all events; usage by call in some versions, else as a sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxtui.core.call import ESTIMATED_INPUT, SUM, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.core.usage import Usage, less
+from ctxtui.core.usage import Usage, subtract
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, covered, in_all
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, shrunk, word
@@ -32,7 +32,7 @@ _BESIDE: Final = ("messageId", "requestId", "outputTokens", "turnId")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins an event file."""
+    """Confidence that `head` begins an event file."""
     for record in file_head.records(head):
         kind = word(record.get("type"))
         if kind.startswith("session.") and word(at(record, "data", "producer")).startswith("copilot"):
@@ -43,7 +43,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Thread:
-    """One thread's context: one system prompt, which may be written again, and what was said."""
+    """One thread's context: one system prompt, which may be replaced, and the messages."""
 
     def __init__(self, tree: Tree, name: str, ids: Ids) -> None:
         self.dialogue = Dialogue(tree, name, ids)
@@ -52,17 +52,17 @@ class _Thread:
         self._count = 0
 
     def say(self, items: list[Item]) -> None:
-        """Something stands at the end of the context."""
+        """Append a message."""
         self._count += 1
         self._messages.put(f"{self._count}", items)
 
     def instruct(self, items: list[Item]) -> None:
-        """The system prompt is `items`, in place of the one before."""
+        """Replace the system prompt."""
         self._system = items
         self._messages.put(_SYSTEM, items, first=True)
 
     def compact(self, before: int, after: int, summary: str) -> None:
-        """A summary stands for what was said."""
+        """Replace the messages with a summary."""
         self._messages.clear()
         self.dialogue.restart(EpochStart.COMPACTION, shrunk(before, after, NAME))
         if self._system:
@@ -79,7 +79,7 @@ class _Copilot:
         self._model = ""
         self._calls: dict[str, Call] = {}
         self._requests: dict[str, Call] = {}
-        """Requests that a usage record told of and whose answer is not written yet, by the provider's id."""
+        """Requests known from a usage record whose answer is not recorded yet, by the provider's id."""
         self._totals = CopilotTotals(tree, self._ids)
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
@@ -128,7 +128,7 @@ class _Copilot:
             yield thread.dialogue.tip()
 
     def _thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
-        """The thread that a record belongs to: a subagent's bears the id of the call that spawned it."""
+        """Return the thread of a record; a subagent's is named by the id of the call that spawned it."""
         name = word(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
             return self._threads[name], []
@@ -140,7 +140,7 @@ class _Copilot:
         return CallSeen(call)
 
     def _size(self, tokens: int) -> Iterator[Event]:
-        """What the client says of the context as it stands: the size of the last request that has no report."""
+        """Set the context size that the client reports on the last request if that has no report."""
         last = next((call for call in reversed(self._calls.values()) if call.thread == MAIN), None)
         if tokens and last is not None and last.usage is None and last.extra.get(ESTIMATED_INPUT) != tokens:
             yield self._seen(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
@@ -159,7 +159,7 @@ class _Copilot:
     def _said(self, kind: str, data: dict[str, Json]) -> Iterator[Event]:
         thread, events = self._thread(data)
         yield from events
-        # What is sent is the transformed content: the person's words with the time and reminders around them.
+        # The transformed content is sent: the person's text with the time and reminders around it.
         content = data.get("transformedContent") or data.get("content")
         said = content if isinstance(content, str) else words(content)
         if kind == "system.message":
@@ -170,7 +170,7 @@ class _Copilot:
             self._about = replace(self._about, title=one_line(word(data.get("content"))))
 
     def _request(self, data: dict[str, Json], when: float | None, found: FoundObject) -> Iterator[Event]:
-        """A usage record: one request, whose answer follows where it is part of the conversation."""
+        """Handle a usage record: one request, whose answer follows if it is part of the conversation."""
         report = obj(data.get("usage"))
         id_ = word(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:
@@ -239,7 +239,7 @@ class _Copilot:
         thread.say(messages.results(thread.dialogue, [result]))
 
     def _used(self, data: dict[str, Json]) -> Iterator[Event]:
-        """Figures of one call, where a version writes them."""
+        """Set the usage of one call, in versions that record it."""
         id_ = word(data.get("apiCallId"))
         call = self._calls.get(id_) if id_ else next(reversed(self._calls.values()), None)
         if call is not None and usage(data) is not None:
@@ -250,17 +250,19 @@ reader = lines_reader(_Copilot)
 
 
 class CopilotTotals:
-    """Sums of a session by model, which go on where it is resumed: given to the only call that has no report, else kept
-    beside the calls, less what their own reports say."""
+    """Sums of a session by model, which continue when it is resumed.
+
+    A sum goes to the only call without a report, else to a thread of its own, minus the calls' own reports.
+    """
 
     def __init__(self, tree: Tree, ids: Ids) -> None:
         self._tree, self._ids = tree, ids
         self._sums: dict[str, tuple[Usage | None, Usage]] = {}
-        """By model what earlier counters came to, and the counter as it was read last."""
+        """By model: the sum of earlier counters, and the latest reading of the current one."""
         self._beside: dict[str, Call] = {}
 
     def told(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
-        """What the session used so far, by model."""
+        """Emit the session's usage so far, by model."""
         for model, report in obj(data.get("modelMetrics")).items():
             used = usage(obj(obj(report).get("usage")))
             if used is None:
@@ -269,7 +271,7 @@ class CopilotTotals:
             silent = [call for call in ours if call.usage is None]
             requests = count(at(report, "requests", "count"))
             whole = self._meter(model, used, began=0 < requests < len(ours))
-            rest = less(whole, sum((call.usage for call in ours if call.usage), Usage.nothing()))
+            rest = subtract(whole, sum((call.usage for call in ours if call.usage), Usage.nothing()))
             if len(silent) == 1 and requests == len(ours) and rest.input:
                 calls[silent[0].id] = replace(silent[0], usage=rest)
                 yield CallSeen(calls[silent[0].id])
@@ -280,8 +282,10 @@ class CopilotTotals:
                 yield Outcome(key, words(data[key]))
 
     def _meter(self, model: str, used: Usage, began: bool) -> Usage:
-        """What a model's counter comes to, which now reads `used`; it `began` anew where it tells of fewer requests
-        than are on record, or says less than before."""
+        """Total of a model's counter, which now reads `used`.
+
+        The counter restarted (`began`) if it counts fewer requests than are recorded, or reads less than before.
+        """
         base, last = self._sums.get(model, (None, used))
         if model in self._sums and (began or used.input < last.input or used.output < last.output):
             base = base + last if base else last
@@ -308,7 +312,7 @@ class CopilotTotals:
 
 
 def usage(report: dict[str, Json]) -> Usage | None:
-    """Usage whose input includes what was read from and written to the cache; None for nothing but zeros."""
+    """Convert usage whose input includes cache reads and writes; None if all figures are zero."""
     given, read = count(report.get("inputTokens")), count(report.get("cacheReadTokens"))
     written, output = count(report.get("cacheWriteTokens")), count(report.get("outputTokens"))
     if given + read + written == 0:

@@ -1,4 +1,4 @@
-"""Event streams as they were captured: answers whose requests were not kept, one or several in a file."""
+"""Captured event streams: one or several answers without their requests."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _PROVIDERS: Final = {ANTHROPIC: "anthropic", GOOGLE: "google", COHERE: "cohere"}
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a captured stream of a model's answer."""
+    """Confidence that `head` begins a captured stream of a model's answer."""
     text = file_head.text_of_head(head)
     if not sse.is_stream(text):
         return 0.0
-    return 0.9 if any(_dialect(event) for event in sse.parse(head)[:50]) else 0.2
+    return 0.9 if any(_dialect(event) for event in sse.parse_stream(head)[:50]) else 0.2
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     found: list[Event] = [Described(source=NAME)]
     ids = Ids()
     tail = None
-    streams = list(_streams(sse.parse(data)))
+    streams = list(_streams(sse.parse_stream(data)))
     for n, (dialect, events) in enumerate(streams):
         response = streamed(dialect, events)
         dialogue = Dialogue(tree, MAIN if n == 0 else f"answer {n + 1}", ids)
@@ -55,13 +55,13 @@ def _call(dialect: str, response: Response) -> Call:
         usage=response.usage,
         stop_reason=response.stop_reason,
         error=response.error or ("" if response.complete else "the answer breaks off"),
-        # What was asked is not in the file: the answer stands alone.
+        # The file has no request, only the answer.
         extra={**response.extra, "tail_only": True},
     )
 
 
 def _streams(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]]]:
-    """The answers in a file: each with its dialect and events."""
+    """Yield the answers in a file: each with its dialect and events."""
     held: list[ServerEvent] = []
     dialect, id_ = "", ""
     for event in events:

@@ -1,4 +1,4 @@
-"""Gemini CLI's chats: one JSON with all messages; in newer versions JSON lines, a header and a message each."""
+"""Gemini CLI's chats: one JSON with all messages; in newer versions JSON lines, a header and a line per message."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "gemini cli"
 _CONTEXT: Final = "<session_context>"
-"""The beginning of what the client says of folder and machine before the person's first words."""
+"""Start of the client's message about folder and machine, before the person's first message."""
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a chat."""
+    """Confidence that `head` begins a chat."""
     records = file_head.records(head)
     first = records[0] if records else {}
     if {"sessionId", "projectHash"} <= first.keys():
@@ -36,8 +36,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Gemini:
-    """A message is written again under its id when more of it is known, and all of them when a session is resumed: one
-    call an id, of which the newest form counts."""
+    """Handles the records of a chat; each id is one call in its newest form.
+
+    A message is written again under its id when more of it is known, and all messages when a session is resumed.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -48,9 +50,9 @@ class _Gemini:
         self._calls: dict[str, Call] = {}
         self._results: dict[str, Json] = {}
         self._results_key = ""
-        """What the last answer's tools gave back, by call: newer versions write it in a message of its own, too."""
+        """Tool results of the last answer, by call; newer versions also write them as a separate message."""
         self._told: set[str] = set()
-        """The tool calls whose results are in such messages."""
+        """Tool calls whose results are in separate messages."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if "sessionId" in value:
@@ -80,7 +82,7 @@ class _Gemini:
         elif kind == "gemini":
             said = _said(message)
             yield from self._answered(message, id_, said, found, is_history)
-            # Summaries of thoughts are shown to the user; the client never sends them back.
+            # Thought summaries are shown to the user; the client never sends them back.
             self._messages.put(f"gemini {id_}", [item for item in said if item.block.kind != "thinking"])
             results = [result for call in objects(message.get("toolCalls")) for result in _results(call)]
             self._results = {
@@ -116,7 +118,7 @@ class _Gemini:
         used = usage(message.get("tokens"))
         known = self._calls.get(id_)
         if known is None and is_history and used is None:
-            # What another session's call said.
+            # The answer of another session's call.
             return
         if known is None:
             made = self._dialogue.answer(said, self._call(message, used, found))
@@ -148,12 +150,12 @@ def _text(part: Json) -> str:
 
 
 def _answers(part: Json) -> str:
-    """The tool call whose result `part` is; "" for any other part."""
+    """The id of the tool call that `part` is the result of; "" for any other part."""
     return word(obj(part).get("tool_use_id"))
 
 
 def _said(message: dict[str, Json]) -> list[Item]:
-    """What the model said: thoughts, words, calls."""
+    """Items of an answer: thoughts, text, calls."""
     thoughts = [
         messages.thinking(f"**{word(thought.get('subject'))}**\n{word(thought.get('description'))}")
         for thought in objects(message.get("thoughts"))
@@ -167,7 +169,7 @@ def _said(message: dict[str, Json]) -> list[Item]:
 
 
 def _results(call: dict[str, Json]) -> list[Json]:
-    """What a tool gave back, as it goes to the model with the next request."""
+    """Tool results as sent to the model with the next request."""
     found: list[Json] = []
     result = call.get("result")
     for part in google.parts(result):
@@ -177,9 +179,9 @@ def _results(call: dict[str, Json]) -> list[Json]:
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer: the input includes what the cache held, the output leaves thoughts out.
+    """Convert the usage of one answer: the input includes cached tokens, the output excludes thoughts.
 
-    None where nothing but zeros is reported: no call has an empty input.
+    None if all figures are zero: no call has an empty input.
     """
     held = obj(report)
     if "input" not in held or not any(count(tokens) for tokens in held.values()):

@@ -1,4 +1,4 @@
-"""HAR files: what a browser or proxy saw on the wire; model traffic among it becomes calls (facts §11)."""
+"""HAR files, recorded by a browser or proxy; their model traffic becomes calls (facts §11)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME: Final = "har"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a HAR file."""
+    """Confidence that `head` begins a HAR file."""
     first = next(iter(file_head.values(head)), None)
     log = obj(obj(first).get("log"))
     if "entries" in log or {"version", "creator"} <= log.keys():
@@ -32,7 +32,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def take(recorded: Json, tree: Tree) -> Iterator[Event]:
-    """The events of a HAR file; requests that no model reads are counted, not told one by one."""
+    """Yield the events of a HAR file; requests that no model reads are only counted."""
     log = obj(obj(recorded).get("log"))
     exchanges = Exchanges(tree)
     yield Described(source=NAME, client=word(at(log, "creator", "name")), version=word(at(log, "creator", "version")))
@@ -75,7 +75,7 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
 
 
 def _framed(entry: dict[str, Json]) -> Iterator[Exchange]:
-    """The requests that went over an entry's WebSocket, each with the events that came back."""
+    """Yield the requests sent over an entry's WebSocket, each with its events."""
     talk = SocketTalk(word(at(entry, "request", "url")))
     for frame in listed(entry.get("_webSocketMessages")):
         told = obj(frame)

@@ -23,7 +23,7 @@ from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "kimi code"
 _LOOP: Final = "loop"
-"""The kind of request that an agent makes to go on; others summarize, or name the session."""
+"""Kind of request that continues an agent's work; others summarize, or name the session."""
 _SUMMARY: Final = "summary"
 _PROVIDERS: Final = frozenset({"anthropic", "openai"})
 
@@ -36,7 +36,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Agent:
-    """One agent: its context, and the request that waits for its end."""
+    """One agent: its context and its pending request."""
 
     def __init__(self, tree: Tree, thread: str, ids: Ids) -> None:
         self._tree = tree
@@ -48,13 +48,13 @@ class _Agent:
         self._messages: list[list[Item]] = []
         self._in_step = False
         self._request: dict[str, Json] = {}
-        """The request under way; empty where there is none, and in older files, which have steps alone."""
+        """The current request; empty if there is none, and in older files, which have only steps."""
         self._model = ""
         self._used: Usage | None = None
         self._said: list[Json] = []
         self._results: list[dict[str, Json]] = []
         self._deferred: list[list[Item]] = []
-        """Messages that came during a step, which join the context after its answer."""
+        """Messages received during a step, added to the context after its answer."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         match value.get("type"):
@@ -80,7 +80,7 @@ class _Agent:
                 self._cut(kind, value)
 
     def _cut(self, kind: Json, value: dict[str, Json]) -> None:
-        """Take messages out of the context."""
+        """Remove messages from the context."""
         match kind:
             case "context.apply_compaction":
                 self._compact(value)
@@ -93,10 +93,10 @@ class _Agent:
                 self.dialogue.head = self._context_head()
 
     def _begin(self, tools: list[Json]) -> None:
-        """The tools and the system prompt of the next request, where they changed."""
+        """Set the tools and the system prompt of the next request, if they changed."""
         front = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in tools if isinstance(tool, dict)]
         if self._system:
-            front.append(Item(blocks.of({"type": "text", "text": self._system}), Place("system")))
+            front.append(Item(blocks.from_part({"type": "text", "text": self._system}), Place("system")))
         if front != self._front:
             self._front = front
             self.dialogue.head = self._context_head()
@@ -105,7 +105,7 @@ class _Agent:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
     def _compact(self, value: dict[str, Json]) -> None:
-        """Put a summary behind the user's messages that the client kept; in older files, before the latest messages."""
+        """Add a summary after the user messages that the client kept; in older files, before the latest messages."""
         words = word(value.get("contextSummary")) or word(value.get("summary"))
         summary = spoken("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
@@ -117,7 +117,7 @@ class _Agent:
             self._messages = [summary, *self._messages[count(value.get("compactedCount")) :]]
 
     def _undo(self, turns: int) -> None:
-        """Take out the user's last messages and all after them; nothing where a summary or the start is in the way."""
+        """Remove the user's last messages and everything after them, but not beyond a summary or the start."""
         said: list[int] = []
         for n, message in enumerate(self._messages):
             said = [] if message[0].place.mark == _SUMMARY else [*said, n] if _is_of_user(message) else said
@@ -132,7 +132,7 @@ class _Agent:
             self.dialogue.say(items)
 
     def _tell_results(self) -> None:
-        """Put the tools' results into the context: each is a message of the client's count."""
+        """Add the tool results to the context: the client counts each as a message."""
         for result in self._results:
             items = messages.results(self.dialogue, [result])
             self._messages.append(items)
@@ -157,7 +157,7 @@ class _Agent:
                 yield from self._end(event, value, found)
 
     def _end(self, event: dict[str, Json], value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        """The request under way ends: with its answer, or without one where something else begins."""
+        """End the pending request, with its answer, or without one if something else begins."""
         used = usage(event.get("usage")) or self._used
         if self._request.get("kind") == _LOOP or used is not None or self._said:
             items = spoken("assistant", *self._said) if self._said else []
@@ -171,7 +171,7 @@ class _Agent:
         self._request, self._used, self._said, self._deferred = {}, None, [], []
 
     def _spent(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        """A report: of the step that ends next, or of a request beside the conversation."""
+        """Handle a usage report: of the step that ends next, or of a request besides the conversation."""
         used, self._model = usage(value.get("usage")), word(value.get("model"))
         kind = word(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else _LOOP)
         if kind == _LOOP:
@@ -200,7 +200,7 @@ class _Agent:
 
 
 class _File:
-    """One file of a session, whose `agents` all files share; older versions do not say whose records they are."""
+    """One file of a session; `agents` is shared by all files. Older versions do not name the agent of a record."""
 
     def __init__(self, tree: Tree, agents: dict[str, _Agent], ids: Ids, name: str) -> None:
         self._tree = tree
@@ -226,7 +226,7 @@ class _File:
 
 
 class KimiReader(LinesReader):
-    """Reads one agent's file; `part` gives readers for those of the others."""
+    """Reads one agent's file; `part` returns readers for those of the others."""
 
     def __init__(self, tree: Tree) -> None:
         self._made: tuple[Tree, dict[str, _Agent], Ids] = tree, {}, Ids()
@@ -260,7 +260,7 @@ def _is_of_user(message: list[Item]) -> bool:
 
 
 def _result(id_: Json, result: dict[str, Json]) -> dict[str, Json]:
-    """A tool's result with the client's note, as both are sent."""
+    """A tool's result with the client's note; both are sent."""
     output, note = result.get("output"), word(result.get("note"))
     if note:
         output = f"{output}\n{note}" if isinstance(output, str) else [*listed(output), messages.text(note)]
@@ -274,7 +274,7 @@ def _part(part: dict[str, Json]) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one request."""
+    """Convert the usage of one request."""
     held = obj(report)
     if not any(count(tokens) for tokens in held.values()):
         return None

@@ -12,7 +12,7 @@ _ASKED: Final = frozenset({"Question", "question", "Annotator Metadata", "catego
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a list of tasks with questions and messages."""
+    """Confidence that `head` begins a list of tasks with questions and messages."""
     task = first_task(head)
     return 0.9 if {"task_id", "messages"} <= task.keys() and _ASKED & task.keys() else 0.0
 

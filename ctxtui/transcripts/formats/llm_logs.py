@@ -1,6 +1,8 @@
-"""The database of simonw/llm: the store of messages by hash (mid-2026 on), each naming the one before it, so that
-conversations share what they have in common; a turn names the message that its answer ends with. Older versions keep
-responses, each with what it added."""
+"""The database of simonw/llm.
+
+Since mid-2026 it stores messages by hash, each with its parent's hash, so that conversations share their common
+messages; a turn names the message that its answer ends with. Older versions store responses, each with what it added.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, ta
 
 
 def by(rows: list[Row], key: str) -> dict[str, list[Row]]:
-    """The rows by a column of texts or numbers."""
+    """Group the rows by a column of texts or numbers."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(key_of(row.get(key)), []).append(row)
@@ -30,18 +32,18 @@ def by(rows: list[Row], key: str) -> dict[str, list[Row]]:
 
 
 def key_of(value: Json) -> str:
-    """A column's value as a key: numbers are rows' ids."""
+    """Convert a column's value to a key; numbers are row ids."""
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
 
 
 def tool(row: Row) -> Item:
-    """A tool that was offered."""
+    """Convert a tool definition to an item."""
     told = {"name": row.get("name"), "description": row.get("description")}
     return Item(blocks.make(TOOL, {**told, "input_schema": decoded(row.get("input_schema"))}), Place("tools"))
 
 
 def attachment(row: Row) -> dict[str, Json]:
-    """A picture or document that was sent along; what was named by path or address only stays so."""
+    """Convert an attached picture or document; one named only by path or URL stays a reference."""
     mime, data = word(row.get("type")), at(row.get("content"), "base64")
     if mime.startswith("image/") and isinstance(data, str):
         return messages.image(mime, data)
@@ -53,7 +55,7 @@ def attachment(row: Row) -> dict[str, Json]:
 
 
 def call(row: Row) -> Call:
-    """A turn or response as a call, less its context."""
+    """Convert a turn or response to a call without context."""
     began, lasted = moment(row.get("datetime_utc")), count(row.get("duration_ms"))
     answer = obj(decoded(row.get("response_json")))
     told: dict[str, Json] = {}
@@ -77,7 +79,7 @@ def call(row: Row) -> Call:
 
 
 def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
-    """Usage as llm notes it: the provider's two figures, and the rest of its report as JSON, zeros left out."""
+    """Convert usage as llm stores it: the provider's two figures, and the rest of its report as JSON without zeros."""
     if row.get("input_tokens") is None and row.get("output_tokens") is None:
         return None
     details = obj(decoded(row.get("token_details")))
@@ -101,7 +103,7 @@ def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
 
 
 class MessageStore:
-    """The rows by what they are asked for with."""
+    """Lookup tables of the current schema's rows."""
 
     def __init__(self, tables: Tables) -> None:
         self._messages = {word(row.get("hash")): row for row in tables.get("messages", [])}
@@ -115,7 +117,7 @@ class MessageStore:
         }
 
     def turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
-        """The call of a turn: what it was asked, and what it added."""
+        """Add the call of a turn: its context, and what it added."""
         chain = self._chain(word(row.get("tip_message_hash")))
         hashes = [word(message.get("hash")) for message in chain]
         parent = word(row.get("parent_message_hash"))
@@ -130,7 +132,7 @@ class MessageStore:
         yield dialogue.answer(said, call(row), after=head)
 
     def go_on(self, dialogue: Dialogue, tip: str) -> None:
-        """The conversation ends at message `tip`, which is further than its last turn where more was put in since."""
+        """Extend the conversation to message `tip`, which is after its last turn if more was added since."""
         chain = self._chain(tip)
         if not chain:
             return
@@ -142,7 +144,7 @@ class MessageStore:
             dialogue.say(items)
 
     def _chain(self, tip: str) -> list[Row]:
-        """The messages up to `tip`, the first one first."""
+        """List the messages up to `tip`, the first one first."""
         found: list[Row] = []
         seen: set[str] = set()
         while tip in self._messages and tip not in seen:
@@ -156,7 +158,7 @@ class MessageStore:
         return spoken(word(message.get("role")) or "user", *parts)
 
     def _part(self, row: Row) -> Json:
-        """A stored part in the common spelling; what it holds beyond is kept under its own name."""
+        """Convert a stored part to Anthropic's spelling; further members keep their names."""
         payload = obj(decoded(row.get("payload")))
         if "text_ref" in payload:
             payload = {**payload, "text": self._put_together(payload["text_ref"])}
@@ -168,7 +170,7 @@ class MessageStore:
                 return {**_rest(payload), **messages.text(text)}
             case "reasoning":
                 if not text and payload.get("redacted") is True:
-                    # A mark that the model thought, of which nobody kept or sends a word.
+                    # Marks that the model thought; the text is neither stored nor sent.
                     return {**_rest(payload), "type": "reasoning", "summary": []}
                 signature = at(payload, "provider_metadata", "anthropic", "signature")
                 return {**_rest(payload), **messages.thinking(text, signature)}
@@ -190,7 +192,7 @@ class MessageStore:
         return attachment(self._attachments.get(word(ref.get("id")), ref))
 
     def _put_together(self, pieces: Json) -> str:
-        """A text that was stored in pieces, some of them fragments that other texts have as well."""
+        """Join a text stored in pieces, some of which are fragments shared with other texts."""
         return "".join(
             word(piece["literal"]) if "literal" in piece else self._fragments.get(key_of(piece.get("fragment")), "")
             for piece in map(obj, listed(pieces))
@@ -206,7 +208,7 @@ def _rest(payload: dict[str, Json]) -> dict[str, Json]:
 
 
 class Responses:
-    """The rows by what they are asked for with."""
+    """Lookup tables of the older schema's rows."""
 
     def __init__(self, tables: Tables) -> None:
         self._calls = by(tables.get("tool_calls", []), "response_id")
@@ -221,7 +223,7 @@ class Responses:
         }
 
     def write(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
-        """A response: what it adds to the conversation, and its answer."""
+        """Add a response: its additions to the conversation, and its answer."""
         id_ = word(row.get("id"))
         if dialogue.calls == 0:
             dialogue.say(self._tools[key] for o in self._offered.get(id_, []) if (key := _id(o)) in self._tools)
@@ -257,7 +259,7 @@ NAME: Final = "llm"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins the rows of llm's database."""
+    """Confidence that `head` begins the rows of llm's database."""
     tables = tables_in(head)
     return 0.95 if {"turns", "parts"} <= tables or {"conversations", "responses"} <= tables else 0.0
 
@@ -265,11 +267,11 @@ def sniff(head: bytes, name: str) -> float:
 def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
     turns = sorted(tables.get("turns", []), key=_when)
     known = {word(turn.get("id")) for turn in turns}
-    # For a while both generations were written.
+    # For a while both schemas were written.
     old = [row for row in sorted(tables.get("responses", []), key=_when) if word(row.get("id")) not in known]
     threads = {word(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
     spoken = list(dict.fromkeys(_thread_of(row) for row in [*turns, *old]))
-    # A fork that nothing was asked in yet has its history all the same.
+    # A fork without a turn of its own still has its history.
     spoken += [id_ for id_, row in threads.items() if id_ not in spoken and row.get("tip_message_hash")]
     roots = [id_ for id_ in spoken if word(threads.get(id_, {}).get("forked_from")) not in spoken] or spoken
     latest = {_thread_of(row): _when(row) for row in sorted([*turns, *old], key=_when)}

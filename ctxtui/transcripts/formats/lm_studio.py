@@ -1,4 +1,4 @@
-"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets among them."""
+"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DONE: Final = re.compile(r"input ([\d,]+)(?: · cached ([\d,]+))? · output ([\
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a server's log."""
+    """Confidence that `head` begins a server's log."""
     text = file_head.text_of_head(head)
     if "[LM STUDIO SERVER]" in text or "LMSAuthenticator" in text or "LMStudio" in text[:4000]:
         return 0.9 if re.search(_HEAD, text, re.MULTILINE) else 0.0
@@ -42,7 +42,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Pending(Struct):
-    """A request that waits for its answer: packets gather until the stream is finished."""
+    """A request without an answer yet, and the packets received for it."""
 
     exchange: Exchange
     packets: list[Json] = field(default_factory=list)
@@ -63,7 +63,7 @@ def _with_usage(usage: Usage | None, call: Call) -> Call:
 
 
 def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
-    """Every request in order, with the answer that came next for it."""
+    """List every request in order, with the next answer after it."""
     found: list[_Pending] = []
     waiting: list[_Pending] = []
     for match in _MARK.finditer(text):
@@ -94,7 +94,7 @@ def _answered(pending: _Pending, body: bytes, when: float | None) -> None:
 
 
 def _stopped(pending: _Pending) -> _Pending:
-    """A stream without its end gives the packets that came."""
+    """Answer a request whose stream has no end with the packets received."""
     if pending.packets:
         _answered(pending, b"".join(_event(packet) for packet in pending.packets), None)
     return pending
@@ -113,7 +113,7 @@ def _figures(words: str) -> Usage | None:
 
 
 def _json(text: str, at: int) -> Json:
-    """The object that begins at `at`; None where there is none."""
+    """Parse the object that begins at `at`; None if there is none."""
     if text[at : at + 1] != "{":
         return None
     try:

@@ -1,7 +1,7 @@
-"""LM Studio's server logs without bodies of requests: how many messages each had, and the tokens that it came to.
+"""LM Studio's server logs without request bodies: the number of messages and the tokens of each request.
 
-A conversation that goes on has more messages each time; one that has no more than the request before it is another.
-Answers of ``/v1/responses`` are logged whole, and name the answer that they go on from.
+A continuing conversation has more messages each time; a request with no more than the one before starts another.
+Answers of ``/v1/responses`` are logged in full, and name the answer that they continue from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BODY: Final = re.compile(r"Received request: \w+ to \S+(?: with body)?\s*\{")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a log that tells counts alone."""
+    """Confidence that `head` begins a log with counts alone."""
     text = file_head.text_of_head(head)
     found = _ASKED.search(text) or _ANSWERED.search(text)
     return 0.95 if found and not _BODY.search(text) else 0.0
@@ -44,7 +44,7 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 
 
 def _calls(text: str, tree: Tree) -> Iterator[Event]:
-    """A call for each request whose tokens are told; a thread for each conversation."""
+    """Yield a call for each request with recorded tokens; a thread for each conversation."""
     ids, talk, before, number = Ids(), None, 0, 0
     by_answer: dict[str, Dialogue] = {}
     asked = list(_requests(text))
@@ -96,7 +96,7 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
 
 
 def _requests(text: str) -> Iterator[re.Match[str]]:
-    """Where each request begins: with the line that says that it runs, or the answer of one for which none does."""
+    """Yield the start of each request: the line that it runs, or an answer without such a line."""
     runs = False
     every = [*_ASKED.finditer(text), *_ANSWERED.finditer(text)]
     for found in sorted(every, key=lambda match: match.start()):

@@ -1,4 +1,4 @@
-"""mini-SWE-agent's trajectories: one JSON with messages and the provider's answers beside them, or a bare list."""
+"""mini-SWE-agent's trajectories: one JSON with messages and the provider's answers in them, or a bare list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLAIN: Final = frozenset({"role", "content"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a trajectory."""
+    """Confidence that `head` begins a trajectory."""
     found = file_head.values(head)
     first = found[0] if found else None
     if isinstance(first, dict):
@@ -38,13 +38,13 @@ def sniff(head: bytes, name: str) -> float:
     messages = objects(first)
     if not messages or not all(message.keys() >= _PLAIN for message in messages[:-1]):
         return 0.0
-    # The bare list is a list of chat messages and nothing else: the name tells it from other such lists.
+    # A bare list is only chat messages, so the file name decides.
     ours = ".traj" in name or "mini" in name or any("extra" in message for message in messages)
     return 0.7 if ours and "role" in messages[0] else 0.0
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of a trajectory."""
+    """Yield the events of a trajectory."""
     yield Described(source=NAME)
     whole = obj(value)
     info = obj(whole.get("info"))

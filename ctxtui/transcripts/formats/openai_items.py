@@ -1,4 +1,4 @@
-"""Items that OpenAI keeps of a conversation or response, as its API lists them; each response's output is a call."""
+"""Stored items of a conversation or response, as listed by OpenAI's API; each response's output is a call."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ctxtui.wire.grammar import split_item
 NAME: Final = "openai items"
 _KINDS: Final = frozenset({"message", "reasoning", "function_call", "function_call_output", "custom_tool_call"})
 _OURS: Final = ("created_by", "status", "logprobs")
-"""Members that the service notes for itself: they are not sent back."""
+"""Members of the service's own, which are not sent back."""
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a list of stored items that name their responses."""
+    """Confidence that `head` begins a list of stored items that name their responses."""
     first = next(iter(file_head.values(head)), None)
     listed_ = objects(obj(first).get("data"))
     if not isinstance(first, dict) or first.get("object") != "list" or not listed_:
         return 0.0
-    # Items that do not say which response made them are read as a plain body.
+    # Items without the id of their response are read as a plain body.
     made = [item for item in listed_ if "created_by" in item]
     return 0.95 if any(word(item.get("type")) in _KINDS for item in made) else 0.0
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of a list, oldest item first whatever its order."""
+    """Yield the events of a list, in any order, oldest item first."""
     dialogue = Dialogue(tree)
     yield Described(source=NAME)
     held: list[Item] = []
@@ -56,7 +56,7 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _in_order(found: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """The API lists the newest first unless asked otherwise: an answer before its call tells."""
+    """Put items in chronological order: the API may list the newest first, so that an answer precedes its call."""
     seen: set[str] = set()
     for item in found:
         kind, id_ = word(item.get("type")), word(item.get("call_id"))

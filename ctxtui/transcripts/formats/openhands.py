@@ -27,7 +27,7 @@ _STATE: Final = frozenset({"agent", "stats"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins an event, a list of events or a conversation's state."""
+    """Confidence that `head` begins an event, a list of events or a conversation's state."""
     best = 0.0
     for record in file_head.records(head):
         kind = word(record.get("kind"))
@@ -39,7 +39,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class OpenHandsReader(LinesReader):
-    """Reads the state or the events; `part` gives readers for the event files beside the state."""
+    """Reads the state or the events; `part` returns readers for the state's event files."""
 
     def __init__(self, tree: Tree, events: Events | None = None) -> None:
         self._shared = events or Events(tree)
@@ -57,14 +57,14 @@ _RESULTS: Final = frozenset({"ObservationEvent", "AgentErrorEvent", "UserRejectO
 
 
 class _Meter(Struct):
-    """What one use of a model has spent so far, by the last report."""
+    """Cumulative usage of one purpose of a model, by the last report."""
 
     model: str = ""
     figures: tuple[int, ...] = (0,) * len(_FIGURES)
     cost: float = 0.0
 
     def advance(self, report: dict[str, Json]) -> Usage | None:
-        """The usage since the last report; None where nothing was used."""
+        """Return the usage since the last report; None if nothing was used."""
         totals = obj(report.get("accumulated_token_usage"))
         now = tuple(count(totals.get(name)) for name in _FIGURES)
         cost = money(report.get("accumulated_cost")) or 0.0
@@ -73,13 +73,13 @@ class _Meter(Struct):
         self.model, self.figures, self.cost = word(report.get("model_name")), now, cost
         if prompt <= 0:
             return None
-        # The prompt includes what was read from and written to the cache, as LiteLLM reports it.
+        # The prompt includes cache reads and writes, as reported by LiteLLM.
         fresh = max(0, prompt - read - written)
         return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning, cost=spent or None)
 
 
 class Events:
-    """Takes events in order, from however many files."""
+    """Handles events in order, from any number of files."""
 
     def __init__(self, tree: Tree) -> None:
         self._ids = Ids()
@@ -124,7 +124,7 @@ class Events:
         items = messages.items(message)
         response = word(value.get("llm_response_id"))
         if response and response == self._response:
-            # One answer with several calls is one event for each of them.
+            # An answer with several calls is recorded as one event per call.
             more = [item for item in items if item.block.kind == "tool_call"]
             self._said.append((word(value.get("id")), more))
             again = self._dialogue.go_on(more)
@@ -153,7 +153,7 @@ class Events:
     def _spent(self, name: str, used: Usage, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if name in _MAIN:
             if self._due is not None:
-                # The answer that the last report belonged to was never recorded.
+                # The answer of the last report was never recorded.
                 yield self._dialogue.answer([], self._call("", value, found))
             self._due = used
             return
@@ -183,12 +183,12 @@ def _system(value: dict[str, Json]) -> list[Item]:
 
 
 def _bare(part: Json) -> Json:
-    """A content part less what the client notes for itself."""
+    """Remove the client's own members from a content part."""
     return {key: item for key, item in part.items() if key != "cache_prompt"} if isinstance(part, dict) else part
 
 
 def _action(value: dict[str, Json]) -> dict[str, Json]:
-    """The message that an action was part of."""
+    """Build the message that an action was part of."""
     call = obj(value.get("tool_call"))
     function = call.get("function") or {"name": call.get("name"), "arguments": call.get("arguments")}
     return {
@@ -201,7 +201,7 @@ def _action(value: dict[str, Json]) -> dict[str, Json]:
 
 
 def _result(value: dict[str, Json]) -> dict[str, Json]:
-    """The tool message that an observation is."""
+    """Build the tool message of an observation."""
     observed = obj(value.get("observation"))
     content = observed.get("content", observed.get("output", value.get("error", value.get("rejection_reason"))))
     said = content if isinstance(content, str) else [_bare(part) for part in listed(content)]

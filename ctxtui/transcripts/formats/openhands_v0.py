@@ -1,8 +1,8 @@
 """OpenHands before its SDK (V0): actions and observations, one to a file or as a list (facts §11).
 
 An event of the agent holds the model's whole answer (`tool_call_metadata.model_response`), so that calls, their usage
-and their results are exact; what the client builds of recalled knowledge is not recorded as it was sent: its words are
-shown.
+and their results are exact. Messages that the client builds from recalled knowledge are not recorded as sent; their
+text is shown.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj,
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.tasks import words
-from ctxtui.wire.usage import chat
+from ctxtui.wire.usage import chat_usage
 
 NAME: Final = "openhands"
 _SILENT: Final = frozenset("null change_agent_state agent_state_changed recall stop pause resume".split())
-"""Events that no model reads. A recall's own words come with its observation."""
+"""Events that no model reads. The text of a recall is in its observation."""
 _RECALLED: Final = ("repo_name", "repo_instructions", "additional_agent_instructions", "conversation_instructions")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins an action or an observation, or a list of them."""
+    """Confidence that `head` begins an action or an observation, or a list of them."""
     for record in file_head.records(head):
         action = "action" in record and isinstance(record.get("args"), dict)
         observation = "observation" in record and "extras" in record
@@ -87,7 +87,7 @@ class _Events:
         self._here.say(said)
 
     def _answer(self, value: dict[str, Json], response: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        """One answer with several calls is several events, each with the whole of it."""
+        """Add an answer; one with several calls is recorded as several events, each with all of it."""
         id_ = word(response.get("id"))
         if id_ in self._answered:
             return
@@ -99,7 +99,7 @@ class _Events:
             "",
             model=word(response.get("model")),
             ended=moment(value.get("timestamp")),
-            usage=self._usage(chat(response.get("usage"), response), value),
+            usage=self._usage(chat_usage(response.get("usage"), response), value),
             stop_reason=word(at(response, "choices", 0, "finish_reason")),
             line=found.line,
             bytes_=(found.start, found.end),
@@ -175,13 +175,13 @@ def _content(value: dict[str, Json]) -> Json:
 
 
 def _recalled(extras: dict[str, Json]) -> Iterator[str]:
-    """The words of what was recalled: the repository's, then those of each piece of knowledge."""
+    """Yield the recalled texts: the repository's, then those of each piece of knowledge."""
     yield from (word(extras[key]) for key in _RECALLED if word(extras.get(key)))
     yield from (word(one.get("content")) for one in objects(extras.get("microagent_knowledge")) if one.get("content"))
 
 
 def _last_usage(value: dict[str, Json]) -> Usage | None:
-    """The usage of the last call that an event's metrics tell of; its input includes the cache."""
+    """Usage of the last call in an event's metrics; its input includes the cache."""
     told = objects(at(value, "llm_metrics", "token_usages"))
     if not told:
         return None

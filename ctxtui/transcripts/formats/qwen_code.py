@@ -1,4 +1,4 @@
-"""Qwen Code's chats: a record each line, a tree by ``parentUuid``."""
+"""Qwen Code's chats: a record per line, a tree by ``parentUuid``."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _call(value: dict[str, Json], found: FoundObject) -> Call:
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer, as Google reports it; from other providers the candidates include the thoughts."""
+    """Convert the usage of one answer, in Google's form; with other providers the candidates include the thoughts."""
     told, held = google.usage(report), obj(report)
     if told is None or not (told.input or told.output):
         return None

@@ -1,4 +1,4 @@
-"""Logs of one request with its answer in one JSON: OpenHands' LLM logs, and others of their shape."""
+"""Logs of one request with its answer in one JSON: OpenHands' LLM logs, and similar ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins such a log."""
+    """Confidence that `head` begins such a log."""
     first = next(iter(file_head.values(head)), None)
     if isinstance(first, list):
         return 0.95 if first[:1] == [LOGS] else 0.0
@@ -38,12 +38,12 @@ def sniff(head: bytes, name: str) -> float:
     answer = first.get("response")
     if isinstance(answer, dict) and _ANSWER & answer.keys() and not {"task_id", "eval"} & first.keys():
         return 0.8
-    # The answer may lie behind the head.
+    # The answer may be beyond the head.
     return 0.6 if "kwargs" in first and objects(first.get("messages")) else 0.0
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of one log, or of a list of them behind `LOGS`."""
+    """Yield the events of one log, or of a list of logs after `LOGS`."""
     exchanges = Exchanges(tree)
     yield Described(source=NAME)
     for number, log in enumerate(value[1:] if isinstance(value, list) else [value], 1):
@@ -60,7 +60,7 @@ def _exchange(log: dict[str, Json]) -> Exchange:
     answer = obj(log.get("response"))
     asked = obj(log.get("kwargs")) | {key: log[key] for key in _CONTEXT if log.get(key) is not None}
     model = word(asked.get("model")) or word(log.get("backing_model")) or word(answer.get("model"))
-    # Context first, parameters after it, as a client would send them.
+    # Context first, then parameters, as a client would send them.
     body: dict[str, Json] = {"model": model}
     body |= {key: asked.pop(key) for key in _CONTEXT[1:] if key in asked}
     body |= {key: item for key, item in asked.items() if key != "model"}

@@ -1,4 +1,4 @@
-"""The log of an evolutionary search's root model (pineapple, mango): its turns, and the trials beside it."""
+"""The log of an evolutionary search's root model (pineapple, mango): its turns, and the trials in separate files."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ NAME: Final = "root llm log"
 CONFIGURATION: Final = "config.json"
 ACCOUNT: Final = "cost_tracking.json"
 _NEAR: Final = 1.5
-"""Seconds within which the account and the log tell of one answer."""
+"""Seconds within which entries of the account and the log are the same answer."""
 _TURN: Final = frozenset({"turn", "role", "content"})
 _TRIAL: Final = frozenset({"trial_id", "response"})
 _CALIBRATION: Final = "[CALIBRATION]"
 _ASIDE: Final = "calibration"
-"""The thread in which the root tries its children out."""
+"""The thread in which the root tests its children."""
 _ROOT: Final = ("root_llm", "root")
 _CHILDREN: Final = ("child_llm", "child_llms", "child", "children")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a log of turns, or a trial."""
+    """Confidence that `head` begins a log of turns, or a trial."""
     first = next(iter(file_head.records(head)), {})
     if first.keys() >= _TURN and first.keys() & {"code_executed", "execution_result"}:
         return 0.95
@@ -46,19 +46,19 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Search:
-    """What the log and the trials have in common: the tree, the ids, the root's thread."""
+    """State shared by the log and the trials: the tree, the ids, the threads."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.ids = tree, Ids()
         self.threads = {MAIN: Dialogue(tree, MAIN, self.ids)}
         self._calls: dict[str, Call] = {}
-        """The calls so far, as the log and the trials tell them."""
+        """The calls so far, as read from the log and the trials."""
         self._models: dict[bool, _Model] = {}
-        """What the experiment's configuration says of the root's model (True) and of the children's."""
+        """The configured models of the root (True) and of the children."""
         self._spent: list[tuple[float, Usage]] = []
-        """What the experiment's account says of the root's calls, with the time of each answer."""
+        """Usage of the root's calls from the experiment's account, with the time of each answer."""
         self._asked: dict[str, float | None] = {}
-        """When a thread's last message was written down: its request went then."""
+        """Time at which a thread's last message was recorded, which is the start of its request."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if value.keys() >= _TRIAL:
@@ -97,7 +97,7 @@ class _Search:
             )
             yield self._called(dialogue.answer(spoken("assistant", said), call).call)
         elif value.get("code_executed") is not None:
-            # A note of what ran: its result comes to the model with the next message.
+            # A note of executed code; the model gets the result in the next message.
             result = words(value.get("execution_result"))
             self._asked[name] = when
             yield Happened("code", one_line(f"{words(value['code_executed'])} → {result}"), name, when)
@@ -127,7 +127,7 @@ class _Search:
                 yield Outcome(f"{name}: {key}", words(found_))
 
     def _called(self, call: Call) -> CallSeen:
-        """The call, with what the configuration says of its model where its own record does not."""
+        """Fill fields that a call's record lacks from the configuration and the account."""
         self._calls[call.id] = call
         is_root = call.thread in (MAIN, _ASIDE)
         known, when = self._models.get(is_root), call.ended
@@ -137,7 +137,7 @@ class _Search:
         return CallSeen(known.fill(call) if known is not None else call)
 
     def accounted(self, value: dict[str, Json]) -> Iterator[Event]:
-        """What the experiment's ``cost_tracking.json`` tells of the root's calls."""
+        """Read the usage of the root's calls from the experiment's ``cost_tracking.json``."""
         for one in objects(value.get("usage_log")):
             when, usage = moment(one.get("timestamp")), _usage(one)
             if word(one.get("llm_type")).startswith("root") and when is not None and usage is not None:
@@ -157,7 +157,7 @@ class _Search:
 
 
 class _Beside:
-    """Takes a file of the experiment that is beside the log: its configuration, its account."""
+    """Handles a file of the experiment other than the log: its configuration or its account."""
 
     def __init__(self, take: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
         self._take = take
@@ -170,14 +170,14 @@ class _Beside:
 
 
 class _Model(NamedTuple):
-    """A model that the experiment's configuration names, with what it says that a million tokens cost in USD."""
+    """A model in the experiment's configuration, with its configured prices in USD per million tokens."""
 
     id: str
     input: float | None
     output: float | None
 
     def fill(self, call: Call) -> Call:
-        """`call` with the model, and the price of its report by the configuration, where its record has none."""
+        """Set the model, and the cost at the configured prices, of a call whose record lacks them."""
         usage = call.usage
         if usage and usage.cost is None and not usage.has_cache and self.input is not None and self.output is not None:
             usage = replace(usage, cost=(usage.fresh * self.input + usage.output * self.output) / 1e6)
@@ -185,7 +185,7 @@ class _Model(NamedTuple):
 
 
 def _usage(cost: dict[str, Json]) -> Usage | None:
-    """What a record tells of tokens; its input excludes the cache."""
+    """Convert a record's token counts; the input excludes the cache."""
     if not isinstance(cost.get("input_tokens"), int | float):
         return None
     read = count(cost.get("cache_read_input_tokens", cost.get("cache_read_tokens")))
@@ -202,7 +202,7 @@ def _usage(cost: dict[str, Json]) -> Usage | None:
 
 
 class RootLogReader(LinesReader):
-    """Reads the log or a trial; `part` gives readers for trials and for the experiment's configuration and account."""
+    """Reads the log or a trial; `part` returns readers for trials and the experiment's other files."""
 
     def __init__(self, tree: Tree) -> None:
         self._search = _Search(tree)

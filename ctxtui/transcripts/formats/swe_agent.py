@@ -1,4 +1,4 @@
-"""SWE-agent's trajectories: the history, and in newer versions the messages as they were sent with each step."""
+"""SWE-agent's trajectories: the history, and in newer versions the messages sent with each step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME: Final = "swe-agent"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a trajectory."""
+    """Confidence that `head` begins a trajectory."""
     first = next(iter(file_head.values(head)), None)
     if not isinstance(first, dict):
         return 0.0
@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of a trajectory."""
+    """Yield the events of a trajectory."""
     whole = obj(value)
     model, cwd = _settings(whole.get("replay_config"))
     yield Described(source=NAME, cwd=cwd)
@@ -48,7 +48,7 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
         history = [_message(message) for message in listed(whole.get("history"))]
         yield from messages.converse(dialogue, history, lambda message: _call(message, model), "$.history")
         if len(steps) == dialogue.calls + 1:
-            # The last answer ended the run before it came into the history.
+            # The last answer ended the run and is not in the history.
             yield dialogue.answer(messages.items(_answer(steps[-1])), Call("", "", model=model))
     yield dialogue.tip()
     yield Described(title=dialogue.title)
@@ -62,14 +62,14 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _spent(stats: dict[str, Json]) -> Usage | None:
-    """What the run used in all: the only figures that are kept."""
+    """Total usage of the run, the only figures recorded."""
     sent, received = count(stats.get("tokens_sent")), count(stats.get("tokens_received"))
     cost = money(stats.get("instance_cost")) or None
     return Usage(sent, output=received, has_cache=False, cost=cost) if sent else None
 
 
 def _settings(config: Json) -> tuple[str, str]:
-    """Model and folder out of the run's configuration, which is JSON in a string."""
+    """Model and folder from the run's configuration, which is JSON in a string."""
     if isinstance(config, str):
         try:
             config = canonical.loads(config)
@@ -80,7 +80,7 @@ def _settings(config: Json) -> tuple[str, str]:
 
 
 def _sent(step: dict[str, Json]) -> list[Json]:
-    """The messages sent with a step; older versions call them ``messages``."""
+    """Messages sent with a step; older versions call them ``messages``."""
     return listed(step.get("query")) or listed(step.get("messages"))
 
 
@@ -103,7 +103,7 @@ def _answer(step: dict[str, Json]) -> dict[str, Json]:
 
 
 def _message(message: Json) -> Json:
-    """A message with its call's id where the wire has it."""
+    """Copy a message's call id to the member that the API uses."""
     ids = listed(at(message, "tool_call_ids"))
     if isinstance(message, dict) and ids and "tool_call_id" not in message:
         return {**message, "tool_call_id": ids[0]}
@@ -111,7 +111,7 @@ def _message(message: Json) -> Json:
 
 
 def _call(message: dict[str, Json], model: str) -> Call | None:
-    # A demonstration was written by hand: the model only reads it.
+    # A demonstration is hand-written input, not an answer of the model.
     if message.get("is_demo"):
         return None
     known = Call("", "", model=model)

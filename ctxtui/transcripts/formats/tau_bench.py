@@ -11,7 +11,7 @@ NAME: Final = "tau-bench"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a list of tau-bench's tasks."""
+    """Confidence that `head` begins a list of tau-bench's tasks."""
     task = first_task(head)
     return 0.9 if "task_id" in task and "traj" in task else 0.0
 

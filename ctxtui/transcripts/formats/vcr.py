@@ -1,4 +1,4 @@
-"""VCR cassettes: HTTP exchanges in YAML, as Python's vcrpy and Ruby's VCR write them."""
+"""VCR cassettes: HTTP exchanges in YAML, as written by Python's vcrpy and Ruby's VCR."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "vcr"
 MOST_VALUES: Final = 20_000_000
-"""Values that a document may unfold to; aliases of aliases can make a small file endless."""
+"""Maximum values that a document may expand to; nested aliases can make a small file endless."""
 
 _KEYS: Final = ("interactions", "http_interactions")
 _BEGIN: Final = re.compile(
@@ -29,11 +29,11 @@ _BEGIN: Final = re.compile(
 )
 _TRIES: Final = 60
 _WRAPPERS: Final = frozenset({"string", "bytes", "base64_string", "base64"})
-"""Members under which a mapping named ``body`` holds the bytes."""
+"""Members that hold the bytes of a mapping named ``body``."""
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a cassette."""
+    """Confidence that `head` begins a cassette."""
     text = file_head.text_of_head(head[:400]).replace("\r\n", "\n")
     if _BEGIN.match(text):
         return 0.95
@@ -73,7 +73,7 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
 
 
 def _headers(told: Json) -> Iterator[tuple[str, str]]:
-    """The fields of a header: each has one text or a list of them."""
+    """Yield header fields; each has one text or a list of them."""
     for name, held in obj(told).items():
         yield from ((name, word(one)) for one in (held if isinstance(held, list) else [held]))
 
@@ -89,12 +89,12 @@ def _iso(text: str) -> str | None:
 
 
 def _body(side: dict[str, Json]) -> bytes:
-    """The bytes of a body, however the cassette holds it: text, bytes, base64, compressed, or already parsed."""
+    """Decode a body in any of its forms: text, bytes, base64, compressed, or already parsed."""
     parsed = side.get("parsed_body")
     if parsed is not None:
         return parsed.encode("utf-8", "surrogatepass") if isinstance(parsed, str) else canonical.dumps(parsed)
     body = side.get("body", side.get("content"))
-    # A mapping wraps the text, or it is the body itself, parsed by a serializer of the test suite's own.
+    # A mapping wraps the text, or is the body itself, parsed by the test suite's own serializer.
     if isinstance(body, dict) and (_WRAPPERS & body.keys() or body.keys() == {"encoding"}):
         packed = body.get("base64_string", body.get("base64"))
         body = _unpacked(packed) if packed is not None else body.get("string", body.get("bytes"))
@@ -121,7 +121,7 @@ def _inflated(raw: bytes) -> bytes:
 
 
 def load(data: bytes) -> tuple[Json, Skipped | None]:
-    """The document in `data`, and where it breaks off; a cut cassette gives the interactions before the cut."""
+    """Parse the document in `data`; also returns the error. A cut cassette gives the interactions before the cut."""
     import yaml
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
@@ -135,7 +135,7 @@ def load(data: bytes) -> tuple[Json, Skipped | None]:
 
 
 def _before(text: str, line: int) -> Json:
-    """The document up to the last interaction that is whole before `line`."""
+    """Parse the document up to the last complete interaction before `line`."""
     import yaml
 
     lines = text.splitlines(keepends=True)[:line]
@@ -155,7 +155,7 @@ def _bounded(value: Json) -> Json:
         if not isinstance(item, dict | list):
             return 1
         if id(item) not in sizes:
-            # An item inside itself has no end.
+            # An item that contains itself is infinite.
             sizes[id(item)] = MOST_VALUES
             held = item.values() if isinstance(item, dict) else item
             sizes[id(item)] = 1 + sum(size(one) for one in held)
@@ -170,7 +170,7 @@ def _loader() -> Any:
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """YAML as cassettes use it: times stay text, binary of either language is bytes, odd tags say nothing."""
+        """YAML as used in cassettes: times stay text, binary of either language is bytes, unknown tags are ignored."""
 
     def binary(loader: Any, node: Any) -> bytes:
         try:

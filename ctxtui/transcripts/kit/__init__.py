@@ -1,1 +1,1 @@
-"""What readers are built from: lines, records, whole files, messages, fields, times."""
+"""Building blocks of the readers: lines, records, whole files, messages, fields, times."""

@@ -1,4 +1,4 @@
-"""A thread written down as it was recorded: what was said, and the calls that answered."""
+"""Build a thread's context and calls in the order in which a transcript records them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from ctxtui.transcripts.kit.fields import completed, one_line
 
 
 class Ids:
-    """Ids for the calls of one session: the provider's own, else made of what is known of a call, so that the same
-    call in two files has one id."""
+    """Unique ids for the calls of one session: the provider's own, else derived from the call's content.
+
+    The same call in two files has the same id.
+    """
 
     def __init__(self) -> None:
         self._given: dict[str, int] = {}
 
     def give(self, call: Call, tree: Tree) -> str:
-        """An id that no other call of the session has."""
+        """Return an id that no other call of the session has."""
         name = call.id or self._made(call, tree)
         number = self._given[name] = self._given.get(name, 0) + 1
         return name if number == 1 else f"{name}~{number}"
@@ -40,7 +42,7 @@ class Ids:
 
 
 class Dialogue:
-    """One thread's context as it grows. `head` is where it ends, `title` the first thing a person said."""
+    """One thread's growing context. `head` is its end, `title` the first text of a person."""
 
     def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
         self.tree = tree
@@ -57,20 +59,23 @@ class Dialogue:
         self._restart: tuple[EpochStart, str] | None = None
 
     def say(self, items: Iterable[Item]) -> None:
-        """Something stands in the context that no call of this thread made."""
+        """Append items that no call of this thread generated."""
         for item in items:
             if not self.title and item.place.role == "user" and item.block.kind != HEADER:
                 self.title = one_line(read(item.block).text)
             self.head = self.tree.child(self.head, item.block, item.place)
 
     def restart(self, start: EpochStart, detail: str = "", head: int = ROOT) -> None:
-        """The context begins anew at `head`: the next call opens an epoch."""
+        """Restart the context at `head`: the next call opens an epoch."""
         self.head = head
         self._restart = (start, detail)
 
     def answer(self, items: Iterable[Item], known: Call, after: int | None = None) -> CallSeen:
-        """The call that answered the context with `items`. `known` holds what the record says of it; its id (made
-        where it is empty), thread, heads and epoch are filled in. `after` is its context where that is not `head`."""
+        """Add the call that answered the context with `items`.
+
+        `known` holds the recorded fields; its id (derived if empty), thread, heads and epoch are filled in. `after`
+        is its context if that is not `head`.
+        """
         asked = self.head if after is None else after
         self.head = self.tree.extend(asked, items)
         call = replace(known, thread=self.thread, raw_head=asked, sent_head=asked, response_head=self.head)
@@ -83,7 +88,7 @@ class Dialogue:
         return CallSeen(self._last)
 
     def go_on(self, items: Iterable[Item]) -> CallSeen | None:
-        """More of the last call's answer has been recorded; None where there is no call yet."""
+        """Extend the last call's answer; None if there is no call yet."""
         if self._last is None:
             return None
         self.head = self.tree.extend(self.head, items)
@@ -93,7 +98,7 @@ class Dialogue:
         return CallSeen(self._last)
 
     def tip(self) -> TipMoved:
-        """Where the thread's record ends."""
+        """Return the thread's tip."""
         return TipMoved(self.thread, self.head)
 
     def _next_epoch(self, model: str) -> Epoch:
@@ -108,15 +113,17 @@ class Dialogue:
 
 
 def covered(calls: Iterable[Call]) -> Iterator[Event]:
-    """Those of `calls` without a report, marked as in a sum that stands beside them."""
+    """Mark the calls without a report as included in a separate sum."""
     yield from (CallSeen(replace(one, extra={**one.extra, IN_ALL: True})) for one in calls if one.usage is None)
 
 
 def in_all(
     tree: Tree, ids: Ids, known: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN, calls: int = 0
 ) -> Iterator[Event]:
-    """A thread that holds nothing but a sum: what the calls of `of` used that have no report of their own, and `calls`
-    more that stand nowhere else (0: the record does not tell)."""
+    """Emit a thread with only a usage sum: of the calls in `of` without a report, and of `calls` more unrecorded ones.
+
+    `calls` 0: their number is not recorded.
+    """
     yield from covered(of)
     side = Dialogue(tree, thread, ids)
     yield ThreadSeen(
@@ -126,7 +133,7 @@ def in_all(
 
 
 class KeyedMessages:
-    """The messages of `dialogue`, whose head is set to the end of the last one with each change."""
+    """Messages of `dialogue` that may be replaced by key; each change moves the dialogue's head."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
@@ -136,7 +143,7 @@ class KeyedMessages:
         self._end = ROOT
 
     def put(self, key: str, items: Sequence[Item], first: bool = False) -> None:
-        """Write a message: in its place where it has one, else at the end, or `first`."""
+        """Set a message: in place if it exists, else at the end, or `first`."""
         changed = [key]
         if key in self._items:
             is_last = next(reversed(self._items)) == key
@@ -157,12 +164,12 @@ class KeyedMessages:
         self._dialogue.head = self._end
 
     def cut(self, key: str) -> None:
-        """Forget a message and all after it."""
+        """Remove a message and all later ones."""
         while key in self._items:
             last, _ = self._items.popitem()
             self._end = self._dialogue.head = self._before[last]
 
     def clear(self) -> None:
-        """Forget all messages."""
+        """Remove all messages."""
         self._items.clear()
         self._end = self._dialogue.head = ROOT

@@ -1,4 +1,4 @@
-"""Members of JSON that others wrote: whatever stands there, a value of the asked type comes out; times and titles."""
+"""Read members of foreign JSON as a requested type, whatever the value is; also times and titles."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ LAST: Final = 253_370_764_800.0
 
 
 def seconds(timestamp: str | float | None) -> float | None:
-    """A record's timestamp in Unix seconds: ISO text, or a number of seconds or milliseconds; None if it is neither, or
-    before 1970 or after 9998, which no calendar here can show in every time zone."""
+    """Parse a record's timestamp to Unix seconds: ISO text, or a number of seconds or milliseconds.
+
+    None if it is neither, or before 1970 or after 9998, which no calendar here can show in every time zone.
+    """
     if isinstance(timestamp, str):
         return _of_text(timestamp)
     if timestamp is None or timestamp != timestamp:
@@ -26,12 +28,12 @@ def seconds(timestamp: str | float | None) -> float | None:
     return _shown(timestamp / 1000 if timestamp > 1e11 else float(timestamp))
 
 
-# The records of a message carry one time, and each time is asked for more than once.
+# The records of a message share one timestamp, which is parsed several times.
 @lru_cache(maxsize=64)
 def _of_text(timestamp: str) -> float | None:
     try:
         moment = datetime.fromisoformat(timestamp)
-        # Without a zone it would be read in this machine's own.
+        # Without a zone it would be read as local time.
         return _shown((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         return None
@@ -42,25 +44,25 @@ def _shown(found: float) -> float | None:
 
 
 def shrunk(before: int, after: int, by: str) -> str:
-    """The detail of a compaction: ``154.8k → 22.3k · by claude code``, ``?`` for a figure not known (0)."""
+    """Format the detail of a compaction: ``154.8k → 22.3k · by claude code``, ``?`` for an unknown figure (0)."""
     sizes = " → ".join(thousands(n) if n else "?" for n in (before, after))
     return f"{sizes} · by {by}"
 
 
 def completed(epoch: Epoch, after: int) -> Epoch:
-    """`epoch` with the size after a compaction, once its first call's input is known."""
+    """Fill in an epoch's size after a compaction, once its first call's input is known."""
     if "→ ?" not in epoch.detail or not after:
         return epoch
     return replace(epoch, detail=epoch.detail.replace("→ ?", f"→ {thousands(after)}"))
 
 
 def thousands(n: int) -> str:
-    """A number of tokens, short: ``950``, ``22.3k``."""
+    """Format a number of tokens: ``950``, ``22.3k``."""
     return str(n) if n < 1000 else f"{n / 1000:.1f}k"
 
 
 def at(value: Json, *path: str | int) -> Json:
-    """What stands at `path` inside `value`; None where the path leads nowhere."""
+    """Return the value at `path` inside `value`; None if the path does not exist."""
     for step in path:
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None
@@ -70,27 +72,27 @@ def at(value: Json, *path: str | int) -> Json:
 
 
 def word(value: Json) -> str:
-    """A string; "" for anything else."""
+    """Return a string; "" for any other type."""
     return value if isinstance(value, str) else ""
 
 
 def obj(value: Json) -> dict[str, Json]:
-    """An object; an empty one for anything else."""
+    """Return an object; an empty one for any other type."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: Json) -> list[Json]:
-    """A list; an empty one for anything else."""
+    """Return a list; an empty one for any other type."""
     return value if isinstance(value, list) else []
 
 
 def objects(value: Json) -> list[dict[str, Json]]:
-    """The objects in a list."""
+    """List the objects in a list."""
     return [item for item in listed(value) if isinstance(item, dict)]
 
 
 def count(value: Json) -> int:
-    """A number of tokens; 0 for what is none."""
+    """Return a number of tokens; 0 for anything that is not a positive number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return 0
     number = _float(value)
@@ -101,7 +103,7 @@ _MOST_USD: Final = 1e12
 
 
 def money(value: Json) -> float | None:
-    """A figure in USD; None for what is no number, or more than anybody ever paid: sums have to stay numbers."""
+    """Return a figure in USD; None if it is not a number or implausibly large, so that sums stay finite."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
     found = _float(value)
@@ -109,7 +111,7 @@ def money(value: Json) -> float | None:
 
 
 def moment(value: Json) -> float | None:
-    """A time in Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
+    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -126,17 +128,17 @@ def _float(value: int | float | Number) -> float:
 
 
 TITLE_LENGTH: Final = 200
-"""Characters that a title has at most."""
+"""Maximum characters of a title."""
 
 _SURROGATE: Final = "[\ud800-\udfff]"
 
 
 def one_line(text: str) -> str:
-    """The first words of `text` on one line, cut at `TITLE_LENGTH` characters."""
+    """Return the beginning of `text` on one line, cut at `TITLE_LENGTH` characters."""
     line = plain(" ".join(text[: 4 * TITLE_LENGTH].split()))
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
 
 
 def plain(text: str) -> str:
-    """`text` without lone surrogates, which neither a database nor a terminal takes."""
+    """Replace lone surrogates, which neither a database nor a terminal accepts."""
     return text if text.isascii() else re.sub(_SURROGATE, "\ufffd", text)

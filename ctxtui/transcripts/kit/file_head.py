@@ -1,4 +1,4 @@
-"""A first look at a file's head, which may be cut anywhere: the JSON values in it, the last one mended."""
+"""Parse the JSON values in a file's head, which may be cut anywhere; the last value is repaired."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 HEAD_BYTES: Final = 65536
-"""How much of a file a sniffer looks at."""
+"""Bytes of a file that sniffers read."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
 _HALF: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9A-Fa-f]{0,3})?$")
-"""An escape that is cut."""
+"""A cut escape."""
 _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
 def text_of_head(head: bytes) -> str:
-    """`head` as text: without byte order mark, a character cut at the end replaced."""
+    """Decode `head` without its byte order mark; a character cut at the end is replaced."""
     return head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
 def values(head: bytes, limit: int = 50) -> list[Json]:
-    """Up to `limit` JSON values that stand one after another in `head`; text between them is passed over.
+    """Parse up to `limit` consecutive JSON values in `head`, skipping text between them.
 
-    A value that the head cuts is closed where it stops being whole, so that a 3 MB body still shows its first keys.
-    The values are shared between sniffers: nobody changes them.
+    A value that the head cuts is closed after its last complete part, so that a 3 MB body still shows its first keys.
+    The values are shared between sniffers and must not be changed.
     """
     return list(_values(head[:HEAD_BYTES], limit))
 
 
 @lru_cache(maxsize=4)
 def _values(head: bytes, limit: int) -> tuple[Json, ...]:
-    # Every format's sniffer looks at the same head.
+    # The sniffers of all formats read the same head.
     return tuple(_found(head, limit))
 
 
@@ -58,16 +58,16 @@ def _found(head: bytes, limit: int) -> list[Json]:
 
 
 def records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
-    """The objects among `values`, and those inside a top-level list."""
+    """List the objects among `values`, and those inside a top-level list."""
     flat = [item for value in values(head, limit) for item in (value if isinstance(value, list) else [value])]
     return [item for item in flat[:limit] if isinstance(item, dict)]
 
 
 def mend(text: str, *, begun: bool = False) -> Json:
-    """The value that the cut JSON `text` begins, less what is incomplete at its end; None if nothing is whole.
+    """Parse the cut JSON `text` without its incomplete end; None if nothing is complete.
 
-    With `begun` a text that the cut ends stays as far as it goes: a request may begin with a system prompt that is
-    longer than the head.
+    With `begun`, a string cut at the end is kept: a request may begin with a system prompt that is longer than the
+    head.
     """
     end, before = 0, ""
     for match in _TOKEN.finditer(text):
@@ -88,7 +88,7 @@ def mend(text: str, *, begun: bool = False) -> Json:
 
 
 def _closers(text: str) -> str:
-    """What closes everything that `text` opens and leaves open."""
+    """Brackets that close everything `text` leaves open."""
     closers: list[str] = []
     for match in _TOKEN.finditer(text):
         token = match.group()
@@ -111,7 +111,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _cut(text: str, at: int) -> bool:
-    # Only a container can be cut in a way worth mending; a container left open runs to the end of the text.
+    # Only a cut container is worth repairing; an unclosed container runs to the end of the text.
     if text[at] not in "{[":
         return False
     depth = 0

@@ -1,6 +1,8 @@
-"""Messages as clients keep them, as items: in the shape of OpenAI Chat, whose wire members count and the client's own
-do not; or of parts that a client spells its own way, in Anthropic's spelling, which every reading knows. What such a
-part holds beyond is kept in it under its own name."""
+"""Convert messages as clients store them to items.
+
+They have the shape of OpenAI Chat, of which only the API's members count, or consist of parts with a client's own
+spelling, converted to Anthropic's spelling, which every reading knows. Further members of such a part keep their names.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,23 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.wire.grammar import CHAT_SHAPE, split_item
-from ctxtui.wire.message import LIST, BlockField, Shape, split
-from ctxtui.wire.parts import shape
+from ctxtui.wire.message import LIST, BlockField, Shape, split_message
+from ctxtui.wire.parts import json_type_name
 
 _SENT: Final = (
     "role", "content", "name", "reasoning_content", "reasoning", "refusal", "audio", "thinking_blocks", "tool_calls",
     "function_call", "tool_call_id",
 )  # fmt: skip
-# LiteLLM keeps Anthropic's thinking beside its own spelling of it.
+# LiteLLM keeps Anthropic's thinking next to its own form of it.
 _SHAPE: Final = Shape((BlockField("thinking_blocks", "thinking", LIST, first=True), *CHAT_SHAPE.fields))
 _ANSWERING: Final = frozenset({"assistant", "model"})
 
 Known = Callable[[dict[str, Json]], Call | None]
-"""What a message's record says of the call that made it; None for a message that no call made (a demonstration)."""
+"""Returns the recorded fields of the call that generated a message; None if no call did (a demonstration)."""
 
 
 def items(message: dict[str, Json], path: str = "$") -> list[Item]:
-    """The items of a message, less what the client noted for itself. An item of OpenAI Responses is read as one."""
+    """Convert a message to items without the client's own members. An OpenAI Responses item is accepted too."""
     if "role" not in message and isinstance(message.get("type"), str):
         return [part.item for part in split_item(message, path)]
     sent: dict[str, Json] = {
@@ -43,7 +45,7 @@ def items(message: dict[str, Json], path: str = "$") -> list[Item]:
     calls = sent.get("tool_calls")
     if isinstance(calls, list):
         sent["tool_calls"] = [_without_index(call) for call in calls]
-    return [part.item for part in split(sent, path, _SHAPE)]
+    return [part.item for part in split_message(sent, path, _SHAPE)]
 
 
 def _without_index(call: Json) -> Json:
@@ -51,27 +53,27 @@ def _without_index(call: Json) -> Json:
 
 
 def spoken(role: str, *parts: Json, mark: str = "") -> list[Item]:
-    """The items of a message put together from content parts; a plain string is a text."""
+    """Build the items of a message from content parts; a plain string is a text."""
     place = Place("messages", role, mark)
-    made = [blocks.text(part) if isinstance(part, str) else blocks.of(part) for part in parts]
+    made = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
     return [Item(blocks.header(role), place), *(Item(block, place) for block in made)]
 
 
 def more(role: str, *parts: Json) -> list[Item]:
-    """As `spoken`, for parts that stand in a message whose header is already there."""
+    """Like `spoken`, without the header, for parts of a message that has one."""
     return [item for item in spoken(role, *parts) if item.block.kind != HEADER]
 
 
 def converse(dialogue: Dialogue, messages: Iterable[Json], known: Known, path: str = "$.messages") -> Iterator[Event]:
-    """Writes `messages` down; every message of the assistant for which `known` says so is a call."""
+    """Add `messages` to `dialogue`; every assistant message for which `known` returns a call is one."""
     for n, message in enumerate(messages):
         yield from say(dialogue, message, known, f"{path}[{n}]")
 
 
 def say(dialogue: Dialogue, message: Json, known: Known, path: str) -> Iterator[Event]:
-    """Writes one message down, which stands at JSON `path`."""
+    """Add one message, at JSON `path`, to `dialogue`."""
     if not isinstance(message, dict):
-        yield Skipped(1, f"a message is {shape(message)}, not an object @ {path}")
+        yield Skipped(1, f"a message is {json_type_name(message)}, not an object @ {path}")
         return
     call = known(message) if word(message.get("role")) in _ANSWERING else None
     if call is None:
@@ -84,32 +86,32 @@ RESULT: Final = "tool_result"
 
 
 def text(words: Json, **rest: Json) -> dict[str, Json]:
-    """Words of either side."""
+    """Build a text part of either side."""
     return {"type": "text", "text": words, **rest}
 
 
 def thinking(words: str, signature: Json = None, **rest: Json) -> dict[str, Json]:
-    """Visible reasoning; `signature` is what the provider wants back with it."""
+    """Build visible reasoning; `signature` is what the provider requires back with it."""
     return {"type": "thinking", "thinking": words, **({"signature": signature} if signature else {}), **rest}
 
 
 def tool_use(id_: Json, name: Json, given: Json, **rest: Json) -> dict[str, Json]:
-    """A call of a tool with its input."""
+    """Build a tool call with its input."""
     return {"type": "tool_use", "id": id_, "name": name, "input": given, **rest}
 
 
 def tool_result(id_: Json, content: Json, error: bool = False, **rest: Json) -> dict[str, Json]:
-    """What a tool gave back: a string, or a list of content parts."""
-    said = content if isinstance(content, str | list) else canonical.text_of(content)
+    """Build a tool result: a string, or a list of content parts."""
+    said = content if isinstance(content, str | list) else canonical.dump_text(content)
     return {"type": RESULT, "tool_use_id": id_, "content": said, **({"is_error": True} if error else {}), **rest}
 
 
 def image(media_type: str, data: Json, **rest: Json) -> dict[str, Json]:
-    """A picture in base64."""
+    """Build a picture in base64."""
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}, **rest}
 
 
 def results(dialogue: Dialogue, parts: list[dict[str, Json]]) -> list[Item]:
-    """The items of tool results: in the message of those before them, where that is what stands last."""
+    """Build the items of tool results, in the same message as directly preceding results."""
     last: Block = dialogue.tree[dialogue.head].block
     return more("user", *parts) if last.kind == RESULT else spoken("user", *parts)

@@ -1,4 +1,4 @@
-"""What recordings say of quotas: Codex's ``rate_limits``, and headers of a provider's answers (facts §13)."""
+"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of a provider's answers (facts §13)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ CLAUDE: Final = "claude"
 _WINDOWS: Final = ("primary", "secondary")
 _MINUTES: Final = {"m": 1, "h": 60, "d": 1440}
 _CLAUDE: Final = re.compile(r"anthropic-ratelimit-unified-(\d{1,4})([mhd])(?:_([a-z0-9_]+))?-(utilization|reset)")
-"""A share of 1 and Unix seconds; a window that is one model's own has its name behind its length."""
+"""Values are a share of 1 and Unix seconds; a window of one model has the model's name after its length."""
 _CODEX: Final = re.compile(
     r"x-codex-(?:([a-z0-9-]+)-)?(primary|secondary)-(used-percent|window-minutes|reset-at|reset-after-seconds)"
 )
 _MEMBERS: Final = {"used-percent": "used_percent", "window-minutes": "window_minutes", "reset-at": "resets_at"}
 _MOST: Final = 100.0
-"""Times the whole of a window: more is no share."""
+"""Maximum share of a window, as a multiple of the window; larger values are not shares."""
 
 
 def in_rate_limits(told: Json, at: float | None) -> Iterator[QuotaReport]:
-    """The reports of a ``rate_limits`` object that was written down `at` (Unix seconds). A window that it does not name
-    is not told of."""
+    """Yield the reports of a ``rate_limits`` object recorded `at` (Unix seconds), for the windows that it names."""
     if not isinstance(told, dict) or not any(told.get(name) for name in _WINDOWS):
         return
-    raw = canonical.text_of(told)
+    raw = canonical.dump_text(told)
     for name in _WINDOWS:
         yield from _window(word(told.get("limit_id")) or CODEX, obj(told.get(name)), raw, at)
 
@@ -41,14 +40,14 @@ def _window(limit: str, told: dict[str, Json], raw: str, at: float | None) -> It
         return
     resets = count(told.get("resets_at"))
     if not resets and at is not None:
-        # Versions of 2025 counted from the moment of the report.
+        # Versions of 2025 gave seconds from the time of the report.
         after = count(told.get("resets_in_seconds"))
         resets = int(at) + after if after else 0
     yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)
 
 
 def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[QuotaReport]:
-    """The reports in the headers of an answer that began `at` (Unix seconds)."""
+    """List the reports in the headers of an answer that began `at` (Unix seconds)."""
     claude: dict[tuple[str, int], dict[str, str]] = {}
     codex: dict[str, dict[str, dict[str, Json]]] = {}
     said: dict[str, dict[str, Json]] = {CLAUDE: {}, CODEX: {}}
@@ -67,16 +66,16 @@ def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[Quot
     for (limit, minutes), told in claude.items():
         used = money(_number(told.get("utilization", "")))
         if used is not None and 0 <= used <= _MOST and minutes:
-            raw = canonical.text_of(said[CLAUDE])
+            raw = canonical.dump_text(said[CLAUDE])
             reports.append(QuotaReport(limit, minutes, used, count(_number(told.get("reset", ""))), int(at or 0), raw))
     for limit, windows in codex.items():
         for window in windows.values():
-            reports += _window(limit, window, canonical.text_of(said[CODEX]), at)
+            reports += _window(limit, window, canonical.dump_text(said[CODEX]), at)
     return reports
 
 
 def _number(text: str) -> Json:
-    """A header's figure; None where it is none."""
+    """Parse a header's figure; None if it is not a number."""
     try:
         found = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Blocks straight from a file's bytes: where they are canonical already, nothing is decoded and encoded again."""
+"""Build blocks from a file's bytes; canonical bytes are not decoded and encoded again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UN
 
 
 def of_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Block:
-    """The block of a content part's JSON text `raw`, whose type is `kind`; `clean` as `pieces.tidy` says, `unmarked`
-    that it is known to have no cache markers.
+    """Build the block of a content part's JSON text `raw`, whose type is `kind`.
 
-    Equal to ``block.of(canonical.loads(raw), kind)``, but that a kind with one of our names is told apart.
+    `clean` as returned by `records.tidy`, `unmarked` if it is known to have no cache breakpoints. Equal to
+    ``block.from_part(canonical.loads(raw), kind)``, except that a kind with one of ctxtui's own names gets a suffix.
     """
-    # A session has a dozen kinds and thousands of blocks: each kind is one string.
+    # A session has a dozen kinds and thousands of blocks: interning keeps one string per kind.
     kind = intern(kind_of({"type": kind}, "text") if kind in _OURS else kind)
     if clean and (unmarked or (raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0)):
         return Block(canonical.digest(raw), kind, raw)
@@ -28,7 +28,9 @@ def of_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Bl
 
 
 def of_text(raw: bytes, clean: bool) -> Block:
-    """The text block of a JSON string's text `raw`, with its quotes. Equal to ``block.text(canonical.loads(raw))``."""
+    """Build the text block of a JSON string's text `raw`, with its quotes; equal to
+    ``block.text(canonical.loads(raw))``.
+    """
     if not clean:
         return block.text(canonical.loads(raw))
     body = b'{"type":"text","text":' + raw + b"}"
@@ -36,7 +38,7 @@ def of_text(raw: bytes, clean: bool) -> Block:
 
 
 def of_value(value: Json) -> Block:
-    """The block of a content part that is already decoded; a bare string is text, anything else keeps its JSON."""
+    """Build the block of a decoded content part; a bare string is text, anything else keeps its JSON."""
     if isinstance(value, str):
         return block.text(value)
     if isinstance(value, dict):

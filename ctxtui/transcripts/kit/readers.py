@@ -1,4 +1,4 @@
-"""Readers of JSON lines, record by record, of rows of databases, and of formats that are one value, read at the end."""
+"""Readers for JSON lines, database rows, and formats that are parsed as one value at the end."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.codec import spans
 
 _ONCE = Skipped | Happened | Outcome
-"""Events that are not replaced by a later one of the same id: told once, however often the file is read."""
+"""Events that a later one does not replace, so they are emitted once, however often the file is read."""
 
 
 class Taker(Protocol):
-    """Takes the records of one format, in order."""
+    """Handles the records of one format, in order."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
-        """The events of one record; `found` tells where it stands."""
+        """Return the events of one record; `found` is its position in the file."""
 
     def standing(self) -> Iterable[Event]:
-        """How things stand after the records so far: description, tips. Events that replace earlier ones only."""
+        """Return events that describe the current state (description, tips). They overwrite earlier ones."""
 
 
 class LinesReader(Reader):
@@ -54,7 +54,7 @@ class LinesReader(Reader):
             events += self._events(piece)
         standing = list(self._taker.standing())
         if standing != self._told:
-            # What a later event of the same id does not replace is told once.
+            # Events that later ones do not replace are emitted once.
             events += [e for e in standing if not isinstance(e, _ONCE) or e not in self._told]
             self._told = standing
         return events
@@ -71,19 +71,19 @@ class LinesReader(Reader):
 
 
 def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
-    """The `open` of a format of JSON lines."""
+    """Make the `open` of a format of JSON lines."""
     return lambda tree: LinesReader(make(tree))
 
 
 Take = Callable[[Json, Tree], Iterable[Event]]
-"""The events of a format's JSON value, with nodes made in the tree."""
+"""Returns the events of a format's JSON value, adding its nodes to the tree."""
 
 Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
-"""The events of a whole file, and what is incomplete at its end."""
+"""Returns the events of a whole file, and the incomplete record at its end."""
 
 
 class WholeReader(Reader):
-    """Keeps the bytes of a file and reads them when told that there are no more for now."""
+    """Collects the bytes of a file and parses them on `settle`."""
 
     def __init__(self, tree: Tree, parse: Parse) -> None:
         self._tree = tree
@@ -115,12 +115,12 @@ class WholeReader(Reader):
 
 
 def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:
-    """The `open` of a format that is one text."""
+    """Make the `open` of a format that is one text."""
     return lambda tree: WholeReader(tree, parse)
 
 
 def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
-    """The `open` of a format that is one JSON value."""
+    """Make the `open` of a format that is one JSON value."""
 
     def parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
         value, tail = value_of(data)
@@ -130,7 +130,7 @@ def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
 
 
 def value_of(data: bytes) -> tuple[Json, Skipped | None]:
-    """The JSON value in `data`, and where it breaks off: a cut file gives what was whole before the cut."""
+    """Parse the JSON value in `data`; also returns the error. A cut file gives everything before the cut."""
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     start = spans.skip(text, 0)
     if start == len(text):
@@ -168,15 +168,15 @@ def _broken_at(text: str, start: int) -> int:
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]
 HEAD: Final = "rows_of"
-"""The member of the first line of a database: its tables. Each further line is ``{"table": ..., "row": {...}}``."""
+"""Member of a database's first line that lists its tables. Further lines are ``{"table": ..., "row": {...}}``."""
 JOB: Final = "files of a job folder"
-"""What a list of the numbered files of a job begins with: the edge makes one of a folder."""
+"""First entry of the list that the IO layer makes of a job folder's numbered files."""
 LOGS: Final = "logs of requests"
-"""What a list of logs begins with: the edge makes one of a folder."""
+"""First entry of the list that the IO layer makes of a folder of logs."""
 
 
 def tables_in(head: bytes) -> frozenset[str]:
-    """The tables that a file of rows says it has; empty for any other file."""
+    """List the tables that a file of rows declares; empty for any other file."""
     if HEAD.encode() not in head[:200]:
         return frozenset()
     first = next(iter(file_head.values(head)), None)
@@ -184,7 +184,7 @@ def tables_in(head: bytes) -> frozenset[str]:
 
 
 def decoded(value: Json) -> Json:
-    """A column that holds JSON as text; the text itself where it is none."""
+    """Decode a column that holds JSON as text; other text is returned as is."""
     if not isinstance(value, str):
         return value
     try:
@@ -194,7 +194,7 @@ def decoded(value: Json) -> Json:
 
 
 class _Rows:
-    """Gathers rows; what they come to is told when no more come for now."""
+    """Collects rows; the events of all rows are returned on `settle`."""
 
     def __init__(self, tree: Tree, told: Callable[[Tables, Tree], Iterator[Event]]) -> None:
         self._tree, self._told = tree, told
@@ -210,5 +210,5 @@ class _Rows:
 
 
 def rows_reader(told: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
-    """The `open` of a format of rows; `told` gives its events, which must be the same for the same rows."""
+    """Make the `open` of a format of rows; `told` returns its events and must be deterministic."""
     return lambda tree: LinesReader(_Rows(tree, told))

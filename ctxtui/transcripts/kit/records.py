@@ -1,4 +1,4 @@
-"""Bytes in any chunking -> the JSON records in them, whatever state the file is in."""
+"""Extract JSON records from bytes in any chunking, even from a damaged file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TextLine(NamedTuple):
 
 
 class LineBuffer:
-    """Cuts a stream of bytes into lines; what has no line end yet waits as the rest."""
+    """Splits a stream of bytes into lines; text without a line end yet is the `rest`."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
@@ -37,7 +37,7 @@ class LineBuffer:
         return [TextLine(*one) for one in self.split(data)]
 
     def split(self, data: bytes) -> Iterable[tuple[int, int, bytes]]:
-        """As `feed`, as plain tuples."""
+        """Like `feed`, returning plain tuples."""
         first, *others = data.split(b"\n")
         if not others:
             if data:
@@ -53,27 +53,27 @@ class LineBuffer:
 
     @property
     def rest(self) -> TextLine:
-        """What stands after the last line end."""
+        """The text after the last line end."""
         if len(self._waiting) > 1:
             self._waiting = [b"".join(self._waiting)]
         return TextLine(self._number, self._start, self._waiting[0] if self._waiting else b"")
 
     def take(self, count: int) -> None:
-        """Drop the first `count` bytes of the rest: they have been read."""
+        """Drop the first `count` bytes of the rest, which have been read."""
         left = self.rest.data[count:]
         self._waiting = [left] if left else []
         self._start += count
 
 
 BLANK: Final = b" \t\r\n\0"
-"""Bytes that may stand around a record: white space, and the NULs that a crash leaves in a file."""
+"""Bytes allowed around a record: white space, and the NULs that a crash leaves in a file."""
 BOM: Final = b"\xef\xbb\xbf"
 
 _SPACE: Final = " \t\r\n\0"
 _ESCAPE: Final = re.compile(r'\\(u[0-9a-fA-F]{4}|["\\/bfnrt])|\\', re.DOTALL)
-# Any escape but those that minified JSON needs: each of these characters has a shorter spelling.
+# Any escape that minified JSON does not need: each of these characters has a shorter spelling.
 _ODD_ESCAPE: Final = re.compile(rb"\\/|\\u(?!00(?:0[0-7bef]|1[0-9a-f]))")
-# How the records of the clients begin; a torn write can leave one of them in the middle of a line.
+# Start of the clients' records; a torn write can leave one in the middle of a line.
 _BEGIN: Final = re.compile(r'\{"(?:type|parentUuid|timestamp|sessionId|uuid)":')
 _TRIES: Final = 20
 _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
@@ -82,8 +82,8 @@ _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a w
 class FoundObject(Struct, frozen=True):
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
-    `raw` is the object, minified where it is JSON, in valid UTF-8. `clean` says that it is canonical, so that its parts
-    can be taken as they stand. `note` tells what was mended, "" if nothing.
+    `raw` is the object, minified if it is JSON, in valid UTF-8. `clean` means that it is canonical, so that its
+    parts can be used unchanged. `note` describes repairs, "" if there were none.
     """
 
     line: int
@@ -96,7 +96,7 @@ class FoundObject(Struct, frozen=True):
 
 
 class Broken(Struct, frozen=True):
-    """Text on line `line` that is no JSON object, and why."""
+    """Text on line `line` that is not a JSON object, and the reason."""
 
     line: int
     start: int
@@ -109,21 +109,21 @@ Piece = FoundObject | Broken | Skipped
 
 
 def tidy(raw: bytes) -> tuple[bytes, bool]:
-    """JSON text `raw` minified, and whether it is canonical then: whether it has no needless escapes.
+    """Minify JSON text; also returns whether the result is canonical, that is, has no needless escapes.
 
-    Raises `msgspec.DecodeError` where it is no JSON. A duplicate key passes; no client writes one.
+    Raises `msgspec.DecodeError` if it is not JSON. A duplicate key passes; no client writes one.
     """
     small = msgspec.json.format(raw, indent=-1)
     return small, not needless_escapes(small)
 
 
 def needless_escapes(small: bytes) -> bool:
-    """Whether minified JSON has escapes that canonical JSON has not."""
+    """Whether minified JSON has escapes that canonical JSON does not have."""
     return _ODD_ESCAPE.search(small) is not None
 
 
 def read_line(line: TextLine) -> Iterator[Piece]:
-    """The records of one line (or of several lines that make one value), in order."""
+    """Yield the records of one line (or of several lines that make one value), in order."""
     number, start, data = line
     text = data.removeprefix(BOM)
     bare = text.strip(BLANK)
@@ -134,7 +134,7 @@ def read_line(line: TextLine) -> Iterator[Piece]:
         yield Skipped(number, f"{_nuls(text)} passed over")
     else:
         first, *more = _records(number, start, bare)
-        # One line is told once, whatever is wrong with it.
+        # Report each line once, whatever is wrong with it.
         if isinstance(first, Broken):
             yield replace(first, reason=f"{first.reason}; {_nuls(text)} in the line")
         elif around := _nuls(text.replace(bare, b"", 1)):
@@ -145,7 +145,7 @@ def read_line(line: TextLine) -> Iterator[Piece]:
 
 
 def _nuls(text: bytes) -> str:
-    """How many NUL bytes `text` has, in words; "" where it has none."""
+    """Describe the number of NUL bytes in `text`; "" if there are none."""
     many = text.count(b"\0")
     return f"{many:,} NUL byte{'s' if many > 1 else ''}" if many else ""
 
@@ -166,7 +166,7 @@ def _records(number: int, start: int, bare: bytes) -> Iterator[FoundObject | Bro
 
 
 def is_utf8(raw: bytes) -> bool:
-    """Whether `raw` is UTF-8."""
+    """Whether `raw` is valid UTF-8."""
     try:
         return raw.isascii() or bool(raw.decode())
     except UnicodeDecodeError:
@@ -174,7 +174,7 @@ def is_utf8(raw: bytes) -> bool:
 
 
 def legible(piece: FoundObject) -> Iterator[Piece]:
-    """`piece` if it is UTF-8, else what can be read of its line, with a note."""
+    """Yield `piece` if it is UTF-8, else the readable parts of its line, with a note."""
     if is_utf8(piece.raw):
         yield piece
     else:
@@ -182,7 +182,7 @@ def legible(piece: FoundObject) -> Iterator[Piece]:
 
 
 def objects_at_start(text: str) -> int:
-    """How many characters of `text` are whole JSON objects, one after another, from its beginning on."""
+    """Return the length of the consecutive complete JSON objects at the start of `text`."""
     at = taken = 0
     while True:
         at = skip(text, at)
@@ -196,7 +196,7 @@ def objects_at_start(text: str) -> int:
 
 
 def skip(text: str, at: int, blank: str = _SPACE) -> int:
-    """The index of the first character of `text` from `at` on that is none of `blank`."""
+    """Return the index of the first character of `text` from `at` on that is not in `blank`."""
     while at < len(text) and text[at] in blank:
         at += 1
     return at
@@ -207,7 +207,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _slowly(number: int, start: int, text: str) -> Iterator[FoundObject | Broken]:
-    """Reads glued values one by one, mends escapes and characters, unfolds lists. `start` is the offset of `text`."""
+    """Read glued values one by one, repair escapes and characters, unfold lists. `start` is the offset of `text`."""
     at, note = 0, ""
     while at < len(text):
         try:
@@ -250,7 +250,7 @@ def _value(number: int, start: int, text: str, note: str) -> Iterator[FoundObjec
             note = f"invalid UTF-8 at byte {start + error.start:,}, read as U+FFFD"
             raw = raw.decode("utf-8", "replace").encode()
         clean = False
-        # Lone surrogates and raw control characters are read by the lenient decoder only.
+        # Only the lenient decoder reads lone surrogates and raw control characters.
         with suppress(msgspec.DecodeError, RecursionError):
             raw, clean = tidy(raw)
         yield FoundObject(number, start, end, raw, clean, note)
@@ -261,7 +261,7 @@ def _mend_escapes(text: str) -> str:
 
 
 def _next_record(text: str, at: int) -> int:
-    """Where after a torn record, on the same line, a whole one begins that runs to the line's end; else the end."""
+    """Find a complete record that follows a torn one and runs to the line's end; the end of `text` if there is none."""
     for match in islice(_BEGIN.finditer(text, at + 1), _TRIES):
         if not text[match.start() + objects_at_start(text[match.start() :]) :].strip(_SPACE):
             return match.start()
@@ -280,12 +280,12 @@ BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 class RecordStream:
-    """Bytes in, records out, in the order of the file and the same for any chunking.
+    """Extracts records from bytes, in the order of the file and independent of the chunking.
 
-    A record is mostly a line; it may also be one of several glued on a line, or pretty-printed over many. With
-    `decode`, which raises `msgspec.MsgspecError` on anything but one JSON value of the shape it knows, an ordinary line
-    is looked at once: what `decode` makes of it is the record, and everything else takes the careful way. Whoever
-    takes such a record asks `legible` first: a decoder does not look into what it leaves raw.
+    A record is usually a line; it may also be one of several glued on a line, or pretty-printed over many. With
+    `decode`, which raises `msgspec.MsgspecError` on anything but one JSON value of the shape it knows, an ordinary
+    line is parsed once: the result of `decode` is the record, and every other line takes the slow path. Callers
+    pass such a record to `legible` first: a decoder does not check the parts that it leaves raw.
     """
 
     def __init__(self, decode: Callable[[bytes], Any] | None = None) -> None:
@@ -345,7 +345,7 @@ class RecordStream:
         elif self._in_list() or not line.data.startswith(b'{"') or depth(line.data):
             yield from self._more(line)
         else:
-            # A whole record at the margin: what was open before it never got its end.
+            # A complete record at the margin: the value open before it never ended.
             yield self._abandon()
             yield from read_line(line)
 
@@ -355,7 +355,7 @@ class RecordStream:
     def _more(self, line: TextLine) -> Iterator[Piece]:
         self._open.append(line)
         self._depth += depth(line.data)
-        # A pretty-printed value ends in a line that closes its bracket.
+        # A pretty-printed value ends with a line that closes its bracket.
         if self._depth <= 0:
             yield from read_line(self._joined())
 
@@ -380,7 +380,7 @@ def _is_whole(data: bytes) -> bool:
 
 
 def depth(data: bytes) -> int:
-    """How many brackets `data` leaves open."""
+    """Count the brackets that `data` leaves open."""
     open_ = 0
     for match in BRACKET.finditer(data):
         token = match.group()

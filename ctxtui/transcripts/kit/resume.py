@@ -1,8 +1,8 @@
-"""Files that a tool resumes from: what writers of all formats have in common.
+"""Shared code of the writers of all formats that a tool can resume from.
 
-`apply_edits` puts the context that is to be sent in the place of the recorded one: it says of each record of the source
-what becomes of it, and what is put in before it. A tool's writer makes the new session of that: the records are its
-envelopes, and what carries no context goes along. `Translation`s make one of a context that another tool recorded.
+`apply_edits` replaces the recorded context with the one to be sent: for each record of the source it notes what changes
+and what is inserted before it. A tool's writer builds the new session from that: records are its envelopes, and
+records without context are copied. `Translation`s build one from a context that another tool recorded.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ UNANSWERED: Final = "what a person said after the last answer: the tool asks for
 MOVED: Final = "a text put into a message stands behind it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
-"""Lines that name what a file does not carry."""
+"""Messages for content that a file cannot carry."""
 
 Body = dict[str, Any]
 
 
 class KeptBlock(NamedTuple):
-    """A block of the context to resume with: the `item`, and `at`, its 0-based place on the raw path (None: it was
-    made by an edit)."""
+    """A block of the context to resume with: the `item`, and its 0-based index `at` on the raw path (None: new by an
+    edit).
+    """
 
     item: Item
     at: int | None = None
 
 
 class ResumeOrder(Struct, frozen=True, kw_only=True):
-    """What a writer is asked for: the session in `source` with the context `sent` in the place of `path`.
+    """Input of a writer: the session in `source`, with the context `sent` in place of `path`.
 
-    `session` is that session's id (a source may hold several).
-    `until` is the 1-based line that the session ends before (0: at its end); `end` is the place of `path` behind its
-    last answer and that answer's results, from which on nothing is written (None: nothing follows them). `input_tokens`
-    is what the request of that answer would come to with the new context, `answer_tokens` what stands of the answer and
-    behind it (None: not known). `ids` gives random UUIDs, `now` is in Unix seconds.
+    `session` is that session's id (a source may hold several). `until` is the 1-based line that the session ends
+    before (0: at its end); `end` is the index in `path` after its last answer and that answer's results, from which
+    on nothing is written (None: nothing follows them). `input_tokens` is the input of that answer's request with
+    the new context, `answer_tokens` the tokens of the answer and everything after it (None: not known). `ids`
+    yields random UUIDs, `now` is in Unix seconds.
     """
 
     source: bytes
@@ -62,8 +63,9 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 
 
 class ResumedFile(Struct, frozen=True):
-    """The new file: its bytes, a line for each thing that it could not carry, the session's `id`, the `name` that the
-    file must have ("": any), and the `folder` below the tool's ``sessions`` where the tool looks for it ("": anywhere).
+    """The new file: its bytes, a line for each thing that was lost, and the session's `id`.
+
+    `name` is the required file name ("": any), `folder` the required folder below the tool's ``sessions`` ("": any).
     """
 
     data: bytes
@@ -74,12 +76,12 @@ class ResumedFile(Struct, frozen=True):
 
 
 class ResumeTarget(Struct, frozen=True):
-    """A tool that sessions are written back for.
+    """A tool that sessions are written for.
 
-    `name` is the form's, `source` that of the format which its own recordings are read as. `write` makes the file.
-    `command` is what a user then types: ``{id}`` stands for the session's id, ``{file}`` for the file's place.
-    `beside` says that the tool finds the file only in the folder of its recordings. `key` is what a user presses to go
-    on in it with a context that another tool recorded ("": none can be translated for it).
+    `name` is the form's, `source` the format of the tool's own recordings. `write` makes the file. `command` is the
+    user's command to resume, with ``{id}`` for the session's id and ``{file}`` for the file's path. `beside` means
+    that the tool finds the file only in the folder of its recordings. `key` is the key that continues in it with a
+    context that another tool recorded ("": no translation).
     """
 
     name: str
@@ -91,9 +93,9 @@ class ResumeTarget(Struct, frozen=True):
 
 
 class TranslatedOrder(Struct, frozen=True, kw_only=True):
-    """What a new session is made of: a request `body` in the tool's dialect, less what the tool cannot resume with.
+    """Input for a new session: a request `body` in the tool's dialect, without parts that the tool cannot resume with.
 
-    `ids` gives random UUIDs, `now` is in Unix seconds, `cwd` is the directory in which the session ran ("": unknown).
+    `ids` yields random UUIDs, `now` is in Unix seconds, `cwd` is the directory in which the session ran ("": unknown).
     """
 
     body: Body
@@ -103,10 +105,10 @@ class TranslatedOrder(Struct, frozen=True, kw_only=True):
 
 
 class Translation(Struct, frozen=True):
-    """How a context becomes a session of a tool: the `dialect` it speaks, what of a request it resumes with (`kept`,
-    which notes what it leaves out), and the file.
+    """Conversion of a context to a session of a tool: its `dialect`, a filter for the request (`kept`), and the writer.
 
-    A signature or an encrypted item is refused behind another system prompt (facts §1): those stay out.
+    `kept` notes what it removes. A signature or an encrypted item is refused after another system prompt (facts §1), so
+    those are removed.
     """
 
     dialect: str
@@ -115,16 +117,16 @@ class Translation(Struct, frozen=True):
 
 
 def stamp(now: float) -> str:
-    """The time `now` (Unix seconds) as records have it."""
+    """Format `now` (Unix seconds) as records have it."""
     return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class ResumeEntry(Struct, eq=False, kw_only=True):
-    """A record of the source and what becomes of it.
+    """A record of the source and its changes.
 
-    `digests` are those of its blocks; `answers` the ids of the calls that they answer, by part. `changes` has the parts
-    that say something else (None: they are taken out), `before` what is put in before it, in groups of one side.
-    `whole`: it can only go as a whole; `ends`: it goes where the session ends before it; `asks`: a person said it.
+    `digests` are those of its blocks; `answers` the ids of the calls that they answer, by part. `changes` holds the
+    replaced parts (None: removed), `before` the items inserted before it, in groups of one side. `whole`: it can
+    only be removed entirely; `ends`: it is removed if the session ends before it; `asks`: it is a person's message.
     """
 
     digests: list[str] = field(default_factory=list)
@@ -138,11 +140,11 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
 
     @property
     def touched(self) -> bool:
-        """Whether it does not say what it said."""
+        """Whether its content changed."""
         return self.removed or bool(self.changes)
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Let its 0-based `part` be `block` (None: leave it out); False where that cannot be done in it."""
+        """Replace its 0-based `part` with `block` (None: remove it); False if the record cannot express that."""
         if self.removed or self.whole:
             self.removed = True
             return block is None
@@ -151,15 +153,16 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return True
 
     def changed_parts(self, content: Any, spelled: Callable[[Block], Any]) -> list[Any]:
-        """The parts of `content`, a list or one part, under the changes; new ones as `spelled` says."""
+        """Apply the changes to `content`, a list or one part; new parts are converted by `spelled`."""
         parts = content if isinstance(content, list) else [content]
         found = [self.changes.get(n, part) for n, part in enumerate(parts)]
         return [spelled(one) if isinstance(one, Block) else one for one in found if one is not None]
 
 
 class ResumeEdits(NamedTuple):
-    """Where blocks of the path stand (`found`: entry and part, 0-based), the last entry of the session (None: none
-    holds any of them), what is put in behind everything, and what could not be done."""
+    """Result of `apply_edits`: positions of the path's blocks (`found`: entry and part, 0-based), the last entry of the
+    session (None: none holds any block), items appended after everything, and losses.
+    """
 
     found: dict[int, tuple[int, int]]
     last: int | None
@@ -175,8 +178,10 @@ def apply_edits(
     *,
     cut: bool,
 ) -> ResumeEdits:
-    """Note in `entries` what the context that is asked for makes of them; with `cut` the session ends behind its last
-    block. `found` as `find_blocks` gives it; `beside` are further entries that a block was made of."""
+    """Apply the requested context to `entries`; with `cut` the session ends after its last block.
+
+    `found` as returned by `find_blocks`; `beside` are further entries that a block was made of.
+    """
     found = find_blocks(order.path, entries) if found is None else found
     end = len(order.path) if order.end is None else order.end
     wanted = plan_changes(order.path, [one for one in order.sent if one.at is None or one.at < end])
@@ -215,31 +220,35 @@ def apply_edits(
 
 
 def is_answer(item: Item) -> bool:
-    """Whether the model said it."""
+    """Whether the model generated it."""
     return item.place.role == "assistant"
 
 
 def first_change(entries: Sequence[ResumeEntry]) -> int:
-    """The number of the first entry that says something else than it said, or has something new behind it."""
+    """Return the number of the first entry that changed or is followed by something new."""
     changed = [n - bool(one.before) for n, one in enumerate(entries) if one.touched or one.before]
     return min(changed, default=len(entries))
 
 
 class ResumePlan(Struct):
-    """What becomes of each place of the raw path: `stands` has the item there (a place without one is dropped),
-    `after` the items put in behind a place (-1: in front of everything)."""
+    """New content for each index of the raw path: `stands` has the item at it (a missing index is dropped), `after` the
+    items inserted after an index (-1: before everything).
+    """
 
     stands: dict[int, Item] = field(default_factory=dict)
     after: dict[int, list[Item]] = field(default_factory=dict)
 
     def put(self, at: int, items: Iterable[Item]) -> None:
-        """Put `items` in behind place `at`."""
+        """Insert `items` after index `at`."""
         self.after.setdefault(at, []).extend(items)
 
 
 def plan_changes(path: Sequence[Item], sent: Iterable[KeptBlock]) -> ResumePlan:
-    """How `path` becomes `sent`. What stands out of the path's order, or with another role, is taken out where it was
-    and put in where it is."""
+    """Plan the changes from `path` to `sent`.
+
+    An item that is out of the path's order, or has another role, is removed at its old position and inserted at its new
+    one.
+    """
     made = ResumePlan()
     last = -1
     for item, at in sent:
@@ -256,15 +265,15 @@ def plan_changes(path: Sequence[Item], sent: Iterable[KeptBlock]) -> ResumePlan:
 
 
 def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
-    """The numbered items that a transcript holds: no headers, and not what stands for something never recorded."""
+    """Filter the numbered items that a transcript holds: no headers, and no placeholders for unrecorded content."""
     return [(n, item) for n, item in items if item.block.kind not in (HEADER, NOT_RECORDED)]
 
 
 def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[int, tuple[int, int]]:
-    """Where each place of `path` stands in the source: (entry, part), both 0-based. A result that the tool shortened in
-    its requests is found by the call that it answers.
+    """Map each index of `path` to its position in the source: (entry, part), both 0-based.
 
-    What a path holds comes late in a file, so of equal blocks the last ones are taken, from the end on.
+    A result that the tool shortened in its requests is found by the call that it answers. The blocks of a path are
+    late in a file, so equal blocks are matched from the end.
     """
     where: dict[str, list[tuple[int, int]]] = {}
     results: dict[str, tuple[int, int]] = {}
@@ -289,8 +298,10 @@ def _answered(block: Block) -> str:
 
 
 def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, FoundObject]], list[str]]:
-    """The records of the source before the line that it ends at, each with its bytes as they stand (minified where they
-    are no line), and what could not be read."""
+    """Read the source's records before the line it ends at; also returns what could not be read.
+
+    Each record comes with its original bytes (minified if it is not a line).
+    """
     stream = RecordStream()
     found: list[tuple[bytes, FoundObject]] = []
     lost: list[str] = []
@@ -308,8 +319,10 @@ def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, FoundObject]], li
 
 
 def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
-    """The JSON object `raw` with the values of some of its own members written anew, and without those that are None;
-    every other byte stays."""
+    """Replace the values of some members of the JSON object `raw`, or remove those that are None.
+
+    Every other byte stays.
+    """
     text = raw.decode("utf-8", "surrogateescape")
     opens = text.index("{") + 1
     parts, done, last = [], 0, opens
@@ -320,7 +333,7 @@ def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
                 parts += [text[done : member.start], new.decode("utf-8", "surrogateescape")]
                 done = member.end
             elif last == opens:
-                # The first member goes with the comma behind it.
+                # The first member is removed with the comma after it.
                 behind = spans.skip(text, member.end)
                 parts.append(text[done:opens])
                 done = last = opens = behind + (text[behind : behind + 1] == ",")
@@ -333,18 +346,17 @@ def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
 
 
 def add_member(raw: bytes, member: str, value: bytes) -> bytes:
-    """The JSON object `raw`, which is not empty, with one more `member` at its end, whose value is given as JSON text;
-    every other byte stays."""
+    """Append `member` to the non-empty JSON object `raw`; `value` is JSON text. Every other byte stays."""
     end = raw.rindex(b"}")
     return raw[:end] + b"," + canonical.dumps(member) + b":" + value + raw[end:]
 
 
 def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
-    """Each loss once, with how often it came where that is more than once."""
+    """List each loss once, with its count if it is more than one."""
     return tuple(f"{what} ({n} times)" if n > 1 else what for what, n in Counter(lost).items())
 
 
 def fresh_ids(ids: Iterator[str], taken: Iterable[str]) -> Iterator[str]:
-    """`ids` less those that are `taken`."""
+    """Filter out the ids that are `taken`."""
     known = set(taken)
     return (one for one in ids if one not in known)

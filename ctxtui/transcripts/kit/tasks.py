@@ -1,4 +1,4 @@
-"""What recordings say of their result; and files of benchmarks: a list of tasks with the messages of each."""
+"""Read results in recordings, and files of benchmarks: a list of tasks with the messages of each."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ TALKS: Final = ("traj", "messages", "trajectory", "conversation")
 
 
 def first_task(head: bytes) -> dict[str, Json]:
-    """The first task that `head` shows; empty where it shows none."""
+    """Return the first task in `head`; empty if there is none."""
     value = next(iter(file_head.values(head)), None)
     return next(iter(objects(value)), {}) if isinstance(value, list) else obj(value)
 
 
 def tasks_of(source: str) -> Take:
-    """The events of a file of tasks, a thread each, for the format `source`."""
+    """Make a function that reads a file of tasks, a thread each, for the format `source`."""
 
     def take(value: Json, tree: Tree) -> Iterator[Event]:
         yield Described(source=source)
@@ -36,7 +36,7 @@ def tasks_of(source: str) -> Take:
             if not isinstance(task, dict):
                 yield Skipped(1, f"a task that is no object @ $[{n}]")
                 continue
-            # Two runs of one task without a trial's number still are two threads.
+            # Two runs of one task without a trial number are still two threads.
             dialogue = Dialogue(tree, MAIN if n == 0 else f"{label_of(task)} ({n + 1})", ids)
             yield from _task(task, dialogue, f"$[{n}]", len(tasks) > 1)
             title = title or dialogue.title
@@ -56,7 +56,7 @@ def _task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -
 
 
 def label_of(task: dict[str, Json]) -> str:
-    """What a task is called: ``task 7``, ``task 7 trial 2``."""
+    """Label a task: ``task 7``, ``task 7 trial 2``."""
     trial = task.get("trial")
     told = f" trial {words(trial)}" if trial not in (None, 0) else ""
     return f"task {words(task.get('task_id'))}{told}"
@@ -70,11 +70,11 @@ NAMES: Final = (
     "exit_status", "submission", "resolved", "reward", "score", "scores", "success", "passed", "status", "verdict",
     "grade", "evaluation",
 )  # fmt: skip
-"""Members that tell a result wherever they stand in a benchmark's record."""
+"""Members that hold a result, at any depth of a benchmark's record."""
 
 
 def outcomes(record: dict[str, Json], label: str = "") -> Iterator[Outcome]:
-    """The results in `record`, each named after its member; `label` tells one of several runs in a file apart."""
+    """Yield the results in `record`, each named after its member; `label` distinguishes several runs in a file."""
     for name in NAMES:
         value = record.get(name)
         if value is not None:
@@ -82,5 +82,5 @@ def outcomes(record: dict[str, Json], label: str = "") -> Iterator[Outcome]:
 
 
 def words(value: Json) -> str:
-    """A result's value verbatim."""
-    return value if isinstance(value, str) else canonical.text_of(value)
+    """Return a result's value verbatim as text."""
+    return value if isinstance(value, str) else canonical.dump_text(value)

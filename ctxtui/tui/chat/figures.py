@@ -19,7 +19,7 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.signs import warned
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
+    from ctxtui.services.chat.request_forecast import RequestForecast, RequestForecaster
     from ctxtui.views.inspector import composition, header
 else:
     composition = later("ctxtui.views.inspector.composition")
@@ -39,7 +39,7 @@ class FiguresController(ChatController):
         self.foretold: RequestForecast | None = None
         """What the drafted request was foretold to be."""
         self._next: Scene | None = None
-        self._teller: Foreteller | None = None
+        self._teller: RequestForecaster | None = None
         self._level = 0
         self._checked = ""
         self._alarmed = False
@@ -61,7 +61,7 @@ class FiguresController(ChatController):
 
     def _show_next(self) -> None:
         """Show the figures of the next request, once they are known."""
-        scene, partner = self.panels.scene, self.host.partner
+        scene, partner = self.panels.scene, self.host.chat_model
         staging, header_ = self.panels.staging, self.panels.header.what
         if scene is None or not scene.last or (header_ is not None and header_.after is not None):
             # The panes have the next request already, under what is about to change it.
@@ -106,7 +106,7 @@ class FiguresController(ChatController):
 
     def _check_cut(self) -> None:
         """Whether a local server read all of the last call's prompt; the first time it did not, an alarm says so."""
-        scene, partner, rows = self.panels.scene, self.host.partner, self.state.rows
+        scene, partner, rows = self.panels.scene, self.host.chat_model, self.state.rows
         if scene is None or partner is None or rows is None or not partner.endpoint.local or partner.is_offline:
             return
         call, usage = scene.call, scene.call.usage
@@ -134,35 +134,35 @@ class FiguresController(ChatController):
 
     async def judge(self, draft: Draft) -> str:
         """Foretell the drafted request; why a rule wants it held."""
-        from ctxtui.services.chat.request_forecast import has_rules
+        from ctxtui.services.chat.request_forecast import has_hold_rules
 
         settings = self.host.config.settings
-        if not has_rules(settings):
+        if not has_hold_rules(settings):
             self.access.run(self._foretell(draft), "foretelling")
             return ""
         return await self._foretell(draft)
 
     async def _foretell(self, draft: Draft) -> str:
-        from ctxtui.services.chat.request_forecast import held_because
+        from ctxtui.services.chat.request_forecast import hold_reason
 
-        study, partner = self.state.study, self.host.partner
+        study, partner = self.state.study, self.host.chat_model
         if study is None or partner is None:
             return ""
-        if self._teller is None or self._teller.partner != partner:
-            self._teller = self.state.source.foreteller(study, partner)
-        self.foretold = await asyncio.to_thread(self._teller.foretell, draft, self.host.clock())
-        return held_because(self.foretold, self.host.config.settings)
+        if self._teller is None or self._teller.chat_model != partner:
+            self._teller = self.state.source.forecaster(study, partner)
+        self.foretold = await asyncio.to_thread(self._teller.forecast, draft, self.host.clock())
+        return hold_reason(self.foretold, self.host.config.settings)
 
     async def compare(self, drafts: Sequence[Draft]) -> list[RequestForecast | None]:
         """What each of these would come to if it left now."""
-        study, partner = self.state.study, self.host.partner
+        study, partner = self.state.study, self.host.chat_model
         if study is None or partner is None:
             return [None for _ in drafts]
-        if self._teller is None or self._teller.partner != partner:
-            self._teller = self.state.source.foreteller(study, partner)
-        return [await asyncio.to_thread(self._teller.foretell, draft, self.host.clock()) for draft in drafts]
+        if self._teller is None or self._teller.chat_model != partner:
+            self._teller = self.state.source.forecaster(study, partner)
+        return [await asyncio.to_thread(self._teller.forecast, draft, self.host.clock()) for draft in drafts]
 
     def _call_began(self, draft: Draft, at: float) -> None:
         """The answer to `draft` begins: the cache holds it from now on."""
         if self._teller is not None:
-            self._teller.began(draft, at)
+            self._teller.note_answer_begun(draft, at)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.chat.clipboard_image import NoImage, kept_image
+from ctxtui.services.chat.clipboard_image import NoImage, save_image
 from ctxtui.services.chat.host import Host
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.views.text import cells, numbers, safe_text
@@ -34,7 +34,7 @@ class MessageFiles:
     def look(self, text: str) -> None:
         """Count what `text` names, in a thread; what was found for another text is not shown."""
         self._text = text
-        if "@" in text and self._host.partner is not None:
+        if "@" in text and self._host.chat_model is not None:
             used = self._used()
             self._access.work(lambda: self._count(text, used), "message files", exclusive=True)
         else:
@@ -50,7 +50,7 @@ class MessageFiles:
 
     async def _send(self, words: str, tell: Callable[[str], object], back: Callable[[str], object]) -> None:
         try:
-            await asyncio.to_thread(self._host.files.named, words, self._used())
+            await asyncio.to_thread(self._host.files.read_named, words, self._used())
         except CtxtuiError as error:
             back(words)
             self._text = words
@@ -67,7 +67,7 @@ class MessageFiles:
 
         def job() -> None:
             try:
-                name = kept_image(self._host.config.settings)
+                name = save_image(self._host.config.settings)
             except NoImage as error:
                 why = str(error)
                 self._access.deliver(lambda: refuse(why))
@@ -83,7 +83,7 @@ class MessageFiles:
 
     def _count(self, text: str, used: int) -> None:
         try:
-            found = self._host.files.named(text, used)
+            found = self._host.files.read_named(text, used)
         except CtxtuiError as error:
             failed = error
             self._access.deliver(lambda: self._refused(failed) if self._text == text else None)
@@ -125,8 +125,8 @@ def as_mention(pasted: str) -> str:
     text = pasted.strip()
     if not text.lower().rstrip("'\"").endswith((".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")) or "\n" in text:
         return pasted
-    from ctxtui.services.project.attachments import dropped
+    from ctxtui.services.project.attachments import mention_dropped_file
 
-    mention = dropped(text)
+    mention = mention_dropped_file(text)
     # With blanks round it: what stands before may be a word.
     return f" {mention} " if mention else pasted

@@ -10,10 +10,10 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.providers.local_servers import rendered
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import Offer, offers
+from ctxtui.services.chat.model_choice import ModelOffer, list_offers
 from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.external_editor import NoPager, page
+from ctxtui.services.external_editor import NoPager, show_in_pager
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -23,7 +23,7 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 
-def _entry(one: Offer) -> type[Command]:
+def _entry(one: ModelOffer) -> type[Command]:
     told = [f"{numbers.tokens(one.window)} window" if one.window else "window not known"]
     if one.fresh is not None and one.output is not None:
         told.append(f"${one.fresh:,.2f} in, ${one.output:,.2f} out per 1M")
@@ -40,12 +40,12 @@ class ChatAsker:
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
         """The model that is talked to; that of the call shown before there is one."""
-        from ctxtui.services.chat.model_summary import wish_for
+        from ctxtui.services.chat.model_summary import parse_choice
 
-        partner = self._host.partner
+        partner = self._host.chat_model
         if partner is not None:
-            return replace(self._host.wish, model=partner.model, name="")
-        return wish_for(scene.call.model) if scene.call.model else None
+            return replace(self._host.choice, model=partner.model, name="")
+        return parse_choice(scene.call.model) if scene.call.model else None
 
     @property
     def config(self) -> Config:
@@ -64,11 +64,11 @@ class ModelController(ChatController):
         """All models that the provider has, to go on with."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
-        partner = self.host.partner
+        partner = self.host.chat_model
         if partner is None:
             return
         # The price library takes a moment to load.
-        found = await asyncio.to_thread(offers, partner, prices_for(self.host.config.settings))
+        found = await asyncio.to_thread(list_offers, partner, prices_for(self.host.config.settings))
 
         def run(command: type[Command] | None) -> None:
             if command is not None:
@@ -94,20 +94,20 @@ class ModelController(ChatController):
         try:
             body = runner.conversation.draft().body.decode("utf-8", "replace")
             with self.access.suspended():
-                page(safe_text.lines(body), self._pager)
+                show_in_pager(safe_text.lines(body), self._pager)
         except (CtxtuiError, NoPager) as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()
 
     async def show_rendered(self) -> None:
         """The next request as the server's template renders it, in the pager."""
-        runner, partner = self.host.runner, self.host.partner
+        runner, partner = self.host.runner, self.host.chat_model
         if runner is None or partner is None:
             return
         try:
             text = await rendered(partner.endpoint, runner.conversation.draft().body)
             with self.access.suspended():
-                page(safe_text.lines(text), self._pager)
+                show_in_pager(safe_text.lines(text), self._pager)
         except (CtxtuiError, NoPager) as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()

@@ -244,7 +244,7 @@ class TalkController(ChatController):
     def _tell(self, words: str) -> None:
         self.say(())
         if self._edited is not None:
-            self.host.back_to(self._edited)
+            self.host.go_back_to(self._edited)
             self._go_on_from(None)
         if self.host.runner is None:
             self._early = (*self._early, words)

@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.chat_source import ChatSource
-from ctxtui.services.chat.context_window import UNTOLD
+from ctxtui.services.chat.context_window import ASSUMED_ORIGIN
 from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.approval import KEYS as APPROVAL_KEYS
@@ -217,9 +217,9 @@ class ChatScreen(SessionScreen):
     async def _begin(self) -> None:
         host = self.state.host
         # Looked up before this chat is on record itself.
-        left = await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.wish.name else ""
+        left = await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.name else ""
         host.overlay = lambda: self.edits.overlay
-        host.released = self.edits.changed
+        host.on_released = self.edits.changed
         host.judge = self.figures.judge
         if host.config.settings.mcp:
             self.line.say([Span("the MCP servers are being started", "dim")])
@@ -230,13 +230,13 @@ class ChatScreen(SessionScreen):
             return
         # What the SDK brought along stays: collections need not look through it while an answer comes in.
         gc.freeze()
-        partner = host.partner
+        partner = host.chat_model
         assert partner is not None
         told = f"{partner.model} of {partner.endpoint}" if not partner.is_offline else "the offline provider, no model"
         why = f" ({partner.why})" if partner.why else ""
         # A new chat says it in a pane of its own.
         words = [] if self.start.shows else [Span(f"{told}{why}", "dim")]
-        if partner.origin == UNTOLD:
+        if partner.origin == ASSUMED_ORIGIN:
             words.append(Span(f"it tells no window: {partner.window:,} tokens assumed", "warn"))
         if host.recovered:
             words.append(Span("went on where the chat ended", "dim"))

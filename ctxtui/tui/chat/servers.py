@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.host import Host
-from ctxtui.services.external_editor import page
+from ctxtui.services.external_editor import show_in_pager
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.tui.chat.state import ChatController, ChatState
@@ -58,7 +58,7 @@ class ServersController(ChatController):
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         pool = self._pool
-        if pool is None or not pool.known:
+        if pool is None or not pool.connections:
             self.say([Span("no MCP server is configured: [mcp.NAME] in your configuration (docs/mcp.md)", "dim")])
             return
         works: dict[str, Work] = {}
@@ -77,11 +77,17 @@ class ServersController(ChatController):
 
     def _entries(self, pool: ServerPool) -> list[tuple[str, str, Work]]:
         found: list[tuple[str, str, Work]] = []
-        for name, one in pool.known.items():
+        for name, one in pool.connections.items():
             on = name in pool.offered
-            verb = "offer no longer" if on else "offer its tools" if pool.leave.given(one.server) else "let it start"
+            verb = (
+                "offer no longer"
+                if on
+                else "offer its tools"
+                if pool.permissions.is_allowed(one.server)
+                else "let it start"
+            )
             found.append((f"{name}: {verb}", _about(one, on), self._turned(one, not on)))
-        for name, one in pool.known.items():
+        for name, one in pool.connections.items():
             found.append((f"{name}: log", "what it wrote to standard error", self._log(one)))
             for resource in one.resources:
                 found.append(
@@ -106,7 +112,7 @@ class ServersController(ChatController):
         async def work() -> None:
             pool = self._pool
             assert pool is not None
-            if on and not pool.leave.given(one.server):
+            if on and not pool.permissions.is_allowed(one.server):
                 told = f"start this? {one.server.told} (of {one.server.place})"
                 self._ask(told, lambda: self._allow(one))
                 return
@@ -117,7 +123,7 @@ class ServersController(ChatController):
     async def _allow(self, one: ServerConnection) -> None:
         pool = self._pool
         if pool is not None:
-            pool.leave.give(one.server)
+            pool.permissions.allow(one.server)
         await self._offer(one, True)
 
     async def _offer(self, one: ServerConnection, on: bool) -> None:
@@ -127,7 +133,7 @@ class ServersController(ChatController):
             self.say([Span(f"{safe_text.one_line(name, 40)} is being started", "dim")])
             await one.start()
             if one.state != ServerState.READY:
-                raise CtxtuiError(f"the MCP server {name} does not start: {one.why}")
+                raise CtxtuiError(f"the MCP server {name} does not start: {one.error}")
         then = pool.offered | {name} if on else pool.offered - {name}
         drafts = [self.host.draft_with(pool.offered), self.host.draft_with(then)]
         asked = [draft for draft in drafts if draft is not None]
@@ -137,7 +143,7 @@ class ServersController(ChatController):
         self._ask(f"{what}{_effect(found[0], found[1])}", lambda: self._turn(name, on))
 
     async def _turn(self, name: str, on: bool) -> None:
-        told = await self.host.offer(name, on)
+        told = await self.host.offer_server(name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(told, 200), "dim")])
         self.state.grow_soon()
 
@@ -165,7 +171,7 @@ class ServersController(ChatController):
 
     def _resource(self, one: ServerConnection, uri: str) -> Work:
         async def work() -> None:
-            self._put(await one.resource(uri))
+            self._put(await one.read_resource(uri))
 
         return work
 
@@ -176,7 +182,7 @@ class ServersController(ChatController):
         async def work() -> None:
             left = [argument for argument in wanted if argument not in given]
             if not left:
-                self._put(await one.prompt(name, given))
+                self._put(await one.read_prompt(name, given))
                 return
             lead: Spans = [Span(f" {safe_text.one_line(left[0], 40)} › ", "accent bold")]
 
@@ -191,7 +197,7 @@ class ServersController(ChatController):
 
 def _about(one: ServerConnection, on: bool) -> str:
     """How a server is doing."""
-    told = f"{one.state.value}{': ' if one.why else ''}{one.why}"
+    told = f"{one.state.value}{': ' if one.error else ''}{one.error}"
     count = len(one.tools)
     tools = f" · {count:,} tools{' offered' if on else ''}" if count else ""
     return f"{told}{tools} · {one.server.told}"
@@ -215,9 +221,9 @@ def missing(host: Host) -> Spans:
     pool = host.tools.servers if host.tools is not None else None
     if pool is None:
         return []
-    found = [Span(f"; MCP server {one.server.name}: {one.why}", "warn") for one in pool.failed]
-    if pool.waiting:
-        names = ", ".join(server.name for server in pool.waiting)
+    found = [Span(f"; MCP server {one.server.name}: {one.error}", "warn") for one in pool.failed]
+    if pool.unallowed:
+        names = ", ".join(server.name for server in pool.unallowed)
         found.append(Span(f"; this project's MCP servers wait for your leave: {names} (^p MCP servers)", "warn"))
     return found
 
@@ -274,7 +280,7 @@ class ServerLogScreen(ListScreen[str, None]):
         """All of it in the pager."""
         try:
             with self.app.suspend():
-                page(safe_text.lines(self._one.log_text()), self._pager)
+                show_in_pager(safe_text.lines(self._one.log_text()), self._pager)
         except CtxtuiError as error:
             self.said.say([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
+from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.model_choice import listed_rates
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.tui.chat.state import ChatController, ChatState
@@ -43,7 +43,7 @@ class StartController(ChatController):
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pane: StartPane) -> None:
         super().__init__(state, prompt, access)
         self._pane = pane
-        self._begun = bool(self.host.wish.name)
+        self._begun = bool(self.host.choice.name)
         state.on.shown.subscribe(self._look)
         state.tells.early.subscribe(self._waits)
         state.tells.partner.subscribe(self._introduce)
@@ -79,13 +79,13 @@ class StartController(ChatController):
                 of=end.name,
                 address=end.base_url,
                 local=local,
-                keeps=keeps_to_itself(partner),
+                keeps=stays_on_machine(partner),
                 offline=partner.is_offline,
                 why=partner.why,
                 window=partner.window,
             )
         )
-        if not keeps_to_itself(partner):
+        if not stays_on_machine(partner):
             self.access.work(lambda: self._price(partner), "price")
 
     def _price(self, partner: ChatModel) -> None:

@@ -100,8 +100,8 @@ class TurnController(ChatController):
             from ctxtui.services.recordings.recording import RecordingNews
 
             self.state.hear(RecordingNews(list(news.events)))
-        if news.partner is not None:
-            self.state.tells.partner.emit(news.partner)
+        if news.chat_model is not None:
+            self.state.tells.partner.emit(news.chat_model)
         # What a sub-agent does is read in its own thread.
         if news.moment is not None and news.thread == MAIN:
             handler = self._handlers().get(type(news.moment))
@@ -136,7 +136,7 @@ class TurnController(ChatController):
         self._draft_sent = moment.draft
         # The answer is read among all rows, not among those that edits changed.
         self.state.show_only_edits(False)
-        partner = self.host.partner
+        partner = self.host.chat_model
         name = "the provider"
         if partner is not None:
             name = "the offline provider" if partner.is_offline else f"{partner.model} of {partner.endpoint.name}"

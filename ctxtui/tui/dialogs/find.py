@@ -16,7 +16,7 @@ from textual.message import Message
 
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.worker import Worker
-from ctxtui.services.workers.search_worker import EverySession
+from ctxtui.services.workers.search_worker import SessionsSearch
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.list_screen import overlay_bindings
@@ -97,7 +97,7 @@ class FindScreen(Commanded, Dialog[None]):
     AUTO_FOCUS = "#text"
     DEFAULT_CSS = "FindScreen { background: $background; } FindScreen Board { height: 1fr; }"
 
-    def __init__(self, everywhere: Worker[EverySession]) -> None:
+    def __init__(self, everywhere: Worker[SessionsSearch]) -> None:
         super().__init__()
         self.pane, self.words = HitPane(), LineEdit(id="text")
         self._everywhere = everywhere
@@ -156,7 +156,7 @@ class FindScreen(Commanded, Dialog[None]):
         def work() -> None:
             # Where the process ends, what was found stays.
             with suppress(ChildGone):
-                for step in self._everywhere.steps(EverySession.search, text, regex):
+                for step in self._everywhere.steps(SessionsSearch.search, text, regex):
                     if wish != self._wish:
                         return
                     self.post_message(Stepped(wish, step))

@@ -40,7 +40,7 @@ from ctxtui.views.text.signs import warned
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
     from ctxtui.services.attach import held_requests
-    from ctxtui.services.workers.search_worker import EverySession
+    from ctxtui.services.workers.search_worker import SessionsSearch
     from ctxtui.services.workers.totals_worker import LedgerMaker, StatsMaker
     from ctxtui.views.glossary.spots import Spot
 else:
@@ -74,7 +74,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         *,
         first_run: bool = False,
         sought: Iterable[tuple[str, Iterable[str]]] = (),
-        find: Callable[[], Worker[EverySession]] | None = None,
+        find: Callable[[], Worker[SessionsSearch]] | None = None,
         ledger: Callable[[], Worker[LedgerMaker]] | None = None,
         stats: Callable[[], Worker[StatsMaker]] | None = None,
     ) -> None:
@@ -86,7 +86,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         )
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
-        self.lookout = Watch(self, source, lambda: held_requests.held_in(attached_dir()))
+        self.lookout = Watch(self, source, lambda: held_requests.hold_reasons(attached_dir()))
         self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
         self._trouble = ""
         """What was told of the database."""
@@ -319,10 +319,10 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
     if new:
         welcomed(settings)
 
-    def find() -> Worker[EverySession]:
-        from ctxtui.services.workers.search_worker import EverySession
+    def find() -> Worker[SessionsSearch]:
+        from ctxtui.services.workers.search_worker import SessionsSearch
 
-        return Worker(EverySession, settings, directory)
+        return Worker(SessionsSearch, settings, directory)
 
     def ledger() -> Worker[LedgerMaker]:
         from ctxtui.services.workers.totals_worker import LedgerMaker

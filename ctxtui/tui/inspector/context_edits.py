@@ -69,7 +69,7 @@ class ContextEdits:
         study, loaded = self._state.study, self._state.loaded
         if study is None or loaded is None:
             return
-        desk = self._state.source.desk(study, loaded)
+        desk = self._state.source.staging(study, loaded)
         try:
             for thread in list(study.session.threads):
                 desk.overlay(thread)
@@ -190,13 +190,13 @@ class ContextEdits:
     def blocks_of(self, nodes: Iterable[int]) -> list[int]:
         """The nodes of the context that is edited, of the blocks that `nodes` show."""
         found, scene = [*nodes], self._state.panels.scene
-        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        sent = self._sent(scene) if found and scene is not None and scene.call.is_edited else None
         return found if sent is None else [sent.block(node) for node in found]
 
     def shown(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
         """The nodes that show these blocks in `scene`: what was sent under edits has nodes of its own."""
         found = [*nodes]
-        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        sent = self._sent(scene) if found and scene is not None and scene.call.is_edited else None
         return found if sent is None else [sent.shown(node) for node in found]
 
     def chosen(self, *, marked: bool = True) -> list[int]:
@@ -239,7 +239,7 @@ class ContextEdits:
             return None
         staging = desk.staging(scene, frozenset(state.marks))
         pane = desk.pane(staging, None, state.feed.want, live=state.live)
-        if desk.study.waits:
+        if desk.study.has_pending:
             state.feed.work()
         return pane.staging, pane
 

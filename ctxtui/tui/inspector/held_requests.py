@@ -25,7 +25,7 @@ from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests
-    from ctxtui.services.attach.held_requests import HeldElsewhere
+    from ctxtui.services.attach.held_requests import RemoteHeldRequest
     from ctxtui.views.inspector import composition, header, held_lines
 else:
     composition = later("ctxtui.views.inspector.composition")
@@ -52,7 +52,7 @@ class HeldRequestsController(Controller):
         super().__init__(state, prompt, access)
         self._edits, self._log = edits, log
         self._runs = self._next = False
-        self._held: tuple[HeldElsewhere, ...] = ()
+        self._held: tuple[RemoteHeldRequest, ...] = ()
         self._asked = ""
         """The request that was asked about last."""
         self._until = 0.0
@@ -84,7 +84,7 @@ class HeldRequestsController(Controller):
             return
 
         def ask() -> None:
-            found = held_requests.look(path)
+            found = held_requests.read_status(path)
             self.access.deliver(partial(self._take, found))
 
         self.access.work(ask, "held requests")
@@ -111,12 +111,12 @@ class HeldRequestsController(Controller):
             self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
 
     @property
-    def _first(self) -> HeldElsewhere | None:
+    def _first(self) -> RemoteHeldRequest | None:
         return self._held[0] if self._held else None
 
-    def _came(self, one: HeldElsewhere) -> None:
+    def _came(self, one: RemoteHeldRequest) -> None:
         """A request waits: it is asked about once by itself, and what is left of its time is shown."""
-        self.state.wait(one.left(time.monotonic()))
+        self.state.wait(one.seconds_left(time.monotonic()))
         fresh = one.id != self._asked or one.until > self._until + _LOOK
         self._until = one.until
         if self._own is not None and self.prompt.question is self._own:
@@ -130,7 +130,7 @@ class HeldRequestsController(Controller):
             if not self.prompt.asking:
                 self._ask(one)
 
-    def _show(self, one: HeldElsewhere) -> None:
+    def _show(self, one: RemoteHeldRequest) -> None:
         """Go to the thread and the end of it: there it is the next call."""
         study = self.state.study
         if study is not None and one.thread in study.session.threads:
@@ -188,12 +188,12 @@ class HeldRequestsController(Controller):
         overlay = self._edits.overlay
         return len(overlay.ready) if overlay is not None else 0
 
-    def _question(self, one: HeldElsewhere) -> Spans:
+    def _question(self, one: RemoteHeldRequest) -> Spans:
         overlay = self._edits.overlay
         standing = len(overlay.applied) if overlay is not None else 0
-        return held_lines.question(one.left(time.monotonic()), self._staged(), one.can_wait, standing)
+        return held_lines.question(one.seconds_left(time.monotonic()), self._staged(), one.can_wait, standing)
 
-    def _ask(self, one: HeldElsewhere) -> None:
+    def _ask(self, one: RemoteHeldRequest) -> None:
         self._own = Question(
             self._question(one),
             partial(self._answered, one.id),
@@ -203,7 +203,7 @@ class HeldRequestsController(Controller):
         )
         self.prompt.ask(self._own)
 
-    def _refresh(self, one: HeldElsewhere) -> None:
+    def _refresh(self, one: RemoteHeldRequest) -> None:
         """Say anew how much time is left."""
         assert self._own is not None
         self._own.lead = self.prompt.edit.lead = self._question(one)

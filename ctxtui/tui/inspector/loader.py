@@ -172,7 +172,7 @@ class SessionLoader:
     def read(self) -> None:
         """Open and read to the end, then follow; for a worker thread."""
         try:
-            if (end := self._source.glimpse()) is not None:
+            if (end := self._source.read_end()) is not None:
                 self._post(Glimpsed(end))
                 self._taken.wait(_PATIENCE * 10)
             loaded, pieces = self._source.open()
@@ -192,18 +192,18 @@ class SessionLoader:
         self._read_whole = True
         self._post(Complete())
         # Imported here: nothing is followed before it is read.
-        from ctxtui.services.recordings.follow import Follower, run
+        from ctxtui.services.recordings.follow import Follower, run_follower
 
         follower = Follower()
         follower.watch(loaded)
-        run(follower, self._heard, self._stop)
+        run_follower(follower, self._heard, self._stop)
 
     def _heard(self, heard: object) -> None:
         from ctxtui.services.recordings.follow import FollowedNews
 
         assert isinstance(heard, FollowedNews)
         if self._study is not None and heard.news.session is None and not self._stop.is_set():
-            self._study.fetch_new()
+            self._study.prefetch_new()
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
 
     def hold(self) -> None:
@@ -277,7 +277,7 @@ class SessionLoader:
             if found or finished is not self._study:
                 finished = self._study
                 self._post(Worked(done=True))
-                self._source.keep()
+                self._source.save_counts()
                 if finished is not None:
                     if self._worked_out:
                         self._pace.worked(time.thread_time() - begun)
@@ -291,7 +291,7 @@ class SessionLoader:
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
-            if self._study is not None and self._study.count_on():
+            if self._study is not None and self._study.count_pending():
                 self._tell()
             self._woken.wait(left)
         self._more.clear()
@@ -328,7 +328,9 @@ class SessionLoader:
     def _rest(self) -> None:
         """Work out what nothing waits for, with pauses: keys come first."""
         rested = False
-        while not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.rest():
+        while (
+            not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.work_idle()
+        ):
             rested = True
             self.wait_for_keys()
             self._more.wait(_PAUSE)

@@ -87,7 +87,7 @@ class Sides:
         """The strip's columns of a thread, with what it has now."""
         columns = self._columns.setdefault(known.thread, Columns())
         columns.update(known.calls, known.events, known.missed)
-        if not known.reported:
+        if not known.has_reports:
             running = scene.running
             heads = (call.sent_head for call in known.calls)
             columns.set_counted_sizes([running.read(head, head) if running.counted(head) else None for head in heads])

@@ -338,7 +338,7 @@ class InspectorState:
         self.loaded = loaded
         self._placed = False
         self.study = self.source.study(loaded.session)
-        self.study.read_so_far(whole=self.complete)
+        self.study.note_read(whole=self.complete)
         if self.glimpse is None:
             self.panels.open(self.study.session, self.study.book.names, self.feed.want)
         self.feed.work_on(self.study)
@@ -367,8 +367,8 @@ class InspectorState:
                 self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
             self.feed.work()
             return
-        self.study.grew(events)
-        counted = self.study.keep_up()
+        self.study.session_grew(events)
+        counted = self.study.count_new()
         first, self._placed = not self._placed, True
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = self.study.session.first_thread
@@ -401,7 +401,7 @@ class InspectorState:
         study = self.study
         if study is None or self.glimpse is not None or not study.session.threads:
             return
-        known = study.known(self.thread, self.index)
+        known = study.known_state(self.thread, self.index)
         if done and self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.clear()
         if done or known != self._known:

@@ -239,7 +239,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return True
         ledger = study.thread(scene.thread).ledger
-        return ledger is not None and ledger.done >= scene.number and study.thread(scene.thread).looked
+        return ledger is not None and ledger.done >= scene.number and study.thread(scene.thread).is_searched
 
     def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
         """Each block with its figures."""

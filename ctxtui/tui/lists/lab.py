@@ -207,11 +207,11 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         self.pane.styles.height = min(rows + 2, max(5, self.size.height // 2))
 
     def _try(self, policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> None:
-        self._go(lambda: self._worker.steps(OpenLab.steps, policies, caches, models))
+        self._go(lambda: self._worker.steps(OpenLab.try_variants, policies, caches, models))
 
     def seek(self) -> None:
         """Try everything among which the best is sought."""
-        self._go(lambda: self._worker.steps(OpenLab.seek))
+        self._go(lambda: self._worker.steps(OpenLab.try_sought))
 
     def _go(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
         self.run_worker(self._steps(steps), thread=True, exclusive=True, group="lab")
@@ -239,10 +239,10 @@ class LabScreen(ListScreen[LabLine, LabWish]):
             else:
                 self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.trouble))])
             return
-        if step.found is None:
+        if step.result is None:
             self._tell_far(step)
             return
-        self.what = step.found
+        self.what = step.result
         self.curves.far = ()
         self.show(self.load())
         self.on_resize()

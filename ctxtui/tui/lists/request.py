@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
-from ctxtui.services.external_editor import NoPager, page
+from ctxtui.services.external_editor import NoPager, show_in_pager
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import PageScreen
 from ctxtui.tui.widgets.pane import Pane
@@ -141,7 +141,7 @@ class RequestScreen(PageScreen[Texts, None]):
             return
         try:
             with self.app.suspend():
-                page(safe_text.lines(self._what.body.decode("utf-8", "replace")), self._pager)
+                show_in_pager(safe_text.lines(self._what.body.decode("utf-8", "replace")), self._pager)
         except NoPager as error:
             self.said.say([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, merged
 
@@ -49,7 +49,7 @@ def _is_short(value: Json) -> bool:
     for item in value.values() if isinstance(value, Mapping) else value:
         if (isinstance(item, Mapping | list) and item) or (isinstance(item, str) and len(item) > MAX_INLINE_CHARS):
             return False
-    return len(text_of(value)) <= MAX_INLINE_CHARS
+    return len(dump_text(value)) <= MAX_INLINE_CHARS
 
 
 def _quoted(text: str) -> str:
@@ -62,14 +62,14 @@ def scalar(value: Json) -> list[Span]:
         return safe_text.spans(_quoted(value), TEXT)
     if isinstance(value, Mapping | list):
         return _flat(value)
-    return [Span(safe_text.line(text_of(value)), NUMBER)]
+    return [Span(safe_text.line(dump_text(value)), NUMBER)]
 
 
 def _flat(value: Json) -> list[Span]:
     children = _children(value) or []
     opens, closes = ("{", "}") if isinstance(value, Mapping) else ("[", "]")
     if any(isinstance(item, Mapping | list) for _, item in children):
-        return safe_text.spans(safe_text.line(text_of(value)), "ink")
+        return safe_text.spans(safe_text.line(dump_text(value)), "ink")
     out = [Span(opens, SIGN)]
     for number, (key, item) in enumerate(children):
         out += [Span(", ", SIGN)] if number else []

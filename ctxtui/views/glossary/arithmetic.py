@@ -143,7 +143,11 @@ def explain_staged(pane: StagedPane) -> dict[str, str]:
     request, usable = pane.staging.request, pane.usable
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
-        beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
+        beyond = (
+            f" {'+' if request.beyond_body >= 0 else '−'} {abs(request.beyond_body):,} residual"
+            if request.beyond_body
+            else ""
+        )
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
         explanations["frees"] = f"The next call has {parts}{share}."
     if pane.known:

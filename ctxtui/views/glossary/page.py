@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ctxtui.views.glossary.entries import Entry, Glossary
 
-_HEAD = """# Glossary
+_HEAD = """# Words and signs of the screens
 
-Every word and sign of the screens. In the program `=` explains what stands under the arrow keys or the mouse, with the
-arithmetic of its figure, and `?` lists all of this. Written by `make glossary` from `ctxtui/data/glossary.toml`.
+In the program, `=` explains the word or figure under the cursor with its arithmetic, and `?` lists all of this.
+Written by `make glossary` from `ctxtui/data/glossary.toml`.
 """
 
 

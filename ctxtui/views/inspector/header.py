@@ -82,7 +82,7 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
         priced=priced,
         thread=label,
         spent=_tokens_so_far(scene) if subscription else None,
-        partly_answered=subscription and any(call.answered_in_part for call in scene.calls[: scene.number]),
+        partly_answered=subscription and any(call.is_partial for call in scene.calls[: scene.number]),
         unreported=is_unreported(scene),
     )
 
@@ -94,9 +94,9 @@ def _untitled(id_: str) -> str:
 
 def _tokens_so_far(scene: Scene) -> int:
     # Late import: the first screenful of a long recording has no figures.
-    from ctxtui.pricing.price import tokens_of
+    from ctxtui.pricing.price import count_charged_tokens
 
-    return sum(map(tokens_of, scene.calls[: scene.number]))
+    return sum(map(count_charged_tokens, scene.calls[: scene.number]))
 
 
 def draw_header(content: Header, room: int) -> list[Span]:

@@ -93,7 +93,7 @@ def this_call(scene: Scene) -> ThisCall:
         reported=True,
         lines=_lines(call, usage, cost),
         total=total,
-        partial=cost is not None and (call.answered_in_part or bool(cost.lacks)),
+        partial=cost is not None and (call.is_partial or bool(cost.lacks)),
         priced=call.id in scene.costs,
         uncached=scene.uncached.get(call.id) if usage.has_cache else None,
         facts=(*describe_sent_edits(scene), *_facts(before, call)),
@@ -119,7 +119,7 @@ def _lines(call: Call, usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
             "ink",
             call.output,
             cost.output if cost else None,
-            partial=call.answered_in_part,
+            partial=call.is_partial,
         ),
     )
 

@@ -94,7 +94,7 @@ def advice_spans(piece: Advice) -> list[Span]:
         Span(f"{when} frees {numbers.tokens(piece.tag.freed)}, saves ", "dim"),
         Span(format_savings(piece), "ok bold"),
         Span("; ", "dim"),
-        Span(piece.risk.words, RISK_STYLES[piece.risk]),
+        Span(piece.risk.description, RISK_STYLES[piece.risk]),
     ]
 
 
@@ -122,7 +122,7 @@ def price_lines(tag: PriceTag, risk: Risk | None, staged: int = 0) -> Iterator[S
         Span(" next call ", "dim"),
         Span(f"{numbers.tokens(tag.before - staged)} → {numbers.tokens(tag.after)}", "ink bold"),
         Span("; ", "dim"),
-        Span(risk.words if risk is not None else "", RISK_STYLES[risk] if risk is not None else "dim"),
+        Span(risk.description if risk is not None else "", RISK_STYLES[risk] if risk is not None else "dim"),
     ]
     for moment in dict.fromkeys((best_moment(tag), tag.moments[0] if tag.moments else None)):
         if moment is not None and moment.once is not None and moment.per_call is not None:

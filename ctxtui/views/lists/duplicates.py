@@ -40,7 +40,7 @@ class Repeated(Struct, frozen=True):
 
 def duplicate_row(tree: Tree, turns: Turns, repeat: Repeat, tokens: int, category: int) -> Repeated:
     """The row of a duplicate in `tree` with `tokens`, shown in `category`; `turns` are those of its thread."""
-    return Repeated(repeat, tokens, category, turns.of(repeat.other), tree[repeat.other].depth)
+    return Repeated(repeat, tokens, category, turns.number_of(repeat.other), tree[repeat.other].depth)
 
 
 def total(rows: Sequence[Repeated]) -> list[Span]:

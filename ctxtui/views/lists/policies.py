@@ -115,7 +115,7 @@ def _pays_back(row: Proposed, room: int) -> Span:
 
 
 def _risk(row: Proposed, room: int) -> Span:
-    words = row.risk.words if cells.width(row.risk.words) <= room else row.risk.short
+    words = row.risk.description if cells.width(row.risk.description) <= room else row.risk.short
     return Span(words, RISK_STYLES[row.risk])
 
 

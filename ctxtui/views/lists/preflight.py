@@ -122,8 +122,8 @@ def fix_lines(smallest: Smallest | None, name: str) -> Iterator[list[Span]]:
         yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.")]
         return
     edits = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in smallest.kinds.items())
-    result = "stays below it" if smallest.reached else f"comes to {numbers.tokens(smallest.after)}, not yet below"
-    yield [Span("To have room: ", "bold"), Span(edits), Span(f"; {smallest.risk.words}", "dim")]
+    result = "stays below it" if smallest.is_reached else f"comes to {numbers.tokens(smallest.after)}, not yet below"
+    yield [Span("To have room: ", "bold"), Span(edits), Span(f"; {smallest.risk.description}", "dim")]
     yield [
         Span("  context ", "dim"),
         Span(f"{numbers.tokens(smallest.before)} → {numbers.tokens(smallest.after)}", "ink bold"),

@@ -65,7 +65,7 @@ def _risk(suggestion: Suggestion, room: int) -> Span:
         return Span("breakpoints" if suggestion.edits else "by hand", "dim")
     if suggestion.is_safe and risk > Risk.OUTSIDE:
         return Span("tools go", advice.RISK_STYLES[Risk.NOTHING])
-    return Span(risk.words if cells.width(risk.words) <= room else risk.short, advice.RISK_STYLES[risk])
+    return Span(risk.description if cells.width(risk.description) <= room else risk.short, advice.RISK_STYLES[risk])
 
 
 def explain(suggestion: Suggestion) -> str:
@@ -137,7 +137,7 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
     for new in then.inserted:
         if new.edit.id not in known_edits:
             text = safe_text.one_line(read(new.item.block).text, 400)
-            changed.append((new.at, ChangedBlock(0, new.category, new.edit.does.mark, 0, new.tokens, text=text)))
+            changed.append((new.at, ChangedBlock(0, new.category, new.edit.spec.mark, 0, new.tokens, text=text)))
     return [row for _, row in sorted(changed, key=lambda pair: pair[0])]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.context import lifetimes
+from ctxtui.curation.context import marker_lifetimes
 from ctxtui.views.model.scene import Scene
 from ctxtui.wire.request import Request
 
@@ -85,7 +85,7 @@ def _recorded_breakpoints(scene: Scene, path: Sequence[int]) -> list[int]:
             continue
         shared = tree[tree.common(scene.head, call.sent_head)].depth
         request = Request((), call.skeleton)
-        depths.update(at + 1 for at in lifetimes(request) if at < shared)
+        depths.update(at + 1 for at in marker_lifetimes(request) if at < shared)
         if request.params.get("cache_control") is not None and call.sent_head != ROOT:
             depths.add(min(shared, tree[call.sent_head].depth))
     return sorted(at for at in depths if 0 < at <= len(path))

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.block_content import BlockContent, Media
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.tool_calls import output_of, telling
+from ctxtui.core.tool_calls import main_argument, split_output
 from ctxtui.views.text import safe_text
 
 SEARCHED_TAIL_CHARS: Final = 1 << 16
@@ -117,7 +117,7 @@ def preview(
     if kind == HEADER:
         return Preview("", f"(empty {got.name} message)" if got.name else "(empty message)", "dim")
     if name == "tool_call":
-        return Preview(tool_label(got.name), _line(telling(got, cwd)) or "(no input)", "ink", True)
+        return Preview(tool_label(got.name), _line(main_argument(got, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":
         result_text, failed = _result(got)
         tool = (call.name if call else "") or got.name
@@ -146,7 +146,7 @@ def tool_label(name: str) -> str:
 
 def _shorten_arguments(call: BlockContent, cwd: str) -> str:
     """A call's arguments, shortened to leave room for the result: the end of a path, else the beginning."""
-    words = _line(telling(call, cwd))
+    words = _line(main_argument(call, cwd))
     if len(words) <= MAX_ARGUMENT_CHARS:
         return words
     return f"…{words[1 - MAX_ARGUMENT_CHARS :]}" if " " not in words else f"{words[: MAX_ARGUMENT_CHARS - 1]}…"
@@ -163,12 +163,12 @@ def _withheld(got: BlockContent) -> str:
 def _tool_description(value: Json) -> str:
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     about = inner.get("description") if isinstance(inner, Mapping) else None
-    return about if isinstance(about, str) else text_of(value)
+    return about if isinstance(about, str) else dump_text(value)
 
 
 def _result(got: BlockContent) -> tuple[str, bool]:
     """A result's line, and whether it failed."""
-    text, failed = output_of(got.text)
+    text, failed = split_output(got.text)
     test_outcome = describe_test_run(text)
     if test_outcome:
         return _line(test_outcome), failed or got.is_error

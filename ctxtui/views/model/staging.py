@@ -143,14 +143,14 @@ class Staging:
         if change.after is not None and tokens:
             counted = self.tokens_of(change.after)
             after = None if counted is None else counted + header
-        mark = "dropped" if change.repaired else change.edit.does.mark
+        mark = "dropped" if change.is_repair else change.edit.spec.mark
         stays = header if change.after is None else 0
         return Fate(
             tokens=tokens,
             after=after,
             mark=mark,
             out=change.after is None,
-            repair=change.repaired,
+            repair=change.is_repair,
             kind=change.edit.kind,
             author=change.edit.author,
             stays=stays,
@@ -202,7 +202,7 @@ class Staging:
     @cached_property
     def raw(self) -> RequestCount | None:
         """The next request without any edit."""
-        return self.count(self.applied.without)
+        return self.count(self.applied.without_edits)
 
     @property
     def before(self) -> int:
@@ -290,11 +290,11 @@ class Staging:
             return "marked"
         if self.sent is not None and node in self.sent.put_in:
             edit = self.sent.put_in[node]
-            return edit.does.mark if edit is not None else "dropped"
+            return edit.spec.mark if edit is not None else "dropped"
         at = self.position(node)
         if at is None:
             return ""
-        if at in self.applied.marks and self.applied.marks[at].given.get("on", True):
+        if at in self.applied.marks and self.applied.marks[at].params.get("on", True):
             return "breakpoint"
         return "pinned" if at in self.applied.pinned else ""
 
@@ -306,12 +306,12 @@ class Staging:
             return False
         here = scene.session.tree[node]
         place = self.sent.place(node) if self.sent is not None else here.depth - 1
-        return place >= breakage.at or (node != ROOT and scene.reported_position(here.parent) >= breakage.left)
+        return place >= breakage.at or (node != ROOT and scene.reported_position(here.parent) >= breakage.still_read)
 
     @property
     def repairs(self) -> int:
         """Blocks removed so that the provider accepts the rest."""
-        return self.applied.taken_along
+        return self.applied.repair_count
 
 
 def is_unsent(scene: Scene) -> bool:

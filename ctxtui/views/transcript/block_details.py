@@ -40,7 +40,7 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
             f"{describe_stability(weights)}"
         )
     if repeat is not None:
-        texts.append(f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.of(repeat.other))}")
+        texts.append(f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.other))}")
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 

@@ -137,8 +137,8 @@ class Tails:
         if answer_nodes:
             text = f"{numbers.tokens(call.output)} tokens reported"
             if not call.is_reported:
-                text = "not reported" if call.answered_in_part else ""
-            elif call.answered_in_part:
+                text = "not reported" if call.is_partial else ""
+            elif call.is_partial:
                 text = f"{numbers.least_tokens(call.output, True)} tokens"
             tails.append((RuleRow("answer", text, answer_nodes[0]), answer))
         if tip != answer:

@@ -73,7 +73,7 @@ def staged_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
         spans.append(Span(f", {result.repairs:,} more with {'it' if len(result.made) == 1 else 'them'}", "dim"))
     if result.left:
         spans.append(Span(f"; {result.left:,} left: {result.why}", "dim"))
-    if all(edit.kind == SUMMARIZE and "by" not in edit.given for edit in result.made):
+    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in result.made):
         spans += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if result.keyed else []
         spans += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
     return spans
@@ -133,7 +133,7 @@ def external_change_answer(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
         return [Span("another program changed which edits stand · "), Span("E", "accent bold"), _LISTS]
     author = "another program" if content_edits[0].author == USER else safe_text.one_line(content_edits[0].author, 30)
     kinds = {edit.kind for edit in content_edits}
-    kind_name = kind_of(content_edits[0].kind).shown if len(kinds) == 1 else "edits"
+    kind_name = kind_of(content_edits[0].kind).label if len(kinds) == 1 else "edits"
     text = Span(f"{author} staged {kind_name} of {blocks.describe(content_edits)} · ")
     return [text, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
 
@@ -170,10 +170,10 @@ def describe_action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: 
     """An action of the log in a few words: ``drop of Read README.md``, ``apply of 2``, ``discard of 3``."""
     first = entries[0]
     if first.kind == APPLY:
-        return f"apply of {len(first.given.get('ids') or ()):,}"
+        return f"apply of {len(first.params.get('ids') or ()):,}"
     if first.kind == REVERT:
         reverted = [by_id[entry.reverts] for entry in entries if entry.reverts in by_id]
-        why = str(first.given.get("as") or "")
+        why = str(first.params.get("as") or "")
         if why == REDO or not reverted:
             return f"take-back of {len(entries):,}"
         verb = "discard" if why == DISCARD else "take-back"
@@ -184,7 +184,7 @@ def describe_action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: 
         )
     author = "" if first.author == USER else f"{safe_text.one_line(first.author, 30)}: "
     kinds = {entry.kind for entry in entries}
-    kind_name = kind_of(first.kind).shown if len(kinds) == 1 else "edits"
+    kind_name = kind_of(first.kind).label if len(kinds) == 1 else "edits"
     return f"{author}{kind_name} of {blocks.describe(entries)}"
 
 
@@ -193,7 +193,7 @@ def _past_participle(edits: Sequence[Edit]) -> str:
     first = edits[0]
     if first.kind == BREAKPOINT:
         lives = {"5m": "5 minutes", "1h": "an hour", "30m": "30 minutes", "12h": "12 hours", "": "5 minutes"}
-        ttl = str(first.given.get("ttl") or "")
-        return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.given.get("on", True) else "no breakpoint behind"
+        ttl = str(first.params.get("ttl") or "")
+        return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.params.get("on", True) else "no breakpoint behind"
     verbs = {kind_of(edit.kind).done or edit.kind for edit in edits}
     return author + (verbs.pop() if len(verbs) == 1 else "changed")

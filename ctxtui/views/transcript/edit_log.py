@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, WAIT, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
-from ctxtui.core.edit_log import EXPIRY, MISS, standing, waiting
+from ctxtui.core.edit_log import EXPIRY, MISS, edits_in_force, waiting_until
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, width
@@ -31,8 +31,8 @@ class EditRow(Struct, frozen=True):
 
 def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
     """The rows of `log`, newest first; `label` describes a target."""
-    applied, staged = ({edit.id for edit in part} for part in standing(log))
-    waits = waiting(log)
+    applied, staged = ({edit.id for edit in part} for part in edits_in_force(log))
+    waits = waiting_until(log)
     by_id = {edit.id: edit for edit in log}
     edit_rows = []
     for edit in reversed(log):
@@ -46,7 +46,7 @@ def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
 
 def detail(row: EditRow, room: int) -> list[Spans]:
     """An entry in full: for an exported context its command, folder, file and losses, one per line, never cut."""
-    payload = row.edit.given
+    payload = row.edit.params
     said = [("", row.about)]
     if row.edit.kind == LEAVE:
         lost = ", ".join(map(str, payload.get("without") or ()))
@@ -114,34 +114,34 @@ def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target
         other = by_id.get(edit.reverts)
         return "" if other is None else f"{_describe_kind(other)}: {_describe_target(other, by_id, label)}"
     if edit.kind == LEAVE:
-        command, folder, place = (str(edit.given.get(key) or "") for key in ("command", "folder", "place"))
-        lost = ", ".join(map(str, edit.given.get("without") or ()))
+        command, folder, place = (str(edit.params.get(key) or "") for key in ("command", "folder", "place"))
+        lost = ", ".join(map(str, edit.params.get("without") or ()))
         parts = (command, f"in {folder}" if folder else "", place, f"without {lost}" if lost else "")
         return " · ".join(filter(None, parts))
     if edit.kind in (APPLY, WAIT):
-        count = len(edit.given.get("ids") or ())
-        until = f" until {_UNTIL.get(str(edit.given.get('until') or ''), 'later')}" if edit.kind == WAIT else ""
+        count = len(edit.params.get("ids") or ())
+        until = f" until {_UNTIL.get(str(edit.params.get('until') or ''), 'later')}" if edit.kind == WAIT else ""
         return f"{count:,} edit{'' if count == 1 else 's'}{until}"
     first = label(edit.targets[0]) if edit.targets else ""
     more = f" and {len(edit.targets) - 1:,} more" if len(edit.targets) > 1 else ""
     if edit.kind == BREAKPOINT:
-        return f"{edit.given.get('ttl') or '5m' if edit.given.get('on', True) else 'none'} behind {first}"
+        return f"{edit.params.get('ttl') or '5m' if edit.params.get('on', True) else 'none'} behind {first}"
     if edit.kind == ANNOTATE:
-        annotation = " ".join(safe_text.one_line(str(edit.given.get(key) or ""), 200) for key in ("rating", "text"))
+        annotation = " ".join(safe_text.one_line(str(edit.params.get(key) or ""), 200) for key in ("rating", "text"))
         return f"{annotation.strip()} · {first}"
-    by = edit.given.get("by")
+    by = edit.params.get("by")
     return first + more + (f" · by {safe_text.one_line(str(by), 60)}" if by else "")
 
 
 def _describe_kind(edit: Edit) -> str:
-    return _WORDS.get(edit.kind, edit.does.shown)
+    return _WORDS.get(edit.kind, edit.spec.label)
 
 
 def table(zone: Callable[[float], datetime]) -> Table[EditRow]:
     """The table of the log; `zone` converts Unix seconds to local time."""
 
     def mark(row: EditRow, room: int) -> Span:
-        sign = MARK[row.edit.does.mark]
+        sign = MARK[row.edit.spec.mark]
         return Span(sign.glyph, "faint" if _is_reverted(row) or not row.state else sign.style)
 
     def state(row: EditRow, room: int) -> Span:

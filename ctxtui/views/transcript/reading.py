@@ -11,7 +11,7 @@ from typing import Final
 from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import CHANGE, touches
+from ctxtui.core.file_accesses import CHANGE, find_touches
 from ctxtui.views.blocks import content, one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent
@@ -296,7 +296,7 @@ def _shorten(words: list[Span], room: int) -> list[Span]:
 
 
 def _changes_file(call: BlockContent, cwd: str) -> bool:
-    return any(touch.kind == CHANGE for touch in touches(call, cwd)) or bool(_patch(_arguments(call)))
+    return any(touch.kind == CHANGE for touch in find_touches(call, cwd)) or bool(_patch(_arguments(call)))
 
 
 def _arguments(call: BlockContent) -> Json:

@@ -216,7 +216,7 @@ class RowIndex:
         self._entries.append(-len(self._rules))
 
     def _add(self, path: Sequence[int], boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
-        looks, hidden, add = self._tree.looks, self._hidden[0], self._entries.append
+        looks, hidden, add = self._tree.kind_and_category, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:
                 for rule in boundaries[node]:

@@ -81,7 +81,7 @@ def block_row(
         preview = preview._replace(asked="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
-        turn=str(scene.turns.of(node.id)) if node.opens_turn and not scene.partial else "",
+        turn=str(scene.turns.number_of(node.id)) if node.opens_turn and not scene.partial else "",
         sign=glyph,
         words=(
             *_removal_label(scene, node),

@@ -135,7 +135,7 @@ def needed_height(pane: StagedPane, room: int) -> int:
     """Number of lines of the body; some are reserved while prices are being computed."""
     now, usage = len(lines(pane, room, RESERVED_LINES * 4)), pane.staging.scene.call.usage
     is_pending = not pane.known and not pane.active and usage is not None and usage.has_cache
-    return max(RESERVED_LINES, now) if is_pending and pane.staging.applied.touched else now
+    return max(RESERVED_LINES, now) if is_pending and pane.staging.applied.is_changed else now
 
 
 def _sums(pane: StagedPane, room: int) -> Iterator[Spans]:
@@ -263,7 +263,7 @@ def _breaks(pane: StagedPane, room: int) -> Iterator[Spans]:
     """Whether the provider accepts the request, and warnings."""
     staging, is_wide = pane.staging, room >= _WIDE
     ok, warn = MARK["ok"].span, MARK["warning"].span
-    if not staging.applied.refused and staging.applied.touched:
+    if not staging.applied.refused and staging.applied.is_changed:
         yield _accepted(ok, pane.dialect.replace("_", " ") if is_wide else "", staging.repairs, room)
     if pane.thinking_lost:
         words = f" {numbers.tokens(pane.thinking_lost)} of thinking is lost{' with it' if is_wide else ''}"

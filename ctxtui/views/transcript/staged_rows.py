@@ -244,7 +244,7 @@ def _turn(row: TranscriptRow, fate: Fate | None) -> list[Span]:
 
 
 def _strike(words: Spans, fate: Fate) -> list[Span]:
-    style = "faint strike" if kind_of(fate.kind).stands_for or fate.repair else "dim strike"
+    style = "faint strike" if kind_of(fate.kind).replaces_blocks or fate.repair else "dim strike"
     return [Span(span.text, style) for span in words]
 
 
@@ -272,9 +272,9 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
 def insert_row(new: InsertedBlock) -> TranscriptRow:
     """The row of an inserted block."""
     sign = CATEGORY[new.category]
-    mark = MARK[new.edit.does.mark]
+    mark = MARK[new.edit.spec.mark]
     text = read(new.item.block).text[:2000].strip().replace("\n", " ")
-    label = f"{new.edit.does.lead} " if new.edit.does.lead else ""
+    label = f"{new.edit.spec.lead} " if new.edit.spec.lead else ""
     words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
     is_counted = new.tokens is not None
     tokens = Span(
@@ -293,7 +293,7 @@ def insert_row(new: InsertedBlock) -> TranscriptRow:
 
 def draw_insert(new: InsertedBlock, grid: Grid, cursor: str) -> list[Span]:
     """The line of an inserted block."""
-    return draw(insert_row(new), grid, cursor, None, new.edit.does.mark, broken=True, author=new.edit.author)
+    return draw(insert_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
 
 
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:

@@ -1,1 +1,1 @@
-"""Takes request bodies apart into blocks and skeleton, and builds them again byte for byte."""
+"""Splits request bodies into blocks and skeleton, and rebuilds them byte for byte."""

@@ -1,4 +1,4 @@
-"""Whether a skeleton that a recording brings can be built from: a recording may be damaged, or made to do harm."""
+"""Validate skeletons from recordings before building from them: a recording may be damaged or malicious."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import LIST, RAW, STRING, styles_of
+from ctxtui.wire.codec.skeleton import LIST, RAW, STRING, read_styles
 from ctxtui.wire.grammar import Grammar
 
 _FORMS: Final = (None, LIST, STRING, RAW)
-_DEEPEST: Final = 8
-"""Indent steps that a slot is written at: the deepest spot of an element is two steps in it."""
+_MAX_DEPTH: Final = 8
+"""Indent steps that a slot is written at: the deepest position in an element is two steps in it."""
 
-_MEMBERS: Final = 1 << 31
+_MAX_MEMBERS: Final = 1 << 31
 
 
 def check(parts: Json, grammar: Grammar, blocks: int) -> None:
-    """Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` where `parts` are no skeleton of a request in
-    `grammar` whose context has `blocks` blocks."""
+    """Check that `parts` is a valid skeleton in `grammar` for a context of `blocks` blocks.
+
+    Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` if it is not.
+    """
     frame = Frame.from_json(parts["frame"])
     frame.params()
     if not all(isinstance(e.name, str) and (e.raw is not None or e.name in grammar.keys) for e in frame.entries):
         raise ValueError("a member of a frame must have a name and a value, or be a section")
     _need(isinstance(frame.value(), dict), "a frame must be an object's")
-    styles = styles_of(parts)
+    styles = read_styles(parts)
     for style in styles:
         spelled = (
             style.comma,
@@ -38,7 +40,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
         )
         _need(all(isinstance(text, str) for text in spelled), "a style must be of texts")
     for item, inner, key, at, _ in parts.get("marks", ()):
-        there = _within(item, blocks) and (inner == -1 or _within(inner, _MEMBERS)) and _within(at, _MEMBERS)
+        there = _within(item, blocks) and (inner == -1 or _within(inner, _MAX_MEMBERS)) and _within(at, _MAX_MEMBERS)
         _need(there and isinstance(key, str), "a cache marker must stand at a block of the context")
     first, count = parts.get("carried", (0, 0))
     _need(_within(first, blocks + 1) and _within(count, blocks - first + 1), "what is carried must be in the context")
@@ -61,7 +63,9 @@ def _odd(odd: Json, styles: int) -> None:
         if isinstance(slot[1], str):
             continue
         block, style, depth, *inside = slot
-        _need(_within(block, size) and _within(style, styles) and _within(depth, _DEEPEST), "a slot must be a block's")
+        _need(
+            _within(block, size) and _within(style, styles) and _within(depth, _MAX_DEPTH), "a slot must be a block's"
+        )
         _need(all(isinstance(key, str) for key in inside), "a slot's member must have a name")
     _need(all(number.isdecimal() for number in odd.get("spell", {})), "a block must be numbered")
 
@@ -76,9 +80,8 @@ def _need(fine: bool, words: str) -> None:
 
 
 @contextmanager
-def fitting() -> Iterator[None]:
-    """Where a skeleton meets blocks that it was not made with, as those of a damaged recording, what comes of it is
-    `Malformed`."""
+def malformed_on_mismatch() -> Iterator[None]:
+    """Turn the errors of a skeleton that does not match its blocks (a damaged recording) into `Malformed`."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:

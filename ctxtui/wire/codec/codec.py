@@ -1,4 +1,4 @@
-"""Bodies taken apart into items and skeleton, and built again; the same for every dialect, given its grammar."""
+"""Decode bodies into items and skeleton, and encode them again, for any dialect given its grammar."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.codec.check_skeleton import fitting
+from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.element import Odd
-from ctxtui.wire.codec.frame import Frame, build, walk
+from ctxtui.wire.codec.frame import Frame, build_frame, walk
 from ctxtui.wire.codec.memo import Element, Memo
 from ctxtui.wire.codec.skeleton import (
     LIST,
     RAW,
     STRING,
-    marks_json,
+    markers_json,
+    read_styles,
     section_json,
     string_json,
     styles_json,
-    styles_of,
     write_section,
 )
 from ctxtui.wire.codec.spans import Member
 from ctxtui.wire.codec.style import COMPACT, Style, detect
 from ctxtui.wire.grammar import Grammar, Section
-from ctxtui.wire.parts import shape, unreadable
+from ctxtui.wire.parts import json_type_name, unreadable_part
 from ctxtui.wire.request import Request
 
 
-class _Found(NamedTuple):
+class _SectionText(NamedTuple):
     """A section of a body: its member's index, its elements (one for a string) and the texts around them."""
 
     section: Section
@@ -42,10 +42,10 @@ class _Found(NamedTuple):
 
 
 def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
-    """The request that `body` spells. `memo` holds what earlier bodies of the same conversation were read as.
+    """Decode `body` into a request. `memo` caches the elements of earlier bodies of the same conversation.
 
-    Raises `Malformed`, with a JSON path or line and column, where `body` is not one JSON object with the dialect's
-    messages. What only one element gets wrong becomes an unreadable block.
+    Raises `Malformed`, with a JSON path or line and column, if `body` is not one JSON object with the dialect's
+    messages. An error within one element makes that element an unreadable block.
     """
     text = body.decode("utf-8", "surrogateescape")
     return decode_walked(text, *walk(text, grammar.keys), grammar, memo)
@@ -54,42 +54,44 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
 def decode_walked(
     text: str, members: Sequence[Member], start: int, grammar: Grammar, memo: Memo | None = None
 ) -> Request:
-    """As `decode`, for a body's text whose object begins at character `start` and was walked into `members`, with at
-    least the grammar's keys gone into."""
+    """Like `decode`, for a body whose object starts at character `start` and is already walked into `members`.
+
+    The walk must have entered at least the grammar's keys.
+    """
     memo = memo or Memo()
     try:
-        found = _sections(grammar, text, members, memo)
+        section_texts = _sections(grammar, text, members, memo)
     except RecursionError:
         raise Malformed("JSON is nested too deeply", place="$") from None
-    slots = frozenset(f.member for f in found if f.form != RAW)
+    slots = frozenset(f.member for f in section_texts if f.form != RAW)
     best: tuple[int, list[Style], dict[str, Json]] | None = None
-    seen = detect(text, start)
-    for style in dict.fromkeys((seen, _plain(seen), COMPACT)):
-        styles, sections, count = _spell(found, style)
+    detected = detect(text, start)
+    for style in dict.fromkeys((detected, _plain(detected), COMPACT)):
+        styles, sections, count = _spell(section_texts, style)
         if best is None or count < best[0]:
             best = count, styles, sections
         if not count:
             break
     assert best is not None
-    memo.forget()
-    return _request(grammar.dialect, build(text, members, slots), found, best[1], best[2])
+    memo.end_body()
+    return _request(grammar.dialect, build_frame(text, members, slots), section_texts, best[1], best[2])
 
 
 def _plain(style: Style) -> Style:
     return Style(comma=style.comma, colon=style.colon, indent=style.indent, newline=style.newline)
 
 
-def _sections(grammar: Grammar, text: str, members: Sequence[Member], memo: Memo) -> list[_Found]:
-    found: list[_Found] = []
+def _sections(grammar: Grammar, text: str, members: Sequence[Member], memo: Memo) -> list[_SectionText]:
+    sections: list[_SectionText] = []
     for section in grammar.sections:
-        # Two keys for one place (tools and functions): the second one stays a parameter.
-        if all(one.section.name != section.name for one in found):
-            made = _section(section, text, members, memo)
-            found += [made] if made else []
-    return found
+        # Of two keys for one place (tools and functions), the second stays a parameter.
+        if all(other_section.section.name != section.name for other_section in sections):
+            section_text = _section(section, text, members, memo)
+            sections += [section_text] if section_text else []
+    return sections
 
 
-def _section(section: Section, text: str, members: Sequence[Member], memo: Memo) -> _Found | None:
+def _section(section: Section, text: str, members: Sequence[Member], memo: Memo) -> _SectionText | None:
     index = max((n for n, m in enumerate(members) if m.key == section.key), default=None)
     if index is None:
         if section.required:
@@ -102,16 +104,16 @@ def _section(section: Section, text: str, members: Sequence[Member], memo: Memo)
     raw = text[member.start : member.end]
     if isinstance(member.value, str) and section.string is not None:
         parts = section.string(member.value)
-        return _Found(section, index, [Element(raw, parts)], [], STRING) if parts else None
+        return _SectionText(section, index, [Element(raw, parts)], [], STRING) if parts else None
     if section.required:
-        raise Malformed(f"{section.key} is {shape(member.value)}, not a list", place=path)
+        raise Malformed(f"{section.key} is {json_type_name(member.value)}, not a list", place=path)
     if member.value is None:
         return None
-    wrong = unreadable(path, f"{section.key} is {shape(member.value)}", Place(section.name), ())
-    return _Found(section, index, [Element(raw, [wrong])], [], RAW)
+    wrong = unreadable_part(path, f"{section.key} is {json_type_name(member.value)}", Place(section.name), ())
+    return _SectionText(section, index, [Element(raw, [wrong])], [], RAW)
 
 
-def _list(section: Section, text: str, member: Member, index: int, memo: Memo) -> _Found:
+def _list(section: Section, text: str, member: Member, index: int, memo: Memo) -> _SectionText:
     elements: list[Element] = []
     gaps: list[str] = []
     at = member.start
@@ -119,71 +121,75 @@ def _list(section: Section, text: str, member: Member, index: int, memo: Memo) -
         elements.append(memo.element(section, text[item.start : item.end], item.value, f"$.{section.key}[{n}]"))
         gaps.append(text[at : item.start])
         at = item.end
-    return _Found(section, index, elements, [*gaps, text[at : member.end]], LIST)
+    return _SectionText(section, index, elements, [*gaps, text[at : member.end]], LIST)
 
 
-def _spell(found: Sequence[_Found], style: Style) -> tuple[list[Style], dict[str, Json], int]:
-    """The section skeletons under a dominant style, all styles used, and how many elements that style gets wrong."""
+def _spell(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[Style], dict[str, Json], int]:
+    """Build the section skeletons for a dominant style; also returns all styles and how many elements deviate."""
     styles = [style]
     sections: dict[str, Json] = {}
     count = 0
-    for one in found:
-        if one.form == LIST:
-            made = section_json(one.section, one.elements, one.gaps, styles)
-            odd: dict[str, Odd] = made.get("odd", {})
-            count += sum("style" in o or "pieces" in o for o in odd.values()) + ("gaps" in made)
-        elif one.form == STRING:
-            made = string_json(one.elements[0].raw, one.elements[0].parts, style)
-            count += "text" in made
+    for section_text in section_texts:
+        if section_text.form == LIST:
+            section_parts = section_json(section_text.section, section_text.elements, section_text.gaps, styles)
+            odd: dict[str, Odd] = section_parts.get("odd", {})
+            count += sum("style" in o or "pieces" in o for o in odd.values()) + ("gaps" in section_parts)
+        elif section_text.form == STRING:
+            section_parts = string_json(section_text.elements[0].raw, section_text.elements[0].parts, style)
+            count += "text" in section_parts
         else:
-            made = {"form": RAW}
-        if made:
-            sections[one.section.key] = made
+            section_parts = {"form": RAW}
+        if section_parts:
+            sections[section_text.section.key] = section_parts
     return styles, sections, count
 
 
 def _request(
-    dialect: str, frame: Frame, found: Sequence[_Found], styles: Sequence[Style], sections: dict[str, Json]
+    dialect: str,
+    frame: Frame,
+    section_texts: Sequence[_SectionText],
+    styles: Sequence[Style],
+    sections: dict[str, Json],
 ) -> Request:
-    parts = [part for one in found for element in one.elements for part in element.parts]
-    made: dict[str, Json] = {"frame": frame.to_json()}
+    parts = [part for section_text in section_texts for element in section_text.elements for part in element.parts]
+    parts_json: dict[str, Json] = {"frame": frame.to_json()}
     if list(styles) != [COMPACT]:
-        made["styles"] = styles_json(styles)
+        parts_json["styles"] = styles_json(styles)
     if sections:
-        made["sections"] = sections
-    marks = marks_json({n: part.marks for n, part in enumerate(parts) if part.marks})
-    if marks:
-        made["marks"] = marks
-    return Request(tuple(part.item for part in parts), Skeleton(dialect, made))
+        parts_json["sections"] = sections
+    markers = markers_json({n: part.marks for n, part in enumerate(parts) if part.marks})
+    if markers:
+        parts_json["marks"] = markers
+    return Request(tuple(part.item for part in parts), Skeleton(dialect, parts_json))
 
 
 def encode(request: Request, grammar: Grammar) -> bytes:
-    """The body of `request`: byte for byte the decoded one where nothing was changed.
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed.
 
-    Raises `ValueError` where the skeleton is another dialect's, `Malformed` where it is of other blocks.
+    Raises `ValueError` if the skeleton belongs to another dialect, `Malformed` if it belongs to other blocks.
     """
     if request.skeleton.dialect != grammar.dialect:
         raise ValueError(f"a {request.skeleton.dialect} skeleton cannot be written as {grammar.dialect}")
-    with fitting():
+    with malformed_on_mismatch():
         return _body(request, grammar).encode("utf-8", "surrogateescape")
 
 
 def _body(request: Request, grammar: Grammar) -> str:
     parts = request.skeleton.parts
-    styles = styles_of(parts)
+    styles = read_styles(parts)
     frame = Frame.from_json(parts["frame"])
-    held = own_items(request)
+    numbered = own_items(request)
     texts = []
     for entry in frame.entries:
         value = entry.raw
         if value is None:
             section = next(s for s in grammar.sections if s.key == entry.name)
-            value = write_section(section, [i for i in held if i[1].place.section == section.name], parts, styles)
+            value = write_section(section, [i for i in numbered if i[1].place.section == section.name], parts, styles)
         texts.append(f"{entry.before}{entry.key}{entry.colon}{value}")
     return "".join([*texts, frame.after])
 
 
 def own_items(request: Request) -> list[tuple[int, Item]]:
-    """The items that the body itself holds, numbered over the body."""
+    """List the items that the body itself holds, numbered within the body."""
     first, count = request.skeleton.parts.get("carried", (0, 0))
     return list(enumerate((*request.items[:first], *request.items[first + count :])))

@@ -1,9 +1,9 @@
-"""One element of a request and its spelling: in the body's style, in another, or piece by piece.
+"""Spelling of one element of a request: in the body's style, in another style, or piece by piece.
 
-An element that the body's style gives back needs no record. Any other has an *oddity*, a JSON object with
+An element that the body's style reproduces needs no record. Any other has an *oddity*, a JSON object with
 
 - ``size``: the number of its blocks,
-- ``style``: the number of the style that gives it back, or
+- ``style``: the number of the style that reproduces it, or
 - ``pieces``: its text, literal strings around slots; a slot ``[block, style, depth]`` is that block (0-based inside
   the element) in a style at an indent, ``[block, style, depth, key]`` one string of it, ``[block, text]`` verbatim,
 - ``spell``: after an edit, the slots of those blocks that keep a spelling of their own, by block.
@@ -18,29 +18,29 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.spans import members
 from ctxtui.wire.codec.style import Style, detect
 from ctxtui.wire.grammar import Section
-from ctxtui.wire.parts import Piece, Spot, WirePart, marked
+from ctxtui.wire.parts import Piece, Position, WirePart, restore_markers
 
 DEPTH: Final = 2
 """Indent steps of an element: a body's members are one step in, the elements of their lists two."""
 
-MOST_STYLES: Final = 8
-"""Styles that one skeleton names; what none of them gives back is kept verbatim."""
+MAX_STYLES: Final = 8
+"""Styles that one skeleton names; elements that none of them reproduces are kept verbatim."""
 
 Odd = dict[str, Json]
 Slot = list[Json]
 
 
-def pieces_of(parts: Sequence[WirePart]) -> list[Piece]:
-    """The pieces that `parts` are joined from, markers put back."""
-    return [(p.item.block.kind, marked(p.value, p.marks)) for p in parts]
+def to_pieces(parts: Sequence[WirePart]) -> list[Piece]:
+    """Convert parts to the pieces that elements are joined from, with cache breakpoints restored."""
+    return [(p.item.block.kind, restore_markers(p.value, p.marks)) for p in parts]
 
 
-def oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Odd | None:
-    """What must be recorded so that `write` gives `raw` back; None where the first of `styles` does.
+def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Odd | None:
+    """Record what `write` needs to reproduce `raw`; None if the first of `styles` reproduces it.
 
-    Styles met on the way are added to `styles`.
+    New styles found on the way are added to `styles`.
     """
-    value = section.join(pieces_of(parts))
+    value = section.join(to_pieces(parts))
     if spells(styles[0], value, DEPTH, raw):
         return None
     for style in (*styles[1:], detect(raw, 0, DEPTH)):
@@ -62,39 +62,41 @@ def spells(style: Style, value: Json, depth: int, raw: str) -> bool:
 def _number(style: Style, styles: list[Style]) -> int | None:
     if style in styles:
         return styles.index(style)
-    if len(styles) >= MOST_STYLES:
+    if len(styles) >= MAX_STYLES:
         return None
     styles.append(style)
     return len(styles) - 1
 
 
 def _pieces(parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
-    places = _places(raw, [part.spot for part in parts if part.spot is not None])
-    found = sorted((*places[p.spot], n) for n, p in enumerate(parts) if p.spot is not None and p.spot in places)
+    places = _find_positions(raw, [part.position for part in parts if part.position is not None])
+    ranges = sorted(
+        (*places[p.position], n) for n, p in enumerate(parts) if p.position is not None and p.position in places
+    )
     at = 0
-    for start, end, n in found:
+    for start, end, n in ranges:
         yield raw[at:start]
         yield _slot(n, parts[n], raw[start:end], styles)
         at = end
     yield raw[at:]
 
 
-def _places(raw: str, spots: Sequence[Spot]) -> dict[Spot, tuple[int, int]]:
-    """The characters of `raw` at each spot; of duplicate keys the last one counts, as in the decoded value."""
-    found: dict[Spot, tuple[int, int]] = {(): (0, len(raw))}
-    if raw[:1] == "{" and any(spots):
-        into = frozenset(str(spot[0]) for spot in spots if len(spot) == 2)
+def _find_positions(raw: str, positions: Sequence[Position]) -> dict[Position, tuple[int, int]]:
+    """Map each position to its character range in `raw`; the last of duplicate keys counts, as in the decoded value."""
+    ranges: dict[Position, tuple[int, int]] = {(): (0, len(raw))}
+    if raw[:1] == "{" and any(positions):
+        into = frozenset(str(position[0]) for position in positions if len(position) == 2)
         for member in members(raw, 0, into):
-            found[(member.key,)] = (member.start, member.end)
+            ranges[(member.key,)] = (member.start, member.end)
             for n, item in enumerate(member.items or ()):
-                found[member.key, n] = (item.start, item.end)
-    return found
+                ranges[member.key, n] = (item.start, item.end)
+    return ranges
 
 
 def _slot(n: int, part: WirePart, raw: str, styles: list[Style]) -> Slot:
-    value = marked(part.value, part.marks)
-    depth = DEPTH + len(part.spot or ())
-    inside = _inside(value) if raw[:1] == '"' else []
+    value = restore_markers(part.value, part.marks)
+    depth = DEPTH + len(part.position or ())
+    inside = _string_key(value) if raw[:1] == '"' else []
     value = value[inside[0]] if inside else value
     for style in (*styles, detect(raw, 0, depth)):
         if spells(style, value, depth, raw):
@@ -104,25 +106,25 @@ def _slot(n: int, part: WirePart, raw: str, styles: list[Style]) -> Slot:
     return [n, raw]
 
 
-def _inside(value: Json) -> list[str]:
-    """The key of the words in a block that was written as a plain string; empty where it has none."""
+def _string_key(value: Json) -> list[str]:
+    """Key of the text in a block that was written as a plain string; empty if it has none."""
     if not isinstance(value, dict):
         return []
     return [key for key in value if key != "type" and isinstance(value[key], str)][:1]
 
 
 def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Sequence[Style]) -> str:
-    """The text of the element that `pieces` make, spelled as its oddity says."""
+    """Write the element made of `pieces`, spelled as its oddity says."""
     if odd and "pieces" in odd:
-        return "".join(p if isinstance(p, str) else slot_text(p, pieces, styles) for p in odd["pieces"])
+        return "".join(p if isinstance(p, str) else write_slot(p, pieces, styles) for p in odd["pieces"])
     style = styles[odd.get("style", 0) if odd else 0]
     if odd and odd.get("spell"):
         return _with_spelled(section, pieces, odd["spell"], styles)
     return style.write(section.join(pieces), DEPTH)
 
 
-def slot_text(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> str:
-    """What stands in a slot."""
+def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> str:
+    """Write the text of a slot."""
     if isinstance(slot[1], str):
         return slot[1]
     n, style, depth, *inside = slot
@@ -131,19 +133,19 @@ def slot_text(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> s
 
 
 def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
-    """The element in the body's style, but for the blocks in `spell`; placeholders hold their places meanwhile."""
+    """Write the element in the body's style except for the blocks in `spell`, which placeholders stand in for first."""
     style = styles[0]
-    held = list(pieces)
-    texts = {int(n): slot_text(slot, pieces, styles) for n, slot in spell.items()}
+    placeholders = list(pieces)
+    texts = {int(n): write_slot(slot, pieces, styles) for n, slot in spell.items()}
     plain = "".join([style.write(section.join(pieces), DEPTH), *texts.values()])
     token = "slot "
     while token in plain:
         token = f"<{token}>"
     for n, text in texts.items():
         kind, value = pieces[n]
-        inside = _inside(value) if text[:1] == '"' else []
-        held[n] = (kind, {**value, inside[0]: f"{token}{n}."} if inside else f"{token}{n}.")
-    joined = style.write(section.join(held), DEPTH)
+        inside = _string_key(value) if text[:1] == '"' else []
+        placeholders[n] = (kind, {**value, inside[0]: f"{token}{n}."} if inside else f"{token}{n}.")
+    joined = style.write(section.join(placeholders), DEPTH)
     for n, text in texts.items():
         joined = joined.replace(style.write(f"{token}{n}."), text)
     return joined

@@ -1,4 +1,4 @@
-"""The frame of a body: its members in order, text for text, with places where the context sections stand."""
+"""The frame of a body: its members verbatim and in order, with slots for the context sections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec.spans import Member, close, malformed, members, read, skip
 from ctxtui.wire.codec.style import Style
-from ctxtui.wire.parts import shape
+from ctxtui.wire.parts import json_type_name
 
 BOM: Final = "\ufeff"
 
@@ -21,7 +21,7 @@ BOM: Final = "\ufeff"
 class MemberText(Struct, frozen=True):
     """One member: the text `before` it, its key with quotes, the text around its colon, its value's text.
 
-    `raw` is None where a section stands.
+    `raw` is None for a section.
     """
 
     before: str
@@ -42,20 +42,20 @@ class Frame(Struct, frozen=True):
     after: str
 
     def index(self, key: str) -> int | None:
-        """The index of the section `key`; None where the body has none."""
+        """Find the section `key`; None if the body has none."""
         return next((n for n, e in enumerate(self.entries) if e.raw is None and e.name == key), None)
 
     def params(self) -> dict[str, Json]:
-        """The members that are no sections, decoded; of duplicate keys the last one."""
+        """Decode the members that are not sections; the last of duplicate keys wins."""
         return {entry.name: canonical.loads(entry.raw) for entry in self.entries if entry.raw is not None}
 
     def value(self) -> Json:
-        """The body read as JSON, null where sections stand. Raises `ValueError` where it is none."""
+        """Parse the body with null for each section. Raises `ValueError` if it is not JSON."""
         texts = [f"{e.before}{e.key}{e.colon}{'null' if e.raw is None else e.raw}" for e in self.entries]
         return canonical.loads("".join([*texts, self.after]).removeprefix(BOM))
 
     def without(self, key: str) -> Frame:
-        """This frame less every member under `key`, section or not."""
+        """Remove every member named `key`, section or not."""
         index = next((n for n, entry in enumerate(self.entries) if entry.name == key), None)
         if index is None:
             return self
@@ -67,26 +67,26 @@ class Frame(Struct, frozen=True):
         after = self.after if entries else gone.before + self.after
         return Frame(tuple(entries), after).without(key)
 
-    def plus(self, key: str, style: Style, index: int) -> Frame:
-        """This frame with a place for the section `key` at `index` among its members."""
+    def with_section(self, key: str, style: Style, index: int) -> Frame:
+        """Insert a slot for the section `key` at `index` among the members."""
         quoted = style.write(key)
         first = MemberText("{" + style.gap(1), quoted, style.colon, None)
         if not self.entries:
             start = self.after.index("{") if "{" in self.after else 0
             return Frame((replace(first, before=self.after[:start] + first.before),), style.gap(0) + "}")
         entries = list(self.entries)
-        made = replace(first, before=style.comma + style.gap(1))
+        added = replace(first, before=style.comma + style.gap(1))
         if index == 0:
-            made, entries[0] = replace(made, before=entries[0].before), replace(entries[0], before=made.before)
-        return Frame((*entries[:index], made, *entries[index:]), self.after)
+            added, entries[0] = replace(added, before=entries[0].before), replace(entries[0], before=added.before)
+        return Frame((*entries[:index], added, *entries[index:]), self.after)
 
     def to_json(self) -> list[Json]:
-        """As JSON: ``[[before, key, colon, raw or null], ..., after]``."""
+        """Convert to JSON: ``[[before, key, colon, raw or null], ..., after]``."""
         return [*([e.before, e.key, e.colon, e.raw] for e in self.entries), self.after]
 
     @staticmethod
     def from_json(value: Json) -> Frame:
-        """The inverse of `to_json`. Raises `ValueError` or `TypeError` for what that never gave."""
+        """Parse the output of `to_json`. Raises `ValueError` or `TypeError` for anything else."""
         *entries, after = value
         if not isinstance(after, str):
             raise ValueError("a frame must end in a text")
@@ -102,32 +102,32 @@ def _entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
-    """The members of the body `text`, gone into at the keys of `sections`, and where its object begins.
+    """Split the body `text` into members, entering the lists under `sections`; also returns where its object starts.
 
-    Raises `Malformed` where the text is not one JSON object.
+    Raises `Malformed` if the text is not one JSON object.
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":
-        raise _no_object(text, start)
-    found = list(members(text, start, sections))
-    end = close(text, found[-1].end if found else start + 1)
+        raise _not_an_object(text, start)
+    found_members = list(members(text, start, sections))
+    end = close(text, found_members[-1].end if found_members else start + 1)
     rest = skip(text, end)
     if rest != len(text):
         raise malformed("something stands after the body", text, rest)
-    return found, start
+    return found_members, start
 
 
-def _no_object(text: str, start: int) -> Malformed:
+def _not_an_object(text: str, start: int) -> Malformed:
     if start == len(text):
         return Malformed("the body is empty", place="$")
-    found = shape(read(text, start).value)
-    return Malformed(f"the body is {found}, not an object", place="$", way_out="give one request body")
+    kind = json_type_name(read(text, start).value)
+    return Malformed(f"the body is {kind}, not an object", place="$", way_out="give one request body")
 
 
-def build(text: str, found: Sequence[Member], slots: frozenset[int]) -> Frame:
-    """The frame of `text` with sections at the members whose indexes are in `slots`."""
+def build_frame(text: str, body_members: Sequence[Member], slots: frozenset[int]) -> Frame:
+    """Build the frame of `text` with sections at the member indexes in `slots`."""
     entries, at = [], 0
-    for n, member in enumerate(found):
+    for n, member in enumerate(body_members):
         raw = None if n in slots else text[member.start : member.end]
         key, colon = text[member.key_start : member.key_end], text[member.key_end : member.start]
         entries.append(MemberText(text[at : member.key_start], key, colon, raw))

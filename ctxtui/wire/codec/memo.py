@@ -1,4 +1,4 @@
-"""What elements of earlier bodies were read as: agents resend their history, and only what is new is worth work."""
+"""Cache of decoded elements: agents resend their history, so only new elements need decoding."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import WirePart
 
 GENERATIONS: Final = 8
-"""Bodies that an element may be missing from before it is forgotten: interleaved conversations keep theirs."""
+"""Bodies that an element may be missing from before it is dropped; enough for interleaved conversations."""
 
 
 class Element(Struct):
-    """One element of a section: its text in the body, its parts, and a style known to write it so."""
+    """One element of a section: its text in the body, its parts, and a style known to reproduce it."""
 
     raw: str
     parts: list[WirePart]
@@ -25,28 +25,28 @@ class Element(Struct):
 
 
 class Memo:
-    """Elements by section and text. One memo serves the bodies of one recording; it changes no result."""
+    """Elements by section and text. One memo serves the bodies of one recording; it never changes a result."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], tuple[int, Element]] = {}
+        self._elements: dict[tuple[str, str], tuple[int, Element]] = {}
         self._generation = 0
 
     def element(self, section: Section, raw: str, value: Json, path: str) -> Element:
-        """The element of `section` that `raw` spells and `value` is, at JSON `path`."""
+        """Return the element of `section` for the text `raw` and its parsed `value`, at JSON `path`."""
         key = (section.key, raw)
-        known = self._known.get(key)
+        known = self._elements.get(key)
         if known is not None:
-            self._known[key] = (self._generation, known[1])
+            self._elements[key] = (self._generation, known[1])
             return known[1]
         made = Element(raw, section.split(value, path))
-        # An unreadable block names its path, so it is no other path's.
+        # An unreadable block names its path, so it cannot be reused at another.
         if all(part.item.block.kind != UNREADABLE for part in made.parts):
-            self._known[key] = (self._generation, made)
+            self._elements[key] = (self._generation, made)
         return made
 
-    def forget(self) -> None:
-        """A body is done: forget what the last few have not held."""
+    def end_body(self) -> None:
+        """Mark the end of a body, and drop elements that the last few bodies did not contain."""
         self._generation += 1
         if self._generation % GENERATIONS == 0:
             oldest = self._generation - GENERATIONS
-            self._known = {key: known for key, known in self._known.items() if known[0] >= oldest}
+            self._elements = {key: known for key, known in self._elements.items() if known[0] >= oldest}

@@ -1,4 +1,4 @@
-"""A skeleton for other blocks: what an edit leaves alone keeps its spelling, markers and place."""
+"""Adapt a skeleton to edited blocks: unedited elements keep their spelling, cache breakpoints and position."""
 
 from __future__ import annotations
 
@@ -9,18 +9,27 @@ from typing import NamedTuple
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
-from ctxtui.core.sequence_diff import aligned
-from ctxtui.wire.codec.check_skeleton import fitting
+from ctxtui.core.sequence_diff import align as align_sequences
+from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.element import Odd
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import RAW, STRING, group, marks_json, marks_of, pieces_at, size_at, styles_of
+from ctxtui.wire.codec.skeleton import (
+    RAW,
+    STRING,
+    element_size,
+    group_elements,
+    markers_json,
+    pieces_at,
+    read_markers,
+    read_styles,
+)
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.grammar import Grammar, Section
 from ctxtui.wire.parts import WireMarker
 
 
-class _Own(NamedTuple):
-    """One section's items in the old and the new request, each numbered over its body."""
+class _SectionItems(NamedTuple):
+    """Item indexes of one section in the old and the new request, each numbered over its body."""
 
     section: Section
     old: list[int]
@@ -28,44 +37,46 @@ class _Own(NamedTuple):
 
 
 def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
-    """The skeleton that makes `new` out of the body whose items `old` were. Raises `Malformed` where it was not of
-    those."""
-    with fitting():
+    """Adapt the skeleton of a body with items `old` to items `new`.
+
+    Raises `Malformed` if the skeleton does not fit `old`.
+    """
+    with malformed_on_mismatch():
         return _realigned(skeleton, grammar, old, new)
 
 
 def _realigned(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
     parts = dict(skeleton.parts)
     frame = Frame.from_json(parts["frame"])
-    found = align(old, new)
+    origins = align(old, new)
     first, count = parts.pop("carried", (0, 0))
     if count:
-        start = next((n for n, o in enumerate(found) if o == first), -1)
-        if start >= 0 and found[start : start + count] == list(range(first, first + count)):
+        start = next((n for n, o in enumerate(origins) if o == first), -1)
+        if start >= 0 and origins[start : start + count] == list(range(first, first + count)):
             parts["carried"] = [start, count]
-            old, new = _less(old, first, count), _less(new, start, count)
+            old, new = _without_range(old, first, count), _without_range(new, start, count)
         else:
-            # What the provider kept is to be changed: the whole context must be said.
-            frame, old = frame.without("previous_response_id"), _less(old, first, count)
-        found = align(old, new)
-    marks = _marks(marks_of(parts), old, new, found)
+            # The edit changes context that the provider kept, so the whole context must be sent.
+            frame, old = frame.without("previous_response_id"), _without_range(old, first, count)
+        origins = align(old, new)
+    markers = _move_markers(read_markers(parts), old, new, origins)
     parts.pop("marks", None)
-    if marks:
-        parts["marks"] = marks_json(marks)
+    if markers:
+        parts["marks"] = markers_json(markers)
     sections: dict[str, Json] = {}
-    style = styles_of(parts)[0]
+    style = read_styles(parts)[0]
     for section in _in_use(grammar, frame):
-        own = _Own(section, _indexes(section, old), _indexes(section, new))
-        frame, made = _section(own, parts, frame, style, (old, new, found))
-        if made:
-            sections[section.key] = made
+        own = _SectionItems(section, _indexes(section, old), _indexes(section, new))
+        frame, section_parts = _section(own, parts, frame, style, (old, new, origins))
+        if section_parts:
+            sections[section.key] = section_parts
     parts.pop("sections", None)
     if sections:
         parts["sections"] = sections
     return Skeleton(skeleton.dialect, {**parts, "frame": frame.to_json()})
 
 
-def _less(items: Sequence[Item], first: int, count: int) -> list[Item]:
+def _without_range(items: Sequence[Item], first: int, count: int) -> list[Item]:
     return [*items[:first], *items[first + count :]]
 
 
@@ -73,16 +84,16 @@ def _indexes(section: Section, items: Sequence[Item]) -> list[int]:
     return [n for n, item in enumerate(items) if item.place.section == section.name]
 
 
-def _marks(
-    marks: dict[int, tuple[WireMarker, ...]], old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]
+def _move_markers(
+    markers: dict[int, tuple[WireMarker, ...]], old: Sequence[Item], new: Sequence[Item], origins: Sequence[int | None]
 ) -> dict[int, tuple[WireMarker, ...]]:
-    instead = replaced(old, new, found)
-    sources = {n: o if o is not None else instead.get(n, -1) for n, o in enumerate(found)}
-    return {n: marks[source] for n, source in sources.items() if source in marks}
+    replacements = find_replacements(old, new, origins)
+    sources = {n: o if o is not None else replacements.get(n, -1) for n, o in enumerate(origins)}
+    return {n: markers[source] for n, source in sources.items() if source in markers}
 
 
 def _in_use(grammar: Grammar, frame: Frame) -> list[Section]:
-    """One section for each place: the one whose key the body has, else the first."""
+    """One section per place: the one whose key the body has, else the first."""
     chosen: dict[str, Section] = {}
     for section in grammar.sections:
         if section.name not in chosen or frame.index(section.key) is not None:
@@ -93,67 +104,70 @@ def _in_use(grammar: Grammar, frame: Frame) -> list[Section]:
 _Edit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
 
 
-def _section(own: _Own, parts: Json, frame: Frame, style: Style, edit: _Edit) -> tuple[Frame, dict[str, Json]]:
-    """The frame and the section's skeleton after the edit."""
+def _section(own: _SectionItems, parts: Json, frame: Frame, style: Style, edit: _Edit) -> tuple[Frame, dict[str, Json]]:
+    """Return the frame and the section's skeleton after the edit."""
     section = own.section
     before: dict[str, Json] = parts.get("sections", {}).get(section.key, {})
-    _, new, found = edit
-    same = [found[n] for n in own.new] == own.old and len(own.new) == len(own.old)
+    _, new, origins = edit
+    same = [origins[n] for n in own.new] == own.old and len(own.new) == len(own.old)
     if same:
         return frame, before
     index = frame.index(section.key)
     if before.get("form") == RAW or (index is None and own.new):
-        frame, index = _opened(section, frame, style)
+        frame, index = _add_section(section, frame, style)
         before = {}
     if not own.new and index is not None and not section.required:
         return frame.without(section.key), {}
     if before.get("form") == STRING:
-        pieces = pieces_at([(n, new[n]) for n in own.new], marks_of(parts))
+        pieces = pieces_at([(n, new[n]) for n in own.new], read_markers(parts))
         if section.is_string is not None and section.is_string(pieces):
             return frame, {"form": STRING}
         before = {}
-    made = {"gaps": before["gaps"]} if "gaps" in before else {}
-    odd = _odd(own, before.get("odd", {}), edit)
+    section_parts = {"gaps": before["gaps"]} if "gaps" in before else {}
+    odd = _section_oddities(own, before.get("odd", {}), edit)
     if odd:
-        made["odd"] = odd
-    return frame, made
+        section_parts["odd"] = odd
+    return frame, section_parts
 
 
-def _opened(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
-    """The frame with a place for a section that the body does not have, or has empty."""
+def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
+    """Add a slot to the frame for a section that the body lacks or has empty."""
     frame = frame.without(section.key)
     places = [frame.index(key) for key in ("messages", "input")]
     before = [place for place in places if place is not None and section.name != "messages"]
     at = before[0] if before else len(frame.entries)
-    frame = frame.plus(section.key, style, at)
+    frame = frame.with_section(section.key, style, at)
     return frame, frame.index(section.key)
 
 
-def _odd(own: _Own, before: dict[str, Odd], edit: _Edit) -> dict[str, Odd]:
-    old, new, found = edit
+def _section_oddities(own: _SectionItems, before: dict[str, Odd], edit: _Edit) -> dict[str, Odd]:
+    old, new, origins = edit
     kinds = [old[n].block.kind for n in own.old]
-    home = {own.old[i]: (e, i - r.start) for e, r in enumerate(group(own.section, kinds, before)) for i in r}
-    sizes = {e: len(r) for e, r in enumerate(group(own.section, kinds, before))}
-    made: dict[str, Odd] = {}
+    home = {own.old[i]: (e, i - r.start) for e, r in enumerate(group_elements(own.section, kinds, before)) for i in r}
+    sizes = {e: len(r) for e, r in enumerate(group_elements(own.section, kinds, before))}
+    oddities: dict[str, Odd] = {}
     after = [new[n].block.kind for n in own.new]
     at = 0
-    for number, members in enumerate(_elements(own, new, found, home)):
-        origins = [home.get(o) if (o := found[n]) is not None else None for n in members]
-        one = _oddity(origins, before, sizes)
-        if one or size_at(own.section, after, at) != len(members):
-            made[str(number)] = {**one, "size": len(members)}
+    for number, members in enumerate(_elements(own, new, origins, home)):
+        element_origins = [home.get(o) if (o := origins[n]) is not None else None for n in members]
+        oddity = _element_oddity(element_origins, before, sizes)
+        if oddity or element_size(own.section, after, at) != len(members):
+            oddities[str(number)] = {**oddity, "size": len(members)}
         at += len(members)
-    return made
+    return oddities
 
 
 _Home = dict[int, tuple[int, int]]
 
 
-def _elements(own: _Own, new: Sequence[Item], found: Sequence[int | None], home: _Home) -> list[list[int]]:
-    """The new items in elements: an old element's first block begins one, and so does what can stand alone."""
+def _elements(own: _SectionItems, new: Sequence[Item], origins: Sequence[int | None], home: _Home) -> list[list[int]]:
+    """Group the new items into elements.
+
+    An element begins at the first block of an old element, or at a block that can be an element by itself.
+    """
     groups: list[list[int]] = []
     for n in own.new:
-        origin = found[n]
+        origin = origins[n]
         kind = new[n].block.kind
         begins = home[origin][1] == 0 if origin is not None else kind == HEADER or own.section.bare(kind)
         if begins or not groups:
@@ -162,12 +176,12 @@ def _elements(own: _Own, new: Sequence[Item], found: Sequence[int | None], home:
     return groups
 
 
-def _oddity(origins: Sequence[tuple[int, int] | None], before: dict[str, Odd], sizes: dict[int, int]) -> Odd:
-    """What an element keeps of the spelling of the old element(s) it was made from."""
-    known = [origin for origin in origins if origin is not None]
-    if not known:
+def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str, Odd], sizes: dict[int, int]) -> Odd:
+    """Spelling that an element keeps from the old element(s) it was made from."""
+    old_origins = [origin for origin in origins if origin is not None]
+    if not old_origins:
         return {}
-    number = known[0][0]
+    number = old_origins[0][0]
     if list(origins) == [(number, i) for i in range(sizes[number])]:
         return before.get(str(number), {})
     spell: dict[str, Json] = {}
@@ -192,50 +206,52 @@ def _key(item: Item) -> _Key:
 
 
 def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
-    """For each new item the index of the old item that it is, None for one that was not there; order is kept.
+    """Map each new item to the index of the same old item, or None for a new one; order is kept.
 
-    What stands there once is matched first: headers are alike, and one that came in would else take that of a later
-    message, with all that stands between.
+    Items that occur once are matched first: headers are alike, and an inserted one would otherwise match the header of
+    a later message and take everything between with it.
     """
     a, b = [_key(item) for item in old], [_key(item) for item in new]
-    found: list[int | None] = []
-    for (start, end), (first, last) in aligned(a, b):
+    origins: list[int | None] = []
+    for (start, end), (first, last) in align_sequences(a, b):
         if a[start:end] == b[first:last]:
-            found += range(start, end)
+            origins += range(start, end)
         else:
-            found += _in_order(a, b, range(start, end), range(first, last))
-    return found
+            origins += _in_order(a, b, range(start, end), range(first, last))
+    return origins
 
 
 def _in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range) -> list[int | None]:
-    """Each new item takes the next old one that equals it."""
+    """Match each new item to the next equal old one."""
     places: dict[_Key, list[int]] = {}
     for n in old:
         places.setdefault(a[n], []).append(n)
-    found: list[int | None] = []
+    origins: list[int | None] = []
     last = old.start - 1
     for n in new:
         options = places.get(b[n], [])
         at = bisect_right(options, last)
         last = options[at] if at < len(options) else last
-        found.append(last if at < len(options) else None)
-    return found
+        origins.append(last if at < len(options) else None)
+    return origins
 
 
-def replaced(old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]) -> dict[int, int]:
-    """New items that stand exactly where old ones stood: by new index the old one. A marker stays at its place when
-    the block under it is replaced."""
+def find_replacements(old: Sequence[Item], new: Sequence[Item], origins: Sequence[int | None]) -> dict[int, int]:
+    """Map new items to the old items they replace at the same position, by index.
+
+    A cache breakpoint keeps its position when the block under it is replaced.
+    """
     pairs: dict[int, int] = {}
     n, before = 0, -1
     while n < len(new):
-        known = found[n]
-        if known is not None:
-            n, before = n + 1, known
+        origin = origins[n]
+        if origin is not None:
+            n, before = n + 1, origin
             continue
         end = n
-        while end < len(new) and found[end] is None:
+        while end < len(new) and origins[end] is None:
             end += 1
-        after = found[end] if end < len(new) else len(old)
+        after = origins[end] if end < len(new) else len(old)
         if after is not None and after - before - 1 == end - n:
             pairs |= {i: before + 1 + i - n for i in range(n, end)}
         n = end

@@ -1,13 +1,13 @@
-"""Skeletons: what is left of a body when its blocks are taken out, and the body built again from both (law 1).
+"""Skeletons: a body without its blocks, and the body rebuilt from both (law 1).
 
 The JSON of a skeleton (`Skeleton.parts`):
 
-- ``frame``: the body's members, text for text, null where a section stands (`frame.Frame`);
-- ``styles``: the spellings met, the dominant one first (`style.Style` as a list); absent where the body is minified;
-- ``sections``: by key, what a section has beyond the usual: ``form`` (``list`` unless ``string`` or ``raw``), ``text``
-  of a string that no style gives back, ``gaps`` (texts before, between and after elements), ``odd`` (`element.Odd` by
-  element number);
-- ``marks``: cache markers as ``[item, inner, key, at, value]``, `item` counting over the whole request;
+- ``frame``: the body's members verbatim, null for a section (`frame.Frame`);
+- ``styles``: the spellings used, the dominant one first (`style.Style` as a list); absent if the body is minified;
+- ``sections``: by key, a section's deviations from the usual: ``form`` (``list`` unless ``string`` or ``raw``),
+  ``text`` of a string that no style reproduces, ``gaps`` (texts before, between and after elements), ``odd``
+  (`element.Odd` by element number);
+- ``marks``: cache breakpoints as ``[item, inner, key, at, value]``, `item` counting over the whole request;
 - ``carried``: ``[first, count]`` of items on the call's path that the body itself does not hold
   (``previous_response_id``).
 """
@@ -20,23 +20,23 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
-from ctxtui.wire.codec.element import DEPTH, Odd, oddity, pieces_of
+from ctxtui.wire.codec.element import DEPTH, Odd, find_oddity, to_pieces
 from ctxtui.wire.codec.element import write as write_element
 from ctxtui.wire.codec.memo import Element
 from ctxtui.wire.codec.style import COMPACT, Style
 from ctxtui.wire.grammar import Section
-from ctxtui.wire.parts import Piece, WireMarker, WirePart, marked
+from ctxtui.wire.parts import Piece, WireMarker, WirePart, restore_markers
 
 LIST: Final = "list"
 STRING: Final = "string"
 RAW: Final = "raw"
 
-Marked = dict[int, tuple[WireMarker, ...]]
-"""Cache markers by item."""
+MarkersByItem = dict[int, tuple[WireMarker, ...]]
+"""Cache breakpoints by item."""
 
 
-def styles_of(parts: Json) -> list[Style]:
-    """The styles of a skeleton, the dominant one first."""
+def read_styles(parts: Json) -> list[Style]:
+    """Read the styles of a skeleton, the dominant one first."""
     return [_style(*fields) for fields in parts.get("styles", ())] or [COMPACT]
 
 
@@ -53,69 +53,69 @@ def _style(comma: str, colon: str, indent: str, newline: str, ascii_: bool, uppe
 
 
 def styles_json(styles: Sequence[Style]) -> list[Json]:
-    """The inverse of `styles_of`."""
+    """Convert styles to JSON, the inverse of `read_styles`."""
     return [[s.comma, s.colon, s.indent, s.newline, s.ascii, s.upper, [list(x) for x in s.swaps]] for s in styles]
 
 
-def marks_of(parts: Json) -> Marked:
-    """The cache markers of a skeleton, by item."""
-    found: Marked = {}
-    for item, *mark in parts.get("marks", ()):
-        found[item] = (*found.get(item, ()), WireMarker(*mark))
-    return found
+def read_markers(parts: Json) -> MarkersByItem:
+    """Read the cache breakpoints of a skeleton, by item."""
+    markers: MarkersByItem = {}
+    for item, *marker in parts.get("marks", ()):
+        markers[item] = (*markers.get(item, ()), WireMarker(*marker))
+    return markers
 
 
-def marks_json(marks: Marked) -> list[Json]:
-    """The inverse of `marks_of`."""
-    return [[item, *mark] for item in sorted(marks) for mark in marks[item]]
+def markers_json(markers: MarkersByItem) -> list[Json]:
+    """Convert cache breakpoints to JSON, the inverse of `read_markers`."""
+    return [[item, *marker] for item in sorted(markers) for marker in markers[item]]
 
 
 def section_json(
     section: Section, elements: Sequence[Element], gaps: Sequence[str], styles: list[Style]
 ) -> dict[str, Json]:
-    """The skeleton of a section that is a list, with `gaps` the texts around its elements."""
+    """Build the skeleton of a list section; `gaps` are the texts around its elements."""
     odd: dict[str, Odd] = {}
     kinds = [part.item.block.kind for element in elements for part in element.parts]
     at = 0
     for n, element in enumerate(elements):
         size = len(element.parts)
-        found = None
+        element_odd = None
         if element.style != styles[0]:
-            found = oddity(section, element.parts, element.raw, styles)
-            element.style = None if found else styles[0]
-        if found is None and size_at(section, kinds, at) != size:
-            found = {"size": size}
-        if found:
-            odd[str(n)] = found
+            element_odd = find_oddity(section, element.parts, element.raw, styles)
+            element.style = None if element_odd else styles[0]
+        if element_odd is None and element_size(section, kinds, at) != size:
+            element_odd = {"size": size}
+        if element_odd:
+            odd[str(n)] = element_odd
         at += size
-    made: dict[str, Json] = {}
+    section_parts: dict[str, Json] = {}
     if list(gaps) != usual_gaps(len(elements), styles[0]):
-        made["gaps"] = list(gaps)
+        section_parts["gaps"] = list(gaps)
     if odd:
-        made["odd"] = odd
-    return made
+        section_parts["odd"] = odd
+    return section_parts
 
 
 def string_json(raw: str, parts: Sequence[WirePart], style: Style) -> dict[str, Json]:
-    """The skeleton of a section that is one string."""
-    made: dict[str, Json] = {"form": STRING}
-    if style.write(_words(pieces_of(parts))) != raw:
-        made["text"] = raw
-    return made
+    """Build the skeleton of a section that is one string."""
+    section_parts: dict[str, Json] = {"form": STRING}
+    if style.write(_text_value(to_pieces(parts))) != raw:
+        section_parts["text"] = raw
+    return section_parts
 
 
-def _words(pieces: Sequence[Piece]) -> Json:
+def _text_value(pieces: Sequence[Piece]) -> Json:
     return pieces[-1][1]["text"]
 
 
 def usual_gaps(count: int, style: Style) -> list[str]:
-    """The texts around `count` elements as `style` writes them."""
+    """Build the texts around `count` elements as `style` writes them."""
     inner = style.gap(DEPTH)
     return ["[" + inner, *[style.comma + inner] * (count - 1), style.gap(DEPTH - 1) + "]"]
 
 
-def size_at(section: Section, kinds: Sequence[str], at: int) -> int:
-    """How many of the blocks from `at` on make one element, as far as their kinds tell."""
+def element_size(section: Section, kinds: Sequence[str], at: int) -> int:
+    """Count the blocks from `at` on that form one element, judged by their kinds."""
     end = at + 1
     if kinds[at] == HEADER:
         while end < len(kinds) and not section.bare(kinds[end]):
@@ -123,30 +123,30 @@ def size_at(section: Section, kinds: Sequence[str], at: int) -> int:
     return end - at
 
 
-def group(section: Section, kinds: Sequence[str], odd: dict[str, Odd]) -> list[range]:
-    """The elements that blocks of `kinds` make, as ranges of their indexes."""
-    found: list[range] = []
+def group_elements(section: Section, kinds: Sequence[str], odd: dict[str, Odd]) -> list[range]:
+    """Group blocks of `kinds` into elements, as ranges of their indexes."""
+    ranges: list[range] = []
     at = 0
     while at < len(kinds):
-        size = odd.get(str(len(found)), {}).get("size") or size_at(section, kinds, at)
-        found.append(range(at, min(at + size, len(kinds))))
-        at = found[-1].stop
-    return found
+        size = odd.get(str(len(ranges)), {}).get("size") or element_size(section, kinds, at)
+        ranges.append(range(at, min(at + size, len(kinds))))
+        at = ranges[-1].stop
+    return ranges
 
 
-def pieces_at(items: Iterable[tuple[int, Item]], marks: Marked) -> list[Piece]:
-    """What items (numbered over the whole request) are written from."""
-    return [(item.block.kind, marked(item.block.value(), marks.get(n, ()))) for n, item in items]
+def pieces_at(items: Iterable[tuple[int, Item]], markers: MarkersByItem) -> list[Piece]:
+    """Convert items (numbered over the whole request) to pieces."""
+    return [(item.block.kind, restore_markers(item.block.value(), markers.get(n, ()))) for n, item in items]
 
 
 def write_section(section: Section, items: Sequence[tuple[int, Item]], parts: Json, styles: Sequence[Style]) -> str:
-    """The text of a section: its `items` (numbered over the whole request) under the skeleton `parts`."""
+    """Write a section: its `items` (numbered over the whole request) under the skeleton `parts`."""
     own = parts.get("sections", {}).get(section.key, {})
-    pieces = pieces_at(items, marks_of(parts))
+    pieces = pieces_at(items, read_markers(parts))
     if own.get("form") == STRING:
-        return str(own["text"]) if "text" in own else styles[0].write(_words(pieces))
+        return str(own["text"]) if "text" in own else styles[0].write(_text_value(pieces))
     odd = own.get("odd", {})
-    elements = group(section, [kind for kind, _ in pieces], odd)
+    elements = group_elements(section, [kind for kind, _ in pieces], odd)
     texts = [write_element(section, pieces[r.start : r.stop], odd.get(str(n)), styles) for n, r in enumerate(elements)]
     gaps = _gaps(own.get("gaps"), len(texts), styles[0])
     return "".join(part for pair in zip(gaps, [*texts, ""], strict=True) for part in pair)
@@ -159,7 +159,7 @@ def _gaps(recorded: list[str] | None, count: int, style: Style) -> list[str]:
         return usual_gaps(count, style)
     if len(recorded) == count + 1:
         return recorded
-    # After an edit: the separator seen most often.
+    # After an edit: the most frequent separator.
     between = Counter(recorded[1:-1]).most_common(1)
     usual = usual_gaps(2, style)[1]
     return [recorded[0], *[between[0][0] if between else usual] * (count - 1), recorded[-1]]

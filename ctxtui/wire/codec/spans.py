@@ -1,4 +1,4 @@
-"""JSON text walked value by value: what stands at which characters. Values themselves are read at C speed."""
+"""Walk JSON text and report the character range of each value; values themselves are parsed at C speed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 
 PIECE: Final = 4_000_000
-"""Characters that one call into the C scanner may take: it holds the interpreter while it runs."""
+"""Characters parsed by one call into the C scanner, which holds the interpreter while it runs."""
 
 _WINDOWS: Final = (4_000, 250_000, PIECE)
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
@@ -26,9 +26,9 @@ class Value(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of an object: its key, and the characters of the key (with quotes) and of the value.
+    """A member of an object: its key, and the character ranges of the key (with quotes) and of the value.
 
-    Where the walker went into the value (a list), `items` are its elements and `value` is None.
+    If the walker entered the value (a list), `items` are its elements and `value` is None.
     """
 
     key: str
@@ -41,20 +41,20 @@ class Member(NamedTuple):
 
 
 def malformed(message: str, text: str, at: int) -> Malformed:
-    """The error for character `at` of `text`, named by line and column (both 1-based)."""
+    """Build the error for character `at` of `text`, naming line and column (both 1-based)."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)
     return Malformed(message, place=f"line {line} column {column}", way_out="the body must be one JSON object")
 
 
 def skip(text: str, at: int) -> int:
-    """The index of the first character from `at` on that is no JSON white space."""
+    """Return the index of the first character from `at` on that is not JSON white space."""
     match = _BLANK.match(text, at)
     return match.end() if match else at
 
 
 def read(text: str, at: int) -> Value:
-    """The value that starts at character `at` (no white space before it).
+    """Parse the value that starts at character `at` (no white space before it).
 
     Raises `Malformed` on anything else. A value longer than `PIECE` is read member by member.
     """
@@ -70,11 +70,11 @@ def read(text: str, at: int) -> Value:
 
 
 def _read_long(text: str, at: int) -> Value:
-    """As `read`, where so much text follows that a container might be longer than `PIECE`."""
+    """Like `read`, for text so long that a container might exceed `PIECE`."""
     if text[at] not in "{[":
         value, end = canonical.raw_decode(text, at)
         return Value(value, at, end)
-    # Most containers are short: only those that are not are tried in larger windows, each a copy.
+    # Most containers are short; only longer ones are tried in larger windows, each a copy.
     for size in _WINDOWS:
         try:
             value, length = canonical.raw_decode(text[at : at + size], 0)
@@ -82,28 +82,30 @@ def _read_long(text: str, at: int) -> Value:
         except ValueError:
             continue
     if text[at] == "{":
-        found = list(members(text, at))
-        return Value({m.key: m.value for m in found}, at, close(text, found[-1].end if found else at + 1))
+        found_members = list(members(text, at))
+        return Value(
+            {m.key: m.value for m in found_members}, at, close(text, found_members[-1].end if found_members else at + 1)
+        )
     items = list(elements(text, at))
     return Value([v.value for v in items], at, close(text, items[-1].end if items else at + 1))
 
 
 def close(text: str, at: int) -> int:
-    """The index just after the bracket that closes a container whose last part ends at `at`."""
+    """Return the index after the bracket that closes a container whose last part ends at `at`."""
     return skip(text, at) + 1
 
 
-def _expect(text: str, at: int, wanted: str) -> int:
+def _expect(text: str, at: int, expected: str) -> int:
     at = skip(text, at)
-    if text[at : at + 1] not in wanted or at >= len(text):
-        raise malformed(f"not JSON: expected {' or '.join(wanted)}", text, at)
+    if text[at : at + 1] not in expected or at >= len(text):
+        raise malformed(f"not JSON: expected {' or '.join(expected)}", text, at)
     return at
 
 
 def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[Member]:
-    """The members of the object that opens at character `at`, duplicate keys included.
+    """Yield the members of the object that opens at character `at`, including duplicate keys.
 
-    The walker goes into the lists under the keys of `into`. Raises `Malformed` where the text is no object.
+    Enters the lists under the keys of `into`. Raises `Malformed` if the text is not an object.
     """
     at = skip(text, at + 1)
     if text[at : at + 1] == "}":
@@ -126,14 +128,14 @@ def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[
 
 
 def elements(text: str, at: int) -> Iterator[Value]:
-    """The elements of the list that opens at character `at`. Raises `Malformed` where the text is no list."""
+    """Yield the elements of the list that opens at character `at`. Raises `Malformed` if the text is not a list."""
     at = skip(text, at + 1)
     if text[at : at + 1] == "]":
         return
     while True:
-        found = read(text, skip(text, at))
-        yield found
-        at = _expect(text, found.end, ",]")
+        element = read(text, skip(text, at))
+        yield element
+        at = _expect(text, element.end, ",]")
         if text[at] == "]":
             return
         at += 1

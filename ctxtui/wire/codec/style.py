@@ -1,4 +1,4 @@
-"""How a client's JSON library spells values: white space and escapes, seen in a body and written again the same."""
+"""Detect how a client's JSON library spells values (white space, escapes), and write values the same way."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
 _HEX: Final = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
 # A plus sign is the one character that libraries escape (.NET) and that numbers hold too (1e+16).
 _PLUS: Final = re.compile(r"(?<![eE])\+")
-# Outside strings these mean something, so that no style may escape them everywhere.
+# These have a meaning outside strings, so no style may escape them everywhere.
 _OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
 _SHORT: Final = {0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
 
 
 class Style(Struct, frozen=True, kw_only=True):
-    """One way to spell JSON.
+    r"""One way to spell JSON.
 
-    `comma` and `colon` stand between items and after keys, `indent` is the step of an indented style ("" for none),
-    `newline` its line end. `ascii` escapes what is not ASCII, `upper` writes the hex digits of escapes in capitals.
-    `swaps` are further characters (or short escapes) that this style escapes otherwise, such as ``/`` as ``\\/``.
+    `comma` and `colon` separate items and follow keys, `indent` is the step of an indented style ("" for none),
+    `newline` its line end. `ascii` escapes non-ASCII characters, `upper` writes the hex digits of escapes in capitals.
+    `swaps` are further characters (or short escapes) that this style escapes differently, such as ``/`` as ``\\/``.
     """
 
     comma: str = ","
@@ -40,14 +40,14 @@ class Style(Struct, frozen=True, kw_only=True):
     swaps: tuple[tuple[str, str], ...] = ()
 
     def write(self, value: Json, depth: int = 0) -> str:
-        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented)."""
+        """Write `value` in this style, for a line indented `depth` steps (its first line is not indented)."""
         text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon)
         if text is None:
             text = "".join(_slow(value, self, depth))
         return self._escapes(text)
 
     def gap(self, depth: int) -> str:
-        """What stands before an item on a line of its own, `depth` steps in; "" in styles without indent."""
+        """Return the line break and indent before an item, `depth` steps in; "" in styles without indent."""
         return self.newline + self.indent * depth if self.indent else ""
 
     def _escapes(self, text: str) -> str:
@@ -69,14 +69,14 @@ class Style(Struct, frozen=True, kw_only=True):
 
 
 COMPACT: Final = Style()
-"""Minified, nothing escaped that need not be: the canonical form, and what most clients send."""
+"""Minified with minimal escapes: the canonical form, and what most clients send."""
 
 
 class _Slow(Exception):
     """Raised inside the C encoder when it meets a `Number`."""
 
 
-def _meet(value: object) -> NoReturn:
+def _reject(value: object) -> NoReturn:
     if isinstance(value, Number):
         raise _Slow
     raise TypeError(f"{type(value).__name__} is not a JSON value")
@@ -84,7 +84,7 @@ def _meet(value: object) -> NoReturn:
 
 @lru_cache(maxsize=64)
 def _encoder(ascii_: bool, comma: str, colon: str) -> json.JSONEncoder:
-    return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_meet)
+    return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_reject)
 
 
 def _fast(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
@@ -95,7 +95,7 @@ def _fast(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
 
 
 def _slow(value: Json, style: Style, depth: int) -> Iterator[str]:
-    """Writes what the C encoder cannot: indented styles and spelled numbers."""
+    """Write indented styles and spelled numbers, which the C encoder cannot."""
     if isinstance(value, Number):
         yield value.text
     elif isinstance(value, dict | list) and value:
@@ -118,18 +118,18 @@ def _leaf(value: Json, ascii_: bool) -> str:
 
 
 def detect(text: str, at: int, depth: int = 0) -> Style:
-    """The style that the container at character `at` of `text`, `depth` steps in, seems to be written in.
+    """Guess the style of the container at character `at` of `text`, `depth` steps in.
 
-    A guess from its first white space and all escapes of `text`; whether it holds is for the caller to see.
+    Uses its first white space and all escapes of `text`; the caller checks that the style reproduces the text.
     """
     comma, colon, newline, indent = _layout(text, at, depth)
     if "\\u" not in text and "\\/" not in text:
         return Style(comma=comma, colon=colon, indent=indent, newline=newline)
-    found = set(_ESCAPE.findall(text))
-    codes = {int(e[1:], 16): e[1:] for e in found if len(e) == 5}
+    escapes = set(_ESCAPE.findall(text))
+    codes = {int(e[1:], 16): e[1:] for e in escapes if len(e) == 5}
     ascii_ = text.isascii() and any(code >= 0x80 for code in codes)
     upper = any(digits != digits.lower() for digits in codes.values())
-    swaps = [("/", "\\/")] if "/" in found else []
+    swaps = [("/", "\\/")] if "/" in escapes else []
     for code, digits in sorted(codes.items()):
         if not (0xD800 <= code < 0xE000 or (ascii_ and code > 0x7E)):
             plain = _SHORT.get(code) or (chr(code) if code >= 0x20 else "")
@@ -141,7 +141,7 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
 
 
 def _layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:
-    """Comma, colon, newline and indent as the container at `at` shows them in its first two items."""
+    """Comma, colon, newline and indent from the first two items of the container at `at`."""
     first = skip(text, at + 1)
     blank = text[at + 1 : first]
     newline = "\r\n" if "\r\n" in blank else "\n"

@@ -1,1 +1,1 @@
-"""Writes the conversation of one dialect as a request of another."""
+"""Translates a conversation of one dialect to a request of another."""

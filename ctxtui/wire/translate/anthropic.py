@@ -1,4 +1,4 @@
-"""Turns as an Anthropic body (validity: facts §1)."""
+"""Write turns as an Anthropic body (validity: facts §1)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
-    readable,
+    readable_text,
 )
 
 OPENING: Final = "(The conversation begins with the assistant; what came before is not in the recording.)"
-"""Put in front where the first message is the assistant's, which older models refuse."""
+"""User message inserted before a first message of the assistant, which older models refuse."""
 
-_NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_INVALID_ID_CHARS: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
+    """Write ``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
     messages: list[dict[str, Json]] = []
     for turn in turns:
         role = _role(turn, same, losses)
@@ -47,26 +47,28 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
         losses.note("the first message is the assistant's: a user message was put in front")
         messages.insert(0, {"role": USER, "content": [{"type": "text", "text": OPENING}]})
     texts = [block for part in system for block in _blocks(part, "system", same, losses)]
-    return {**({"system": texts} if texts else {}), "messages": _in_order(messages, losses)}
+    return {**({"system": texts} if texts else {}), "messages": _place_system_messages(messages, losses)}
 
 
-def _in_order(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
-    """`messages` with system messages only where they may stand: behind the user, before the assistant or last
-    (facts §1). Elsewhere they are the user's."""
-    found: list[dict[str, Json]] = []
+def _place_system_messages(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
+    """Keep system messages only where Anthropic allows them; make the others user messages.
+
+    Allowed is after the user, and before the assistant or last (facts §1).
+    """
+    placed: list[dict[str, Json]] = []
     for n, message in enumerate(messages):
-        if message["role"] == "system" and not _may_stand(found[-1:], messages[n + 1 : n + 2]):
+        if message["role"] == "system" and not _is_system_allowed(placed[-1:], messages[n + 1 : n + 2]):
             losses.note("system messages where the provider takes none became user messages")
             message = {**message, "role": USER}
-        if found and found[-1]["role"] == message["role"]:
-            found[-1] = {**found[-1], "content": [*found[-1]["content"], *message["content"]]}
+        if placed and placed[-1]["role"] == message["role"]:
+            placed[-1] = {**placed[-1], "content": [*placed[-1]["content"], *message["content"]]}
         else:
-            found.append(message)
-    return found
+            placed.append(message)
+    return placed
 
 
-def _may_stand(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
-    """Whether a system message may stand between two messages, of which there may be none."""
+def _is_system_allowed(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
+    """Whether a system message is allowed between two messages, either of which may be missing."""
     served = any(str(m["content"][-1].get("type")).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
     behind = served or any(m["role"] == USER for m in before)
     return behind and all(m["role"] == ASSISTANT for m in after)
@@ -83,63 +85,63 @@ def _role(turn: Turn, same: bool, losses: Losses) -> str:
 
 
 def _is_compaction(message: dict[str, Json]) -> bool:
-    # The one block that an on-demand compaction gives must stand first, under the assistant (facts §3).
+    # The one block of an on-demand compaction must be the first message, by the assistant (facts §3).
     return bool(message["content"][0].get("type") == "compaction")
 
 
 def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
-    # A damaged record may have a block that is no object.
+    # A damaged record may have a block that is not an object.
     same = same and isinstance(part.value, dict)
-    if part.what == TEXT:
+    if part.category == TEXT:
         if not part.reading.text.strip():
             losses.note("empty text")
         elif same and part.kind == TEXT:
             yield part.value
         else:
             yield {"type": "text", "text": part.reading.text}
-    elif part.what == THINKING:
+    elif part.category == THINKING:
         if same and is_signed(part.value):
             yield part.value
         else:
             losses.note("thinking without a signature of this provider")
-    elif part.what == CALL:
+    elif part.category == CALL:
         yield _call(part, same, losses)
-    elif part.what == RESULT:
+    elif part.category == RESULT:
         yield part.value if part.kind == "tool_result" else _result(part, losses)
-    elif part.what == MEDIA and not same:
+    elif part.category == MEDIA and not same:
         yield from _media(part, role, losses)
     elif same:
         yield part.value
-    elif words := readable(part, losses):
-        yield {"type": "text", "text": words}
+    elif text := readable_text(part, losses):
+        yield {"type": "text", "text": text}
     else:
         losses.note(f"{part.kind}, which only its own provider knows")
 
 
 def is_signed(value: Json) -> bool:
-    """Whether thinking carries what its provider wants back: a signature, or the cipher itself."""
+    """Whether thinking carries what its provider requires back: a signature, or the ciphertext itself."""
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 
 def _call(part: TurnPart, same: bool, losses: Losses) -> Json:
     if same and part.kind == "tool_use" and isinstance(part.value.get("input"), dict):
         return part.value
-    given = arguments_value(part.reading)
-    if not isinstance(given, dict):
-        if given not in ("", None):
+    arguments = arguments_value(part.reading)
+    if not isinstance(arguments, dict):
+        if arguments not in ("", None):
             losses.note('call inputs that are no JSON object: wrapped as {"input": ...}')
-        given = {"input": given} if given not in ("", None) else {}
-    name = _NO_NAME.sub("_", part.reading.name)[:128] or "tool"
-    return {"type": "tool_use", "id": _NO_NAME.sub("_", part.id), "name": name, "input": given}
+        arguments = {"input": arguments} if arguments not in ("", None) else {}
+    name = _INVALID_ID_CHARS.sub("_", part.reading.name)[:128] or "tool"
+    return {"type": "tool_use", "id": _INVALID_ID_CHARS.sub("_", part.id), "name": name, "input": arguments}
 
 
 def _result(part: TurnPart, losses: Losses) -> Json:
     texts = [{"type": "text", "text": part.reading.text}] if part.reading.text.strip() else []
     pictures = [block for media in part.reading.media if (block := for_anthropic(media, losses)) is not None]
     content: Json = [*texts, *pictures] if pictures else part.reading.text
-    told = {"content": content} if content else {}
+    member = {"content": content} if content else {}
     failed = {"is_error": True} if part.reading.is_error else {}
-    return {"type": "tool_result", "tool_use_id": _NO_NAME.sub("_", part.id), **told, **failed}
+    return {"type": "tool_result", "tool_use_id": _INVALID_ID_CHARS.sub("_", part.id), **member, **failed}
 
 
 def _media(part: TurnPart, role: str, losses: Losses) -> Iterator[Json]:

@@ -1,4 +1,4 @@
-"""What clients add to blocks in their own files and providers refuse: taken off before a recording is gone on from."""
+"""Remove fields that clients add to blocks in their own files and that providers refuse."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item
 
-_KNOWN: Final[Mapping[str, frozenset[str]]] = {
+_KNOWN_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     kind: frozenset(("type", *fields.split()))
     for kind, fields in {
         "text": "text citations",
@@ -30,10 +30,10 @@ _HEADER: Final = frozenset(
 
 
 def without_client_fields(item: Item) -> Item:
-    """`item` without fields that its provider does not know; the same object where there are none."""
-    known = _HEADER if item.block.kind == HEADER else _KNOWN.get(item.block.kind)
+    """Remove the fields of `item` that its provider does not know; the same object if there are none."""
+    known = _HEADER if item.block.kind == HEADER else _KNOWN_FIELDS.get(item.block.kind)
     value = item.block.value() if known is not None else None
     if known is None or not isinstance(value, dict) or value.keys() <= known:
         return item
-    kept = {key: one for key, one in value.items() if key in known}
-    return Item(blocks.make(item.block.kind, kept), item.place)
+    fields = {key: member for key, member in value.items() if key in known}
+    return Item(blocks.make(item.block.kind, fields), item.place)

@@ -1,4 +1,4 @@
-"""Fresh bodies from items of any dialect: what an export writes where no skeleton of the target's dialect is."""
+"""Build fresh bodies from items of any dialect, for exports without a skeleton in the target dialect."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, MARKER_KEYS, NOT_RECORDED, TOOL, UNREADABLE, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
-from ctxtui.wire.codec.check_skeleton import fitting
+from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.frame import BOM
-from ctxtui.wire.definitions import convert
+from ctxtui.wire.definitions import convert_tool
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES, TOOLS
 from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate import anthropic, ollama_chat, openai_chat, openai_responses
-from ctxtui.wire.translate.pairing import NO_CALL, paired, without_calls
-from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, part_of, source_of, turns
+from ctxtui.wire.translate.pairing import NO_CALL, pair_calls, without_calls
+from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, detect_dialect, to_part, to_turns
 
 _Write = Callable[[Sequence[TurnPart], Sequence[Turn], bool, Losses], dict[str, Json]]
 
@@ -29,42 +29,42 @@ _WRITERS: Final[dict[str, _Write]] = {
     OLLAMA: ollama_chat.write,
 }
 DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
-"""Parameters that a dialect requires, where none are given."""
+"""Parameters that a dialect requires, if none are given."""
 
 
-def build(
+def build_body(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
-    """A request body in `dialect` that says `items`, recorded in whatever dialect, and what of them it could not say.
+    """Build a request body in `dialect` from `items` of any dialect; also returns what it could not express.
 
-    Blocks of the same dialect are written verbatim, others through their reading. Answers stand directly behind their
-    calls; calls and answers without counterpart, what was not recorded and what could not be read are left out; each
-    such reason is a line of the second result. `params` are further top-level members. Raises `KeyError` for an
-    unknown dialect.
+    Blocks of the same dialect are written verbatim, others through their reading. Tool results directly follow
+    their calls; calls and results without counterpart, content that was not recorded and unreadable records are left
+    out; each such reason is a line of the second result. `params` are further top-level members. Raises `KeyError`
+    for an unknown dialect.
     """
     losses = Losses()
-    return _built(dialect, items, model, params or {}, losses), losses.lines()
+    return _build(dialect, items, model, params or {}, losses), losses.lines()
 
 
-def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
+def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
     write = _WRITERS[dialect]
-    known = [item for item in items if not _missing(item, losses)]
-    same = source_of(known) == dialect
+    usable = [item for item in items if not _is_missing(item, losses)]
+    same = detect_dialect(usable) == dialect
     if not same:
-        known = _tools_in_front(known)
-    tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
-    system, talk = _talk(known, same and dialect in (CHAT, RESPONSES), losses)
-    said = write(system, paired(talk, losses), same, losses)
-    _note_members(known, losses)
+        usable = _tools_in_front(usable)
+    tools = [convert_tool(i.block.value(), dialect, losses) for i in usable if i.place.section == "tools"]
+    system, conversation_turns = _split_system(usable, same and dialect in (CHAT, RESPONSES), losses)
+    conversation = write(system, pair_calls(conversation_turns, losses), same, losses)
+    _note_members(usable, losses)
     if not same:
-        _note_details(known, losses)
+        _note_details(usable, losses)
     body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **params}
     if any(tool is not None for tool in tools):
         body["tools"] = [tool for tool in tools if tool is not None]
-    return canonical.dumps({**body, **said})
+    return canonical.dumps({**body, **conversation})
 
 
-def _missing(item: Item, losses: Losses) -> bool:
+def _is_missing(item: Item, losses: Losses) -> bool:
     if item.block.kind == NOT_RECORDED:
         losses.note("not recorded: system prompt, tools or earlier messages")
     elif item.block.kind == UNREADABLE:
@@ -73,29 +73,29 @@ def _missing(item: Item, losses: Losses) -> bool:
 
 
 def _tools_in_front(items: Sequence[Item]) -> list[Item]:
-    """Tools that an item of the conversation brings along (Responses only) among the request's tools."""
-    kept: list[Item] = []
+    """Move tools of a conversation item (Responses only) to the request's tools."""
+    moved: list[Item] = []
     for item in items:
         if item.block.kind == TOOL and item.place.section == "messages":
-            kept.append(Item(item.block, TOOLS))
+            moved.append(Item(item.block, TOOLS))
         elif item.block.kind != HEADER or item.block.member("type") != TOOLS_ITEM:
-            kept.append(item)
-    return kept
+            moved.append(item)
+    return moved
 
 
-def _talk(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
-    """System texts and turns. Leading system messages count as system prompt, unless `keep` leaves them messages."""
-    system = [part_of(item.block) for item in items if item.place.section == "system"]
-    talk = turns([item for item in items if item.place.section == "messages"])
-    while talk and not keep and talk[0].role in SYSTEM:
-        system += talk.pop(0).parts
+def _split_system(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
+    """Separate system texts from turns. Leading system messages count as system prompt unless `keep` is set."""
+    system = [to_part(item.block) for item in items if item.place.section == "system"]
+    conversation = to_turns([item for item in items if item.place.section == "messages"])
+    while conversation and not keep and conversation[0].role in SYSTEM:
+        system += conversation.pop(0).parts
     system = without_calls(system, losses)
-    kept = [part for part in system if part.what != RESULT]
-    losses.note(NO_CALL, len(system) - len(kept))
-    return kept, talk
+    texts = [part for part in system if part.category != RESULT]
+    losses.note(NO_CALL, len(system) - len(texts))
+    return texts, conversation
 
 
-def export(
+def export_request(
     dialect: str,
     items: Sequence[Item],
     skeleton: Skeleton | None,
@@ -103,46 +103,48 @@ def export(
     model: str,
     params: Mapping[str, Json] | None = None,
 ) -> tuple[bytes, list[str]]:
-    """A call's request in `dialect`, of which `items` left: with the call's own `skeleton` where it is of that dialect
-    (byte for byte what was sent), else a fresh body. Returns the body and what was lost. Raises `Malformed` where the
-    skeleton, of a damaged recording, makes no JSON of them."""
+    """Export a call's request in `dialect`; returns the body and a list of what was lost.
+
+    With the call's own `skeleton` of that dialect it is byte for byte what was sent, else a fresh body. Raises
+    `Malformed` if the skeleton, of a damaged recording, does not produce JSON.
+    """
     if skeleton is not None and skeleton.dialect == dialect:
         body = encode(Request(tuple(items), skeleton))
-        with fitting():
+        with malformed_on_mismatch():
             canonical.loads(body.decode("utf-8", "replace").removeprefix(BOM))
         return body, []
     losses = Losses()
     if skeleton is not None:
         _note_markers(items, skeleton, losses)
-    return _built(dialect, items, model, params or {}, losses), losses.lines()
+    return _build(dialect, items, model, params or {}, losses), losses.lines()
 
 
-# What a fresh body has no place for, though it writes the block that carried it: named, so that nobody misses it
+# Members that a fresh body has no place for, though it writes their block: reported as losses
 
 _SPELLED: Final = frozenset(
     "role content tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
-"""Members of a message that its blocks hold, that name it, or that only say how it was spelled."""
+"""Members of a message that its blocks hold, that name it, or that only describe its spelling."""
 _ANSWERING: Final = frozenset({"tool", "function"})
-"""Roles whose messages repeat the tool's name, which stands in the call."""
+"""Roles whose messages repeat the tool's name from the call."""
 _NO_DETAIL: Final = ("", "auto", None)
-"""What a provider takes where no detail is asked for."""
+"""Values that request no particular detail."""
 
 
 def _note_members(items: Iterable[Item], losses: Losses) -> None:
-    """Note the members of messages beside their content, such as a speaker's ``name``."""
+    """Note the members of messages besides their content, such as a speaker's ``name``."""
     for block, place in items:
         value = block.value() if block.kind == HEADER and place.role not in _ANSWERING else {}
         if not isinstance(value, dict):
             losses.note("heads of messages that could not be read")
-        for key, held in value.items() if isinstance(value, dict) else ():
-            if key not in _SPELLED and held is not None:
+        for key, member in value.items() if isinstance(value, dict) else ():
+            if key not in _SPELLED and member is not None:
                 losses.note(f"the member {key} of messages")
 
 
 def _note_details(items: Iterable[Item], losses: Losses) -> None:
-    """Note how closely pictures were to be looked at, which other providers take no word of."""
+    """Note the requested detail of pictures, which other providers do not accept."""
     for block, _ in items:
         if block.kind in ("image_url", "input_image") and _detail(block.value()) not in _NO_DETAIL:
             losses.note("the detail asked for of pictures")
@@ -154,7 +156,7 @@ def _detail(value: Json) -> Json:
 
 
 def _note_markers(items: Iterable[Item], skeleton: Skeleton, losses: Losses) -> None:
-    """Note the cache markers that the recorded request `items` had."""
+    """Note the cache breakpoints of the recorded request."""
     request = Request(tuple(items), skeleton)
     marked = len(request.markers) + len(request.params.keys() & set(MARKER_KEYS))
     if marked:

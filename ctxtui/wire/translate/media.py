@@ -1,4 +1,4 @@
-"""Words and pictures of a turn in each dialect."""
+"""Captions and pictures of a turn in each dialect."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ _FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def media_type(media: Media) -> str:
-    """The MIME type of a picture or file; guessed from what its base64 begins with where it is not told."""
+    """Return the MIME type of a picture or file, guessed from the start of its base64 if not given."""
     if "/" in media.media_type:
         return media.media_type
-    known = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
-    found = next((kind for head, kind in known.items() if media.data.startswith(head)), "")
-    return found or ("application/pdf" if media.data.startswith("JVBER") else _FORMATS.get(media.media_type, ""))
+    signatures = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+    guess = next((kind for head, kind in signatures.items() if media.data.startswith(head)), "")
+    return guess or ("application/pdf" if media.data.startswith("JVBER") else _FORMATS.get(media.media_type, ""))
 
 
 def caption(part: TurnPart, losses: Losses) -> str:
-    """The words of a picture or file."""
+    """Return the text of a picture or file."""
     if not part.reading.text.strip() and not part.reading.media:
         losses.note("empty text")
     return part.reading.text if part.reading.text.strip() else ""
 
 
 def for_anthropic(media: Media, losses: Losses) -> Json | None:
-    """An ``image`` or ``document`` block; None where neither can hold it."""
+    """Convert to an ``image`` or ``document`` block; None if neither can hold it."""
     kind = media_type(media)
     if media.data and kind.startswith("image/"):
         return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": media.data}}
@@ -38,32 +38,32 @@ def for_anthropic(media: Media, losses: Losses) -> Json | None:
     return None
 
 
-def address(media: Media) -> str:
-    """A picture as URL: its own, or its bytes in one."""
+def to_url(media: Media) -> str:
+    """Return the URL of a picture: its own, or a data URL."""
     return f"data:{media_type(media) or 'image/png'};base64,{media.data}" if media.data else media.url
 
 
 def is_image(media: Media) -> bool:
-    """Whether this is a picture, as far as can be told."""
+    """Whether this is a picture, judged by its type or URL."""
     kind = media_type(media)
     return kind.startswith("image/") or (not kind and media.url.startswith(("http://", "https://")))
 
 
 def for_chat(media: Media, losses: Losses) -> Json | None:
-    """An ``image_url`` or ``file`` part; None where neither can hold it."""
+    """Convert to an ``image_url`` or ``file`` part; None if neither can hold it."""
     if is_image(media):
-        return {"type": "image_url", "image_url": {"url": address(media)}}
+        return {"type": "image_url", "image_url": {"url": to_url(media)}}
     if media.data and media_type(media) == "application/pdf":
-        return {"type": "file", "file": {"filename": "document.pdf", "file_data": address(media)}}
+        return {"type": "file", "file": {"filename": "document.pdf", "file_data": to_url(media)}}
     losses.note("media that this dialect cannot hold")
     return None
 
 
 def for_responses(media: Media, losses: Losses) -> Json | None:
-    """An ``input_image`` or ``input_file`` part; None where neither can hold it."""
+    """Convert to an ``input_image`` or ``input_file`` part; None if neither can hold it."""
     if is_image(media):
-        return {"type": "input_image", "image_url": address(media)}
+        return {"type": "input_image", "image_url": to_url(media)}
     if media.data and media_type(media) == "application/pdf":
-        return {"type": "input_file", "filename": "document.pdf", "file_data": address(media)}
+        return {"type": "input_file", "filename": "document.pdf", "file_data": to_url(media)}
     losses.note("media that this dialect cannot hold")
     return None

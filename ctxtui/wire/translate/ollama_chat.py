@@ -1,4 +1,4 @@
-"""Turns as the body of Ollama's ``/api/chat`` (facts §5)."""
+"""Write turns as a body for Ollama's ``/api/chat`` (facts §5)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
-    readable,
+    readable_text,
 )
 
-_APART: Final = "\n\n"
+_SEPARATOR: Final = "\n\n"
 _SIGNED: Final = ("signature", "encrypted_content", "data")
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``messages``, the system prompt first."""
+    """Write ``messages``, the system prompt first."""
     messages: list[Json] = []
     names: dict[str, str] = {}
     first = _message("system", system, losses)
@@ -42,7 +42,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         # Ollama has no developer.
         message = _message("system" if role == "developer" else role, turn.parts, losses)
-        calls = [part for part in turn.parts if part.what == CALL]
+        calls = [part for part in turn.parts if part.category == CALL]
         names |= {part.id: part.reading.name for part in calls}
         if calls:
             message = {"content": "", **message, "tool_calls": [_call(part, losses) for part in calls]}
@@ -51,34 +51,34 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, Json]:
-    words: list[str] = []
+    texts: list[str] = []
     thoughts: list[str] = []
     pictures: list[str] = []
     for part in parts:
-        if part.what == TEXT:
-            words += [part.reading.text] if part.reading.text else []
+        if part.category == TEXT:
+            texts += [part.reading.text] if part.reading.text else []
             losses.note("empty text") if not part.reading.text else None
-        elif part.what == THINKING:
+        elif part.category == THINKING:
             _think(part, thoughts, losses)
-        elif part.what == MEDIA:
-            words += [text] if (text := caption(part, losses)) else []
+        elif part.category == MEDIA:
+            texts += [text] if (text := caption(part, losses)) else []
             pictures += _pictures(part, losses)
-        elif said := readable(part, losses):
-            words.append(said)
-        elif part.what != CALL:
+        elif special_text := readable_text(part, losses):
+            texts.append(special_text)
+        elif part.category != CALL:
             losses.note(f"{part.kind}, which only its own provider knows")
     message: dict[str, Json] = {"role": role}
-    if words or pictures:
-        message["content"] = _APART.join(words)
-    if words or any(part.what == CALL for part in parts):
-        message |= {"thinking": _APART.join(thoughts)} if thoughts else {}
+    if texts or pictures:
+        message["content"] = _SEPARATOR.join(texts)
+    if texts or any(part.category == CALL for part in parts):
+        message |= {"thinking": _SEPARATOR.join(thoughts)} if thoughts else {}
     else:
         losses.note(NO_THINKING, len(thoughts))
     return {**message, "images": pictures} if pictures else message
 
 
 def _think(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
-    """Plain thinking goes back; what a provider signed or enciphered is its own."""
+    """Keep plain thinking; drop signed or encrypted thinking, which only its provider accepts."""
     own = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
     if own or not part.reading.text:
         losses.note(NO_THINKING)
@@ -87,18 +87,18 @@ def _think(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
 
 
 def _pictures(part: TurnPart, losses: Losses) -> list[str]:
-    held = [media.data for media in part.reading.media if media.data and is_image(media)]
-    if len(held) < len(part.reading.media):
-        losses.note("media that this dialect cannot hold", len(part.reading.media) - len(held))
-    return held
+    images = [media.data for media in part.reading.media if media.data and is_image(media)]
+    if len(images) < len(part.reading.media):
+        losses.note("media that this dialect cannot hold", len(part.reading.media) - len(images))
+    return images
 
 
 def _call(part: TurnPart, losses: Losses) -> Json:
-    given = arguments_value(part.reading)
-    if not isinstance(given, dict):
+    arguments = arguments_value(part.reading)
+    if not isinstance(arguments, dict):
         losses.note("free text as a tool's input (it stands under `input`)")
-        given = {"input": part.reading.arguments} if part.reading.arguments else {}
-    return {"id": part.id, "function": {"name": part.reading.name, "arguments": given}}
+        arguments = {"input": part.reading.arguments} if part.reading.arguments else {}
+    return {"id": part.id, "function": {"name": part.reading.name, "arguments": arguments}}
 
 
 def _answer(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
@@ -106,5 +106,5 @@ def _answer(part: TurnPart, names: dict[str, str], losses: Losses) -> Json:
         losses.note("media in tool results", len(part.reading.media))
     if part.reading.is_error:
         losses.note("error flags of tool results (their text stays)")
-    told = {"role": TOOL, "content": part.reading.text}
-    return {**told, "tool_name": names.get(part.id, part.id), "tool_call_id": part.id}
+    message = {"role": TOOL, "content": part.reading.text}
+    return {**message, "tool_name": names.get(part.id, part.id), "tool_call_id": part.id}

@@ -1,4 +1,4 @@
-"""Turns as an OpenAI Chat body (validity: facts §4; local servers: §5)."""
+"""Write turns as an OpenAI Chat body (validity: facts §4; local servers: §5)."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
-    part_of,
-    readable,
+    readable_text,
+    to_part,
 )
 
-_REASONING: Final = "reasoning_content"
+_REASONING_KEY: Final = "reasoning_content"
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``messages``, the system prompt first. With `same`, blocks are Chat's own and stay verbatim."""
+    """Write ``messages``, the system prompt first. With `same`, blocks are Chat's own and stay verbatim."""
     messages: list[Json] = []
     first = _content(system, "system", same, losses)
     if first:
@@ -50,49 +50,49 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -> Json:
-    """Words and pictures: a string where one text is all there is."""
-    made: list[Json] = []
+    """Write text and pictures; a string if one text is the whole content."""
+    content: list[Json] = []
     for part in parts:
         verbatim = same and isinstance(part.value, dict)
-        if part.what == TEXT and (part.reading.text or role == TOOL):
-            made.append(part.value if verbatim else {"type": "text", "text": part.reading.text})
-        elif part.what == TEXT:
+        if part.category == TEXT and (part.reading.text or role == TOOL):
+            content.append(part.value if verbatim else {"type": "text", "text": part.reading.text})
+        elif part.category == TEXT:
             losses.note("empty text")
-        elif part.what == MEDIA:
-            made += _media(part, role, verbatim, losses)
-        elif verbatim and part.what not in (CALL, THINKING):
-            made.append(part.value)
-        elif words := readable(part, losses):
-            made.append({"type": "text", "text": words})
-        elif part.what != CALL or role != ASSISTANT:
-            reason = NO_THINKING if part.what == THINKING else ""
+        elif part.category == MEDIA:
+            content += _media(part, role, verbatim, losses)
+        elif verbatim and part.category not in (CALL, THINKING):
+            content.append(part.value)
+        elif text := readable_text(part, losses):
+            content.append({"type": "text", "text": text})
+        elif part.category != CALL or role != ASSISTANT:
+            reason = NO_THINKING if part.category == THINKING else ""
             losses.note(reason or f"{part.kind}, which only its own provider knows")
-    plain = len(made) == 1 and isinstance(made[0], dict) and made[0].keys() == {"type", "text"}
-    return made[0]["text"] if plain and isinstance(made[0]["text"], str) else made
+    plain = len(content) == 1 and isinstance(content[0], dict) and content[0].keys() == {"type", "text"}
+    return content[0]["text"] if plain and isinstance(content[0]["text"], str) else content
 
 
 def _media(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json]:
     if same:
         return [part.value]
-    made: list[Json] = [{"type": "text", "text": text}] if (text := caption(part, losses)) else []
+    content: list[Json] = [{"type": "text", "text": text}] if (text := caption(part, losses)) else []
     if role != USER:
         losses.note("media outside user messages", len(part.reading.media))
-        return made
-    return made + [one for media in part.reading.media if (one := for_chat(media, losses)) is not None]
+        return content
+    return content + [image for media in part.reading.media if (image := for_chat(media, losses)) is not None]
 
 
 def _assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
     message: dict[str, Json] = {"role": ASSISTANT}
-    spoken = [part for part in turn.parts if not (same and part.what == THINKING)]
-    content = _content(spoken, ASSISTANT, same, losses)
-    calls = [_call(part, same) for part in turn.parts if part.what == CALL]
+    spoken_parts = [part for part in turn.parts if not (same and part.category == THINKING)]
+    content = _content(spoken_parts, ASSISTANT, same, losses)
+    calls = [_call(part, same) for part in turn.parts if part.category == CALL]
     if content or calls:
         message["content"] = content or None
-    thoughts = [part.reading.text for part in turn.parts if same and part.what == THINKING]
-    said = [text for text in thoughts if text] if len(message) > 1 else []
-    if said:
-        message[_REASONING] = "\n".join(said)
-    losses.note(NO_THINKING, len(thoughts) - len(said))
+    thoughts = [part.reading.text for part in turn.parts if same and part.category == THINKING]
+    reasoning = [text for text in thoughts if text] if len(message) > 1 else []
+    if reasoning:
+        message[_REASONING_KEY] = "\n".join(reasoning)
+    losses.note(NO_THINKING, len(thoughts) - len(reasoning))
     if calls:
         message["tool_calls"] = calls
     return message
@@ -101,19 +101,19 @@ def _assistant(turn: Turn, same: bool, losses: Losses) -> dict[str, Json]:
 def _call(part: TurnPart, same: bool) -> Json:
     if same and part.kind == "tool_call":
         return part.value
-    given = part.reading.arguments or "{}"
+    arguments = part.reading.arguments or "{}"
     if not isinstance(arguments_value(part.reading), dict):
-        # Free text, which a custom tool takes.
+        # Free text for a custom tool.
         custom = {"name": part.reading.name, "input": part.reading.arguments}
         return {"id": part.id, "type": "custom", "custom": custom}
-    return {"id": part.id, "type": "function", "function": {"name": part.reading.name, "arguments": given}}
+    return {"id": part.id, "type": "function", "function": {"name": part.reading.name, "arguments": arguments}}
 
 
 def _answer(part: TurnPart, losses: Losses) -> Json:
-    """A tool message. Its content is verbatim where it was one; Chat takes no pictures and no error flag there."""
+    """Write a tool message, verbatim if it was one; Chat accepts no pictures and no error flag in it."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
-        content = _content([part_of(block) for block in blocks], TOOL, True, losses) or ""
+        content = _content([to_part(block) for block in blocks], TOOL, True, losses) or ""
         return {"role": TOOL, "tool_call_id": part.id, "content": content}
     if part.reading.media:
         losses.note("media in tool results", len(part.reading.media))
@@ -123,5 +123,5 @@ def _answer(part: TurnPart, losses: Losses) -> Json:
     return {
         "role": TOOL,
         "tool_call_id": part.id,
-        "content": text if isinstance(text, str) else canonical.text_of(text),
+        "content": text if isinstance(text, str) else canonical.dump_text(text),
     }

@@ -1,4 +1,4 @@
-"""Turns as an OpenAI Responses body (validity: facts §4)."""
+"""Write turns as an OpenAI Responses body (validity: facts §4)."""
 
 from __future__ import annotations
 
@@ -20,46 +20,49 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
-    readable,
+    readable_text,
 )
 
-_BETWEEN: Final = "\n\n"
+_SEPARATOR: Final = "\n\n"
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
+    """Write ``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
     items: list[Json] = []
-    free = {part.id for turn in turns for part in turn.parts if part.what == CALL and _is_free(part)}
+    free = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free(part)}
     for turn in turns:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
-        spoken: list[Json] = []
+        message_content: list[Json] = []
         for part in turn.parts:
-            # A damaged record may have an item that is no object.
+            # A damaged record may have an item that is not an object.
             verbatim = same and isinstance(part.value, dict)
             content = _content(part, role, verbatim, losses)
             if content is not None:
-                spoken += content
+                message_content += content
                 continue
-            # An item of its own ends the message before it.
-            spoken = _message(items, role, spoken)
+            # A separate item ends the message before it.
+            message_content = _message(items, role, message_content)
             items += _item(part, verbatim, free, losses)
-        _message(items, role, spoken)
+        _message(items, role, message_content)
     texts = [text for part in system if (text := _instruction(part, losses))]
-    return {**({"instructions": _BETWEEN.join(texts)} if texts else {}), "input": _led(items, losses)}
+    return {
+        **({"instructions": _SEPARATOR.join(texts)} if texts else {}),
+        "input": _drop_dangling_reasoning(items, losses),
+    }
 
 
 def _instruction(part: TurnPart, losses: Losses) -> str:
-    """The text of a part of the system prompt."""
+    """Return the text of a part of the system prompt."""
     if part.reading.media:
         losses.note("media outside user messages", len(part.reading.media))
     elif not part.reading.text:
-        losses.note("empty text" if part.what == TEXT else f"{part.kind}, which only its own provider knows")
+        losses.note("empty text" if part.category == TEXT else f"{part.kind}, which only its own provider knows")
     return part.reading.text
 
 
-def _led(items: Sequence[Json], losses: Losses) -> list[Json]:
-    """Without reasoning that leads to nothing of the assistant's: it may only stand before what followed it."""
-    kept: list[Json] = []
+def _drop_dangling_reasoning(items: Sequence[Json], losses: Losses) -> list[Json]:
+    """Drop reasoning that no assistant item follows: it is only valid before its output."""
+    items_reversed: list[Json] = []
     leads = False
     for item in reversed(items):
         kind = str(item.get("type")) if isinstance(item, dict) else ""
@@ -67,8 +70,8 @@ def _led(items: Sequence[Json], losses: Losses) -> list[Json]:
             losses.note("reasoning whose answer is left out")
             continue
         leads = kind == "reasoning" or kind.endswith("_call") or (kind == "message" and item.get("role") == ASSISTANT)
-        kept.append(item)
-    return kept[::-1]
+        items_reversed.append(item)
+    return items_reversed[::-1]
 
 
 def _message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
@@ -78,59 +81,59 @@ def _message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
 
 
 def _content(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json] | None:
-    """What a part adds to a message; None where it is an item of its own."""
-    if part.what == TEXT:
+    """Return the content parts that a part adds to a message; None if it is an item of its own."""
+    if part.category == TEXT:
         if not part.reading.text:
             losses.note("empty text")
             return []
         if same and part.kind != TEXT:
             return [part.value]
         return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": part.reading.text}]
-    if not same and (words := readable(part, losses)):
-        return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": words}]
-    if part.what != MEDIA:
+    if not same and (special_text := readable_text(part, losses)):
+        return [{"type": "output_text" if role == ASSISTANT else "input_text", "text": special_text}]
+    if part.category != MEDIA:
         return None
     if same:
         return [part.value]
-    made: list[Json] = []
+    content: list[Json] = []
     if text := caption(part, losses):
-        made.append({"type": "output_text" if role == ASSISTANT else "input_text", "text": text})
+        content.append({"type": "output_text" if role == ASSISTANT else "input_text", "text": text})
     if role == ASSISTANT:
         losses.note("media in an assistant message", len(part.reading.media))
-        return made
-    return made + [one for media in part.reading.media if (one := for_responses(media, losses)) is not None]
+        return content
+    return content + [image for media in part.reading.media if (image := for_responses(media, losses)) is not None]
 
 
 def _item(part: TurnPart, same: bool, free: set[str], losses: Losses) -> list[Json]:
     if same:
         return [part.value]
-    if part.what == THINKING:
+    if part.category == THINKING:
         losses.note("thinking, which does not cross providers")
         return []
-    if part.what == CALL:
+    if part.category == CALL:
         return [_call(part)]
-    if part.what == RESULT:
+    if part.category == RESULT:
         return [_result(part, "custom_tool_call_output" if part.id in free else "function_call_output", losses)]
     losses.note(f"{part.kind}, which only its own provider knows")
     return []
 
 
 def _is_free(part: TurnPart) -> bool:
-    """Whether a call's input is free text, which a custom tool takes, and no JSON object."""
+    """Whether a call's input is free text for a custom tool, not a JSON object."""
     return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
 
 
 def _call(part: TurnPart) -> Json:
-    name, given = part.reading.name, part.reading.arguments
+    name, arguments = part.reading.name, part.reading.arguments
     if _is_free(part):
-        return {"type": "custom_tool_call", "call_id": part.id, "name": name, "input": given}
-    return {"type": "function_call", "call_id": part.id, "name": name, "arguments": given or "{}"}
+        return {"type": "custom_tool_call", "call_id": part.id, "name": name, "input": arguments}
+    return {"type": "function_call", "call_id": part.id, "name": name, "arguments": arguments or "{}"}
 
 
 def _result(part: TurnPart, kind: str, losses: Losses) -> Json:
     if part.reading.is_error:
         losses.note("error flags of tool results (their text stays)")
-    pictures = [one for media in part.reading.media if (one := for_responses(media, losses)) is not None]
+    pictures = [image for media in part.reading.media if (image := for_responses(media, losses)) is not None]
     output: Json = part.reading.text
     if pictures:
         words = [{"type": "input_text", "text": part.reading.text}] if part.reading.text else []

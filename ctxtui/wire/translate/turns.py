@@ -1,4 +1,4 @@
-"""A conversation between the dialects: items of any of them as turns of words, calls, answers and pictures."""
+"""Dialect-independent turns of text, calls, results and pictures, read from items of any dialect."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _KINDS: Final = {
 }
 NO_THINKING: Final = "thinking, which this dialect does not take back"
 _READABLE: Final = frozenset({"compaction", "compaction_summary", AGENT_ITEM})
-_WHOLE: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
-"""Items of the Responses API whose blocks stand for nothing apart from each other."""
-_HOMES: Final = {
+_WHOLE_ITEMS: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
+"""Items of the Responses API whose blocks have no meaning apart from each other."""
+_DIALECT_KINDS: Final = {
     ANTHROPIC: frozenset("tool_use tool_result thinking redacted_thinking image document server_tool_use".split()),
     CHAT: frozenset("tool_call image_url".split()),
     RESPONSES: frozenset(
@@ -57,67 +57,67 @@ _HOMES: Final = {
 
 
 class TurnPart(NamedTuple):
-    """One block of a turn: `what` it is to every dialect, and its own JSON `value`."""
+    """One block of a turn: `what` is its dialect-independent class, `value` its own JSON."""
 
-    what: str
+    category: str
     kind: str
     value: Json
     reading: BlockContent
 
     @property
     def id(self) -> str:
-        """What pairs a call with its answer."""
+        """The id that pairs a call with its result."""
         return self.reading.call_id
 
 
 class Turn(Struct):
-    """What one side said without a break: `role` as the source has it, `side` is assistant, user or tool."""
+    """Consecutive parts of one side: `role` as in the source, `side` is assistant, user or tool."""
 
     role: str
     parts: list[TurnPart] = field(default_factory=list)
 
     @property
     def side(self) -> str:
-        """The side that speaks; system and developer count as user."""
+        """The side of the role; system and developer count as user."""
         return _SIDES.get(self.role, USER)
 
 
 class Losses:
-    """What a fresh body could not say, by reason."""
+    """Counts of what a fresh body could not express, by reason."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def note(self, reason: str, count: int = 1) -> None:
-        """`count` more things were lost for `reason`."""
+        """Count `count` more losses for `reason`."""
         if count:
             self._counts[reason] += count
 
     def lines(self) -> list[str]:
-        """Each reason with its count: ``thinking, whose signature ... (3)``."""
+        """Format each reason with its count: ``thinking, whose signature ... (3)``."""
         return [f"{reason} ({count})" for reason, count in self._counts.items()]
 
 
-def source_of(items: Iterable[Item]) -> str:
-    """The dialect that `items` were recorded in, by their kinds; "" where only words are there."""
+def detect_dialect(items: Iterable[Item]) -> str:
+    """Detect the dialect that `items` were recorded in, by their kinds; "" if they are only text."""
     votes: Counter[str] = Counter()
     for block, place in items:
-        if _is_ollamas(block):
+        if _is_ollama_only(block):
             return OLLAMA
-        for name, kinds in _HOMES.items():
+        for name, kinds in _DIALECT_KINDS.items():
             votes[name] += block.kind in kinds
         if block.kind == "function_call" and b'"call_id"' not in block.body:
             votes[RESPONSES] -= 1
             votes[CHAT] += 1
         votes[CHAT] += place.role == TOOL and block.kind == HEADER
         if block.kind == "tool":
-            votes[tool_home(block.value())] += 1
+            votes[tool_dialect(block.value())] += 1
     best = votes.most_common(1)
     return best[0][0] if best and best[0][1] > 0 else ""
 
 
-def _is_ollamas(block: Block) -> bool:
-    """Whether only Ollama writes a block so: a call whose arguments are an object, bare base64 for a picture."""
+def _is_ollama_only(block: Block) -> bool:
+    """Whether a block has a form only Ollama writes: arguments as an object, or bare base64 for a picture."""
     if block.kind == "tool_call" and b'"arguments":{' in block.body:
         value = block.value()
         inner = value.get("function") if isinstance(value, dict) else None
@@ -127,8 +127,8 @@ def _is_ollamas(block: Block) -> bool:
     return block.kind == "image" and block.body.startswith(b'"')
 
 
-def tool_home(value: Json) -> str:
-    """The dialect of a tool definition."""
+def tool_dialect(value: Json) -> str:
+    """Return the dialect of a tool definition."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
     if isinstance(value.get("function"), dict) or isinstance(value.get("custom"), dict):
@@ -136,66 +136,66 @@ def tool_home(value: Json) -> str:
     return RESPONSES if "parameters" in value or value.get("type") in ("function", "custom", NAMESPACE) else ANTHROPIC
 
 
-def turns(items: Sequence[Item]) -> list[Turn]:
-    """The messages among `items` as turns; neighbours stay apart."""
-    found: list[Turn] = []
+def to_turns(items: Sequence[Item]) -> list[Turn]:
+    """Convert the messages among `items` to turns; neighbours are not merged."""
+    turns: list[Turn] = []
     answers: Json = None
-    whole: list[Piece] = []
+    item_pieces: list[Piece] = []
     for block, place in items:
-        if whole and block.kind in MESSAGE_PARTS:
-            whole.append((block.kind, block.value()))
-            found[-1].parts[-1] = _whole(whole)
+        if item_pieces and block.kind in MESSAGE_PARTS:
+            item_pieces.append((block.kind, block.value()))
+            turns[-1].parts[-1] = _item_part(item_pieces)
             continue
-        whole = []
+        item_pieces = []
         if block.kind == HEADER:
-            head = given if isinstance(given := block.value(), dict) else {}
-            if str(head.get("type")) in _WHOLE:
-                whole = [(HEADER, head)]
-                found.append(Turn(place.role, [_whole(whole)]))
+            head = header if isinstance(header := block.value(), dict) else {}
+            if str(head.get("type")) in _WHOLE_ITEMS:
+                item_pieces = [(HEADER, head)]
+                turns.append(Turn(place.role, [_item_part(item_pieces)]))
                 continue
             answers = head if place.role in (TOOL, "function") else None
-            found.append(Turn(place.role))
+            turns.append(Turn(place.role))
             if answers is not None:
-                found[-1].parts.append(_answer(answers, []))
+                turns[-1].parts.append(_answer(answers, []))
         elif answers is not None and place.role in (TOOL, "function") and _KINDS.get(block.kind) != RESULT:
-            held = found[-1].parts[0]
-            found[-1].parts[0] = _answer(answers, [*held.value, block])
+            result = turns[-1].parts[0]
+            turns[-1].parts[0] = _answer(answers, [*result.value, block])
         else:
             answers = None
-            if not found or (found[-1].role != place.role and _KINDS.get(block.kind) in (CALL, RESULT, THINKING)):
-                found.append(Turn(place.role))
-            found[-1].parts.append(part_of(block))
-    return found
+            if not turns or (turns[-1].role != place.role and _KINDS.get(block.kind) in (CALL, RESULT, THINKING)):
+                turns.append(Turn(place.role))
+            turns[-1].parts.append(to_part(block))
+    return turns
 
 
-def _whole(pieces: Sequence[Piece]) -> TurnPart:
-    """An item with all its blocks."""
+def _item_part(pieces: Sequence[Piece]) -> TurnPart:
+    """Join an item with all its blocks to one part."""
     value = join_item(pieces)
     inner = [read_value(kind, part) for kind, part in pieces[1:]]
     reading = BlockContent(
-        text="\n".join(one.text for one in inner if one.text),
-        hidden=sum(one.hidden for one in inner),
-        media=tuple(media for one in inner for media in one.media),
+        text="\n".join(content.text for content in inner if content.text),
+        hidden=sum(content.hidden for content in inner),
+        media=tuple(media for content in inner for media in content.media),
     )
     return TurnPart(OTHER, str(value["type"]), value, reading)
 
 
-def part_of(block: Block) -> TurnPart:
-    """A block as a part."""
+def to_part(block: Block) -> TurnPart:
+    """Convert a block to a part."""
     value = block.value()
     reading = read_value(block.kind, value)
-    # The calls of the time before tools, and Ollama's without id, are paired by the function's name.
+    # Legacy function calls, and Ollama's calls without id, are paired by the function's name.
     if block.kind in ("function_call", "tool_call") and not reading.call_id:
         reading = replace(reading, call_id=reading.name)
-    what = _KINDS.get(block.kind, OTHER)
-    if what in (CALL, RESULT, MEDIA) and not isinstance(value, dict) and not reading.media:
-        # A damaged record: it has no call, answer or picture, but what it has is said.
-        what = TEXT
-    return TurnPart(what, block.kind, value, reading)
+    category = _KINDS.get(block.kind, OTHER)
+    if category in (CALL, RESULT, MEDIA) and not isinstance(value, dict) and not reading.media:
+        # A damaged record without a call, result or picture: its text is kept.
+        category = TEXT
+    return TurnPart(category, block.kind, value, reading)
 
 
-def readable(part: TurnPart, losses: Losses) -> str:
-    """The words of a block that only its provider knows, where they stand for themselves; "" for others."""
+def readable_text(part: TurnPart, losses: Losses) -> str:
+    """Return the text of a provider-specific block if it makes sense elsewhere; "" otherwise."""
     if part.kind not in _READABLE or not part.reading.text:
         return ""
     if part.reading.media or part.reading.hidden:
@@ -204,7 +204,7 @@ def readable(part: TurnPart, losses: Losses) -> str:
 
 
 def _answer(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
-    """The part that a Chat tool message is: its content under the header's call id. `value` holds the blocks."""
+    """Make the part of a Chat tool message: its content under the header's call id. `value` holds the blocks."""
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)

@@ -60,7 +60,7 @@ class Talk:
 
 def audit(script: Script) -> list[CacheAudited]:
     made = book(script.session, model_table())
-    return cache_audited(made, lambda call: cache_rules().of(call, made.card(call.model)))
+    return cache_audited(made, lambda call: cache_rules().for_call(call, made.card(call.model)))
 
 
 def test_each_call_reads_what_the_one_before_left() -> None:
@@ -180,7 +180,7 @@ def test_a_first_image_keeps_what_is_cached() -> None:
     for _ in range(3):
         talk.call()
     source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
-    talk.script.hear(block.of({"type": "image", "source": source}))
+    talk.script.hear(block.from_part({"type": "image", "source": source}))
     talk.call()
     row = talk.rows()[-1]
     assert not row.alarm and row.within
@@ -390,7 +390,7 @@ def after(talk: Talk, at: float) -> CacheForecast:
     made = book(talk.script.session, model_table())
     calls = talk.script.session.thread_calls()
     found = what_if.following(
-        made, lambda call: cache_rules().of(call, made.card(call.model)), calls[-1], talk.script.head, at
+        made, lambda call: cache_rules().for_call(call, made.card(call.model)), calls[-1], talk.script.head, at
     )
     assert found.forecast is not None
     return found.forecast
@@ -435,9 +435,9 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
     session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))
     head = script.hear(block.text("and then?")).head
     made = book(session, model_table())
-    rules = cache_rules().rules(made.card(call.model), call.provider)
+    rules = cache_rules().for_model(made.card(call.model), call.provider)
     found = what_if.following(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
-    marks = [(session.tree[one.spot.node].place.section, one.ends, one.life) for one in found.prompt.marks]
+    marks = [(session.tree[one.position.node].place.section, one.ends, one.life) for one in found.prompt.markers]
     assert marks == [("system", 0, 3600.0), ("messages", 1, 3600.0)]
     assert found.floors == (0, 0)
 
@@ -454,7 +454,7 @@ def wired(*bodies: dict[str, object], extra: dict[str, object] | None = None) ->
         sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
         made = desk.of(sent)[0]
         outcome = desk.simulator.send(made, 1000.0 + 10 * n)
-        usage = outcome.usage(output=5)
+        usage = outcome.to_usage(output=5)
         if n == len(bodies) - 1:
             usage = Usage(fresh=usage.fresh, write_5m=usage.cache_read + usage.cache_write, output=5)
         script.head = script.session.tree.extend(0, sent.items)
@@ -498,7 +498,7 @@ def test_a_recorded_client_that_asked_aside_keeps_its_cache_warm() -> None:
     desk, script = Desk(), Script(Desk().model)
     for n, body in enumerate((request(LONG), request(LONG, "b"), request(LONG, "b", "c"))):
         sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
-        usage = desk.simulator.send(desk.of(sent)[0], 1000.0 + 10 * n).usage(output=5)
+        usage = desk.simulator.send(desk.of(sent)[0], 1000.0 + 10 * n).to_usage(output=5)
         script.head = script.session.tree.extend(0, sent.items)
         call = script.call(usage=usage, after=10 if n < 2 else 500)
         script.session.apply(CallSeen(replace(call, skeleton=sent.skeleton, fidelity=Fidelity.WIRE)))

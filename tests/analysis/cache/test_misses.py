@@ -12,7 +12,7 @@ from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import call_rates, price_call
+from ctxtui.pricing.price import price_call, rates_for_call
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.counting.books import cached_by
 from tests.analysis.sessions import Script, book
@@ -26,7 +26,7 @@ def found(session: Session) -> Misses:
     costs = {call.id: price_call(call, table) for call in session.calls.values()}
 
     def rates(call: Call):  # type: ignore[no-untyped-def]
-        return call_rates(call, table)
+        return rates_for_call(call, table)
 
     return misses_of(counted, cached_by(counted), costs, rates)
 
@@ -47,7 +47,7 @@ def test_a_pause_longer_than_the_lifetime() -> None:
     (one,) = what.found
     assert (one.cause, one.number, one.life, one.foreseen) == (TTL, 5, 300.0, True)
     assert one.by == pytest.approx(600) and one.tokens == pytest.approx(size, abs=700)
-    rates = call_rates(list(script.session.calls.values())[-1], price_table())
+    rates = rates_for_call(list(script.session.calls.values())[-1], price_table())
     assert rates is not None and one.usd == pytest.approx(one.tokens * (rates.write_5m - rates.read), rel=0.01)
     assert what.lost == one.usd and what.usd is not None and what.usd > one.usd
     told, saved = cure(one, what.found)

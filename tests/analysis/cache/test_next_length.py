@@ -22,7 +22,7 @@ MODEL = "claude-opus-4-5-20251101"
 
 
 def text(words: int) -> block.Block:
-    return block.of({"type": "text", "text": "word " * words})
+    return block.from_part({"type": "text", "text": "word " * words})
 
 
 def gone_on(script: Script, call: Call) -> tuple[Book, int, int]:

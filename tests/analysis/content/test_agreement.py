@@ -35,7 +35,9 @@ def test_the_order_of_arguments_does_not_matter_their_values_do() -> None:
     place = Place("messages", "assistant")
 
     def step(**given: object) -> NextStep:
-        return next_step([Item(blocks.of({"type": "tool_use", "id": "x", "name": "Read", "input": given}), place)])
+        return next_step(
+            [Item(blocks.from_part({"type": "tool_use", "id": "x", "name": "Read", "input": given}), place)]
+        )
 
     assert step(a=1, b={"c": 2, "d": 3}).same_calls(step(b={"d": 3, "c": 2}, a=1)) and step(a=1).tools == ("Read",)
     assert not step(a=1).same_calls(step(a=2)) and step(a=1).same_tools(step(a=2))

@@ -79,8 +79,8 @@ def test_the_same_words_in_another_dialect_are_the_same() -> None:
     output = {"type": "function_call_output", "call_id": "fc", "output": "a.py"}
     shapes = (
         (chat, chat_tool, call, Item(blocks.text("a.py"), Place("messages", "tool"))),
-        (messages, tool, use("toolu_1", "ls", a=1, b=2), Item(blocks.of(outcome), Place("messages", "user"))),
-        (responses, {"type": "function", **tool}, item, Item(blocks.of(output), Place("messages", "user"))),
+        (messages, tool, use("toolu_1", "ls", a=1, b=2), Item(blocks.from_part(outcome), Place("messages", "user"))),
+        (responses, {"type": "function", **tool}, item, Item(blocks.from_part(output), Place("messages", "user"))),
     )
     for session, definition, made, result in shapes:
         story = Story(session=session)

@@ -18,7 +18,7 @@ from ctxtui.analysis.content.duplicates import (
 )
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent
-from ctxtui.core.file_accesses import CHANGE, READ, WHOLE, Touch, touches
+from ctxtui.core.file_accesses import CHANGE, READ, WHOLE, Touch, find_touches
 from ctxtui.core.tree import ROOT
 from tests.cases.sessions import Story, use
 
@@ -166,7 +166,7 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
     ],
 )  # fmt: skip
 def test_calls_tell_what_they_touch(name: str, arguments: str, wanted: list[Touch]) -> None:
-    assert list(touches(BlockContent(name=name, arguments=arguments), "/w")) == wanted
+    assert list(find_touches(BlockContent(name=name, arguments=arguments), "/w")) == wanted
 
 
 def test_sketches_find_texts_within_texts() -> None:

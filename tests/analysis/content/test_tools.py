@@ -25,7 +25,7 @@ def listed(value: dict[str, Any]) -> Item:
 
 
 def use(value: dict[str, Any]) -> Item:
-    return Item(blocks.of(value), SAID)
+    return Item(blocks.from_part(value), SAID)
 
 
 def found(*items: Item) -> dict[str, dict[str, tuple[str, int]]]:
@@ -69,7 +69,7 @@ def test_deferred_tools_are_found_by_a_search() -> None:
             {"type": "tool_reference", "tool_name": "weather"}]},
     }  # fmt: skip
     assert found(
-        tool("weather", defer_loading=True), tool("stocks", defer_loading=True), Item(blocks.of(result), HEARD)
+        tool("weather", defer_loading=True), tool("stocks", defer_loading=True), Item(blocks.from_part(result), HEARD)
     ) == {"": {"weather": (FOUND, 0), "stocks": (DEFERRED, 0)}}
 
 
@@ -93,7 +93,7 @@ def test_toolsets_and_listings_of_mcp_servers() -> None:
     assert found(
         listed({"type": "mcp_toolset", "mcp_server_name": "hub", "default_config": {"defer_loading": True}}),
         use({"type": "mcp_tool_use", "id": "1", "name": "star", "server_name": "hub", "input": {}}),
-        Item(blocks.of(listing), SAID),
+        Item(blocks.from_part(listing), SAID),
         use({"type": "mcp_call", "id": "2", "name": "ask", "server_label": "docs", "arguments": "{}"}),
     ) == {"hub": {"": (DEFERRED, 0), "star": (UNKNOWN, 1)}, "docs": {"ask": (LOADED, 1), "look": (LOADED, 0)}}
 

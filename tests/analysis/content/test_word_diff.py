@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.analysis.content.word_diff import ADDED, REMOVED, SAME, DiffSpan, word_diff
-from ctxtui.core.sequence_diff import aligned
+from ctxtui.core.sequence_diff import align
 from tests.cases.words import Words
 
 texts = st.lists(st.sampled_from(["a", "bb ", " ", "\n", "c-d", "é", "\r\n", "x=1;"]), max_size=30).map("".join)
@@ -30,7 +30,7 @@ def test_the_pieces_make_up_both_texts(before: str, after: str) -> None:
 @given(st.lists(st.integers(0, 5), max_size=25), st.lists(st.integers(0, 5), max_size=25))
 def test_aligned_ranges_cover_both_sides_in_order(a: list[int], b: list[int]) -> None:
     at = (0, 0)
-    for (start, end), (first, last) in aligned(a, b):
+    for (start, end), (first, last) in align(a, b):
         assert (start, first) == at and (end > start or last > first)
         equal = a[start:end] == b[first:last]
         assert equal or not set(a[start:end]) & set(b[first:last])

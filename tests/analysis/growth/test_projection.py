@@ -49,7 +49,7 @@ def test_an_agent_that_plays_by_itself_is_counted_in_rounds() -> None:
     script.hear(block.text("play"))
     for n in range(11):
         script.call(block.text(f"ok {n}"), usage=Usage(fresh=10_000 + 8_000 * n, output=50))
-        script.hear(block.of({"type": "tool_result", "tool_use_id": "t", "content": f"{n}"}))
+        script.hear(block.from_part({"type": "tool_result", "tool_use_id": "t", "content": f"{n}"}))
     counted = book(script.session, model_table())
     seen = outlook(counted, "main", 10, 200_000, usd)
     assert (seen.unit, seen.turns, seen.calls) == (ROUND, 11, None)

@@ -42,7 +42,7 @@ def test_what_comes_later_is_changed_when_it_comes(dialect: str, seed: int) -> N
     ends = sorted({message.stop for message in whole.messages if rng.random() < 0.6} | {len(nodes)})
     context = Context(tree, nodes[ends[0] - 1], whole.dialect, whole.params)
     for end in ends:
-        context = context.grown(nodes[end - 1])
+        context = context.grow_to(nodes[end - 1])
         if context.unanswered:
             continue  # No request ends there.
         head, applied = path.take(context, staged(context, log, rules))
@@ -78,9 +78,9 @@ def test_an_edit_of_two_blocks_takes_the_second_when_it_comes() -> None:
     _, applied = path.take(early, staged(early, (both,), rules))
     assert not applied.refused
     assert {texts[1], texts[2]} <= applied.changes.keys() and not applied.asleep, "it is not all asleep"
-    grown = early.grown(whole.nodes[texts[5]])
+    grown = early.grow_to(whole.nodes[texts[5]])
     _, applied = path.take(grown, staged(grown, (both,), rules))
     assert texts[6] not in applied.changes
-    grown = grown.grown(whole.head)
+    grown = grown.grow_to(whole.head)
     _, applied = path.take(grown, staged(grown, (both,), rules))
     assert texts[6] in applied.changes

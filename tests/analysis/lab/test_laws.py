@@ -26,7 +26,7 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases.long_runs import long_run
 from tests.curation.shaped import SHAPES
@@ -68,7 +68,7 @@ def plainly(book: Book, calls: list[Call], step: Step, usable: Callable[[Call], 
         measure, weights = book.measure(call.model), book.weights(call.model)
 
         def count(block, measure=measure, weights=weights):  # type: ignore[no-untyped-def]
-            return 0 if block.kind == "header" else round(tokens(measure(block), weights))
+            return 0 if block.kind == "header" else round(weigh(measure(block), weights))
 
         start = book.session.tree[context.head].turn_start
         asked = book.session.tree[start].depth - 1 if start and book.card(call.model).strips_thinking else 0

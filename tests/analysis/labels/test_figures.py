@@ -65,7 +65,7 @@ def told(texts: list[str], results: list[str]) -> Script:
 
 
 def _result(text: str) -> Block:
-    return block.of({"type": "tool_result", "tool_use_id": "toolu_1", "content": text})
+    return block.from_part({"type": "tool_result", "tool_use_id": "toolu_1", "content": text})
 
 
 SCRIPTS = st.builds(

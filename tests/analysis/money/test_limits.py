@@ -109,7 +109,7 @@ def test_figures_are_those_of_the_recording() -> None:
 
 def test_the_longest_block_is_one_that_was_sent() -> None:
     script = Script(MODEL, Fidelity.WIRE)
-    use = block.of({"type": "tool_use", "id": "t", "name": "write", "input": {"text": "y" * 300}})
+    use = block.from_part({"type": "tool_use", "id": "t", "name": "write", "input": {"text": "y" * 300}})
     script.hear(block.text("a" * 50)).call(use, usage=Usage(fresh=100))
     assert longest_block(script.session) == 50
     script.hear(block.text("b")).call(block.text("c" * 9000), usage=Usage(fresh=100))

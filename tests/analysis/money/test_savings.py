@@ -29,7 +29,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import call_rates, price_call
+from ctxtui.pricing.price import price_call, rates_for_call
 from tests.analysis.money_cases import MODEL, agent, billed, contexts, costs_of, counted, missed, usages
 from tests.analysis.sessions import Script
 
@@ -70,7 +70,7 @@ def test_the_best_clearing_saves_what_a_replay_of_every_clearing_saves_at_most(
             gone = set(old[depth:])
             after = [[(f"cleared {n}", PLACEHOLDER) if n in gone else (n, t) for n, t in one] for one in sent[index:]]
             best = max(best, recorded - billed(usages([*sent[:index], *after], times(calls), "5m"), calls))
-    found = cleared(costs, call_rates)
+    found = cleared(costs, rates_for_call)
     # Placeholders behind the break are written too: the estimate leaves those few tokens out.
     assert (found.saves if found and found.saves > 0 else 0.0) == pytest.approx(best, rel=0.01, abs=2e-3)
 
@@ -81,10 +81,10 @@ def test_another_lifetime_saves_what_a_replay_with_it_saves(made: list[int], dat
     pauses = data.draw(st.lists(st.sampled_from([SHORT, MIDDLE, LONG]), min_size=len(made), max_size=len(made)))
     session, costs, calls = session_of(made, pauses, "5m")
     now, longer = (billed(usages(contexts(session), times(calls), ttl), calls) for ttl in ("5m", "1h"))
-    found = hours(costs, missed(session), call_rates)
+    found = hours(costs, missed(session), rates_for_call)
     assert (found.saves if found else min(0.0, now - longer)) == pytest.approx(now - longer, rel=1e-6, abs=1e-6)
     session, costs, calls = session_of(made, pauses, "1h")
-    shorter = minutes(costs, call_rates)
+    shorter = minutes(costs, rates_for_call)
     assert shorter is not None and shorter.saves == pytest.approx(longer - now, rel=1e-6, abs=1e-6)
 
 
@@ -93,21 +93,21 @@ def test_switching_the_cache_on_saves_what_a_replay_with_it_saves(made: list[int
     pauses = data.draw(st.lists(st.sampled_from([SHORT, LONG]), min_size=len(made), max_size=len(made)))
     session, costs, calls = session_of(made, pauses, None)
     plain, with_cache = (billed(usages(contexts(session), times(calls), ttl), calls) for ttl in (None, "5m"))
-    found = cached(costs, call_rates, lambda model: 1)
+    found = cached(costs, rates_for_call, lambda model: 1)
     assert (found.saves if found else min(0.0, plain - with_cache)) == pytest.approx(plain - with_cache, abs=1e-6)
 
 
 def test_a_long_run_names_its_cheapest_cure_and_never_one_that_costs() -> None:
     session, costs, _calls = session_of([9000] * 30, [SHORT] * 30, "5m")
-    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024, charge)
+    found = cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == CLEAR and found[0].call > 1 and found[0].tokens > 9000 and found[0].saves > 0.5
     session, costs, _ = session_of([300] * 6, [MIDDLE] * 6, "5m")
-    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024, charge)
+    found = cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == HOUR and found[0].count == 6
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, "1h")
-    assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024, charge)[0].kind == MINUTES
+    assert cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == MINUTES
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, None)
-    assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024, charge)[0].kind == CACHE
+    assert cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == CACHE
 
 
 def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
@@ -116,7 +116,7 @@ def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
     for name in ("read", "write", "fly"):
         tool = block.make("tool", {"name": name, "description": name * 400, "input_schema": {}})
         script.head = script.session.tree.child(script.head, tool, place)
-    use = block.of({"type": "tool_use", "id": "t", "name": "read", "input": {}})
+    use = block.from_part({"type": "tool_use", "id": "t", "name": "read", "input": {}})
     for _ in range(4):
         script.hear(block.text("w" * 4000)).call(use)
     sent = contexts(script.session)

@@ -26,7 +26,7 @@ def test_an_entry_at_block_15_is_out_of_reach_of_a_marker_at_35() -> None:
     assert figures(desk.send(0, chain(15, 15))) == (0, 1500, 0)
     missed = desk.ask(10, chain(35, 35))
     assert figures(missed) == (0, 3500, 0)
-    assert [(r.kind, r.spot and r.spot.number, r.by) for r in missed.reasons] == [(why.LOOKBACK, 15, 1)]
+    assert [(r.kind, r.position and r.position.number, r.by) for r in missed.reasons] == [(why.LOOKBACK, 15, 1)]
 
 
 def test_the_window_of_twenty_includes_the_marker() -> None:
@@ -128,7 +128,7 @@ def test_an_entry_is_readable_once_the_first_answer_began() -> None:
     desk = Desk()
     message = [user(text(BIG, ""))]
     first = desk.ask(0, message)
-    desk.simulator.take(first, began=3)
+    desk.simulator.record(first, began=3)
     second = desk.ask(1, message)
     assert figures(second) == (0, 2000, 0)
     assert [(r.kind, r.by) for r in second.reasons] == [(why.NOT_YET, 2)]
@@ -141,7 +141,7 @@ def test_mixed_lifetimes_are_charged_up_to_the_last_marker_of_each() -> None:
     first = desk.send(0, [user(*content)])
     assert first.writes == ((3600.0, 1300), (300.0, 300))
     assert figures(first) == (0, 1600, 50)
-    usage = first.usage(output=7)
+    usage = first.to_usage(output=7)
     assert (usage.write_1h, usage.write_5m, usage.fresh, usage.output, usage.input) == (1300, 300, 50, 7, 1650)
 
 
@@ -458,7 +458,7 @@ def test_results_of_served_tools_are_entries() -> None:
     grown = [*start, assistant(use, found, text("so ..."), text("and")), user(text("thanks", "5m"))]
     first = desk.ask(0, start)
     whole = desk.prompt(grown[:2])[0]
-    desk.simulator.take(first._replace(prompt=first.prompt._replace(answer=whole.last)))
+    desk.simulator.record(first._replace(prompt=first.prompt._replace(answer=whole.last)))
     # It reads up to the search result, which was written for five minutes although the marker says an hour.
     assert desk.ask(10, grown).read == 2200
     assert desk.ask(301, grown).read == 2000
@@ -466,7 +466,7 @@ def test_results_of_served_tools_are_entries() -> None:
     bare = Desk()
     plain = [user(text(BIG))]
     asked = bare.ask(0, plain)
-    bare.simulator.take(asked._replace(prompt=asked.prompt._replace(answer=bare.prompt(grown[:2])[0].last)))
+    bare.simulator.record(asked._replace(prompt=asked.prompt._replace(answer=bare.prompt(grown[:2])[0].last)))
     assert bare.ask(10, grown).read == 0
 
 
@@ -494,7 +494,7 @@ def test_what_is_held_is_what_a_walk_along_the_whole_path_finds() -> None:
             [user(*(marked(text(f"{n % draw.choice((1, 99))}#900"), draw.choice((None, "1h"))) for n in range(size)))]
         )
         if draw.random() < 0.5:
-            engine.take(engine.ask(made, at), at + draw.choice((0.0, 30.0)))
+            engine.record(engine.predict(made, at), at + draw.choice((0.0, 30.0)))
         later = at + draw.choice((0.0, 100.0, 1000.0))
         if draw.random() < 0.1:
             engine = engine.copy()
@@ -505,6 +505,6 @@ def test_what_is_held_is_what_a_walk_along_the_whole_path_finds() -> None:
                 if (entry := engine.entries.get(spot.key)) and entry[1] <= later <= entry[0] and entry[2] >= life
             )
             walked = next(live, None)
-            assert engine.held(made, later, life) is walked
+            assert engine.deepest_cached(made, later, life) is walked
             found.add((life, walked is None))
     assert len(found) == 6, "each lifetime was held sometimes, and sometimes not"

@@ -10,11 +10,11 @@ from typing import ClassVar
 import pytest
 
 import ctxtui
-from ctxtui.cache.markers import markers
+from ctxtui.cache.markers import read_markers
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
+from ctxtui.cache.prefix_key import PrefixChains, PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rule_table import RuleDataError, parse_rules
 from ctxtui.cache.rules import CacheRules, Mechanism
 from ctxtui.cache.simulate import ENGINES, Simulator
@@ -45,14 +45,14 @@ class Whole:
     def __init__(self, last: PrefixEnd | None = None) -> None:
         self.last = last
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        found = self.held(prompt, at)
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+        found = self.deepest_cached(prompt, at)
         return CacheOutcome(prompt, at, prompt.tokens(found.node) if found else 0)
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
+    def record(self, outcome: CacheOutcome, began: float) -> None:
         self.last = outcome.prompt.last
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         last = self.last
         return next((spot for spot in prompt.last.back() if last is not None and spot.key == last.key), None)
 
@@ -63,17 +63,19 @@ class Whole:
 @pytest.fixture
 def rules(monkeypatch: pytest.MonkeyPatch) -> CacheRules:
     monkeypatch.setitem(ENGINES, "whole", Whole)
-    return parse_rules(DATA).rules(model_table().card("gpt-5.4"))
+    return parse_rules(DATA).for_model(model_table().card("gpt-5.4"))
 
 
 def test_another_engine_is_a_class_and_a_line_of_the_registry(rules: CacheRules) -> None:
-    assert rules.engine == "whole" and rules.known and rules.mechanism is Whole.mechanism
-    prefixes, simulator = Prefixes(Tree()), Simulator()
-    tokens = Summed(prefixes.tree, count)
+    assert rules.engine == "whole" and rules.is_known and rules.mechanism is Whole.mechanism
+    prefixes, simulator = PrefixChains(Tree()), Simulator()
+    tokens = SummedTokens(prefixes.tree, count)
 
     def send(*words: str) -> tuple[int, int]:
         body = {"model": "gpt-5.4", "messages": [user(*map(text, words))]}
-        made, refused = prompt_of(prefixes, DECODE["openai_chat"](json.dumps(body).encode(), None), rules, tokens)
+        made, refused = prompt_from_request(
+            prefixes, DECODE["openai_chat"](json.dumps(body).encode(), None), rules, tokens
+        )
         outcome = simulator.send(made, 0.0)
         assert not refused
         return outcome.read, outcome.total
@@ -89,7 +91,7 @@ def test_another_engine_is_a_class_and_a_line_of_the_registry(rules: CacheRules)
 def test_its_mechanism_says_what_the_rest_asks_for(rules: CacheRules) -> None:
     body = {"model": "gpt-5.4", "messages": [user({**text("a#300"), "prompt_cache_breakpoint": {"type": "ephemeral"}})]}
     request = DECODE["openai_chat"](json.dumps(body).encode(), None)
-    assert [mark.item for mark in markers(request, rules).marks] == [len(request.items) - 1]
+    assert [mark.item for mark in read_markers(request, rules).valid] == [len(request.items) - 1]
 
 
 def test_an_engine_that_there_is_not_is_an_error_of_the_data() -> None:

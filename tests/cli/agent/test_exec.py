@@ -214,5 +214,5 @@ def test_a_client_that_is_another_one_with_an_address_is_given_none(home: Path, 
 def test_gemini_s_api_is_led_and_recorded() -> None:
     program = program_of(["gemini"])
     assert program.upstreams({}, "/") == {"google": "https://generativelanguage.googleapis.com"}
-    led = program.lead({"google": "http://127.0.0.1:1"}, ["-p", "x"], {}, "/")
+    led = program.start_routed({"google": "http://127.0.0.1:1"}, ["-p", "x"], {}, "/")
     assert led.env == {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"} and led.arguments == ["-p", "x"]

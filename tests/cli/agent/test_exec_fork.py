@@ -13,7 +13,7 @@ import pytest
 
 from ctxtui.core.call import EDITS
 from ctxtui.offline import Provider, RunningProvider, Server, offline
-from ctxtui.services.attach.forking.recorded_answers import RecordedAnswer, RecordedAnswers, said_in
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswer, RecordedAnswers, messages_in
 from ctxtui.services.recordings.open import load
 from tests.cli.conftest import Run
 from tests.warm import warm_ctxtui, warm_python
@@ -198,12 +198,12 @@ def test_figures_of_results_may_differ_from_run_to_run() -> None:
     known = RecordedAnswers("s", 2)
     results = ("Chunk ID: 4fa2c1\nWall time: 0.0512 s\nok", "Chunk ID: 0b1c22\nWall time: 1.5 s\nok")
     for number, result in enumerate(results, 1):
-        known.add(said_in(url, asked(result)), RecordedAnswer(b"", number))
-    second = known.answer(url, asked(results[1]))
+        known.add(messages_in(url, asked(result)), RecordedAnswer(b"", number))
+    second = known.take_answer(url, asked(results[1]))
     assert second is not None and second.number == 2
-    assert known.answer(url, asked(results[0].replace("ok", "failed"))) is None
-    assert known.answer(url, asked(results[0], "go 2")) is None
-    first = known.answer(url, asked("Chunk ID: 99ff00\nWall time: 3 s\nok"))
+    assert known.take_answer(url, asked(results[0].replace("ok", "failed"))) is None
+    assert known.take_answer(url, asked(results[0], "go 2")) is None
+    first = known.take_answer(url, asked("Chunk ID: 99ff00\nWall time: 3 s\nok"))
     assert first is not None and first.number == 1
 
 

@@ -9,7 +9,7 @@ from mcp import Client
 
 from ctxtui.cli.agent import serve
 from ctxtui.cli.agent.serve import RUN, STAGE, server_for
-from ctxtui.core.edit import Edit, in_force
+from ctxtui.core.edit import Edit, active_edits
 from ctxtui.core.session import Described
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -74,7 +74,7 @@ async def test_an_agent_proposes_edits_where_the_user_lets_it(home: Path, monkey
 
     def edits() -> list[Edit]:
         with Store.open(database(), readonly=True) as store:
-            return in_force(store.edits("chat-1", "main"))
+            return active_edits(store.edits("chat-1", "main"))
 
     async with Client(server_for(Settings(), [STAGE])) as client:
         assert "`stage` proposes" in str(client.instructions)

@@ -35,7 +35,7 @@ def test_apply_then_revert_is_nothing(made: tuple[Context, list[Edit]]) -> None:
     plain = apply(context, [])
     assert apply(context, [*alone, *back]) == plain
     assert plain.sent == tuple(context.items)
-    assert not plain.touched
+    assert not plain.is_changed
 
 
 @given(edited())
@@ -82,7 +82,7 @@ def test_a_context_grows_as_one_read_whole() -> None:
         whole, _ = context_of(talk.WRITERS[dialect](events), dialect)
         growing = Context(whole.tree, whole.nodes[1], dialect)
         for node in whole.nodes[2:]:
-            growing = growing.grown(node)
+            growing = growing.grow_to(node)
         for name in ("nodes", "items", "messages", "message_of", "partners", "successor", "thinking", "open_before"):
             assert getattr(growing, name) == getattr(whole, name), (dialect, name)
 
@@ -174,9 +174,9 @@ def test_repairs_say_what_for_and_go_with_their_edit() -> None:
     drop = make(DROP, [of(context, "found")], id="d")
     found = apply(context, [drop])
     (repair,) = found.repairs
-    assert (repair.author, dict(repair.given)) == ("repair", {"for": "d", "why": "a call and its answer go together"})
+    assert (repair.author, dict(repair.params)) == ("repair", {"for": "d", "why": "a call and its answer go together"})
     assert repair.targets == (of(context, '"tool_use"'),)
-    assert {c.position for c in found.changes.values() if c.repaired} == {context.find(repair.targets[0])}
+    assert {c.position for c in found.changes.values() if c.is_repair} == {context.find(repair.targets[0])}
 
 
 def test_pins_hold_what_would_take_them_along() -> None:
@@ -185,7 +185,7 @@ def test_pins_hold_what_would_take_them_along() -> None:
     for author in (USER, "window"):
         call = make(DROP, [of(context, '"tool_use"')], author=author)
         found = apply(context, [pin, call])
-        assert not found.touched
+        assert not found.is_changed
         assert [(held.edit, held.why) for held in found.held] == [(call, "its call or answer is pinned")]
     mine = make(DROP, [of(context, "found")])
     assert len(apply(context, [mine, pin]).dropped) == 3
@@ -196,7 +196,7 @@ def test_pins_hold_what_would_take_them_along() -> None:
 def test_the_end_of_the_request_is_not_taken_from_under_a_pin() -> None:
     context = say(*PAIRED)
     found = apply(context, [make(PIN, [of(context, '"so"')]), make(DROP, [of(context, "next")], id="d")])
-    assert not found.touched
+    assert not found.is_changed
     assert [held.why for held in found.held] == [
         "a pinned block would go with it: a request must end with the user's side"
     ]
@@ -211,14 +211,14 @@ def test_later_edits_of_a_block_work_on_what_earlier_ones_made() -> None:
     assert apply(context, [text]).sent[-1].block.value()["text"].count("cut") == 1
     assert apply(context, [back, text]).sent[-1].block.value()["text"] == "again"
     everything = apply(context, [back, drop])
-    assert (everything.refused, everything.touched) == ("no message would be left", True)
+    assert (everything.refused, everything.is_changed) == ("no message would be left", True)
 
 
 def test_signed_blocks_are_stripped_but_not_changed() -> None:
     context = say(("user", "a"), ("thinking", "hm"), ("pair", "c1", "x"), ("assistant", "b"), ("user", "c"))
     thought = of(context, "hm")
     change = apply(context, [make(REPLACE, [thought], {"text": "other"})])
-    assert not change.touched and "signed" in change.held[0].why
+    assert not change.is_changed and "signed" in change.held[0].why
     assert "hm" not in shape(apply(context, [make(STRIP, [thought])]))
 
 
@@ -229,7 +229,7 @@ def test_an_edit_sleeps_while_its_target_is_away() -> None:
     first = make(DROP, [context.target(len(context) - 1)])
     shorter = Context(context.tree, context.nodes[-3], "anthropic")
     assert [one.edit for one in apply(shorter, [first]).asleep] == [first]
-    assert not apply(shorter.grown(context.head), [first]).asleep
+    assert not apply(shorter.grow_to(context.head), [first]).asleep
 
 
 def test_a_result_is_found_by_its_id_when_the_client_rewrote_it() -> None:
@@ -256,7 +256,7 @@ def test_hoisting_leaves_the_rest_byte_for_byte_and_puts_nothing_in_for_nothing(
     assert shape(found)[-1] == "\n before\n\n\nafter \n"
     edit = make(HOIST, [of(context, "RULES")], {"text": "not said"})
     nothing = apply(context, [edit])
-    assert not nothing.touched and [one.edit for one in nothing.held] == [edit]
+    assert not nothing.is_changed and [one.edit for one in nothing.held] == [edit]
 
 
 def test_what_is_moved_twice_stands_once() -> None:

@@ -10,7 +10,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
@@ -48,6 +48,6 @@ def test_a_summary_stands_where_its_first_block_stood(dialect: str) -> None:
         for n, position in kept:
             if not own.start <= position < own.stop and context.items[position].place.role != "system":
                 assert (n < new[0]) == (position < run[0]), (seed, run, position)
-        assert not outgoing(applied, request.skeleton, dialect=dialect, model=body["model"]).violations
+        assert not encode_outgoing(applied, request.skeleton, dialect=dialect, model=body["model"]).violations
         seen += 1
     assert seen > COUNT * 0.8

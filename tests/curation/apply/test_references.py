@@ -9,7 +9,7 @@ from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import expand, expand_value, externalized_content
 from ctxtui.curation.policies.policy import run
-from ctxtui.curation.policies.profile import single
+from ctxtui.curation.policies.profile import make_step
 from ctxtui.curation.policies.registry import POLICIES
 from tests.cases.systems import feedback
 from tests.curation.conversations import context_of
@@ -20,7 +20,7 @@ from tests.curation.shaped import SHAPES
 def test_what_went_out_comes_back_as_it_was() -> None:
     body = {"model": "claude-opus-4-8", "max_tokens": 9, "messages": [{"role": "user", "content": feedback(15, 2, 60)}]}
     context, _ = context_of(body, "anthropic")
-    made = run(single("externalize_large", POLICIES), situation_of(context))
+    made = run(make_step("externalize_large", POLICIES), situation_of(context))
     sent = apply(context, made).sent[-1].block.value()["text"]
     whole = context.reading(len(context) - 1).text
     outside = externalized_content(context, made)

@@ -17,9 +17,9 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality import images
 from ctxtui.curation.legality import violation as rule
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.provider_errors import told
-from ctxtui.curation.legality.repair import Mended, faults, repair
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.provider_errors import from_error_text
+from ctxtui.curation.legality.repair import Repair, find_faults, repair
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import context_of
@@ -77,17 +77,17 @@ BODIES = {"anthropic": CLAUDE, "openai_chat": CHAT, "openai_responses": RESPONSE
 STRUCTURE = {"model", "type", "role", "name", "id", "tool_use_id", "tool_call_id", "call_id"}
 
 
-def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Mended, Body, list[str]]:
+def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Repair, Body, list[str]]:
     """What repair finds and does, the body that leaves then, and what a validator written apart says of it."""
     context, request = context_of(body, dialect)
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)
-    fault = told(context, error) if error else None
-    found = repair(context, rules, takes=card.takes, told=[fault] if fault else [])
+    fault = from_error_text(context, error) if error else None
+    found = repair(context, rules, takes=card.request_limits, reported=[fault] if fault else [])
     applied = apply(context, found.edits, rules)
-    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+    out = encode_outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
     value = canonical.loads(out.body)
-    assert not found.left and not out.violations and not faults(applied, takes=card.takes)
+    assert not found.left and not out.violations and not find_faults(applied, takes=card.request_limits)
     return found, value, [refusal.message for refusal in STRICT[dialect](value)]
 
 
@@ -160,7 +160,7 @@ def test_a_tool_that_was_called_is_there() -> None:
     assert [f.violation.rule for f in mended(body)[0].faults] == [rule.REFERENCE], "what failed need not be there"
     error = "messages.2.content.0: Tool reference 'read_file' not found in available tools"
     found, value, _ = mended(claude(result(gone), tools=()), error=error)
-    assert [edit.given["name"] for edit in found.edits] == ["read_file"], "the provider knows better"
+    assert [edit.params["name"] for edit in found.edits] == ["read_file"], "the provider knows better"
     assert "tool_reference" not in json.dumps(value)
 
 
@@ -217,7 +217,7 @@ def test_an_image_has_a_most_of_characters(monkeypatch: pytest.MonkeyPatch) -> N
     large = image(png(8, 6) + b"x" * 600)
     monkeypatch.setattr(images, "MAX_BASE64_CHARACTERS", 700)
     found, value, _ = mended(claude(result(GOOD, large)))
-    assert [edit.given["parts"] for edit in found.edits] == [[1]]
+    assert [edit.params["parts"] for edit in found.edits] == [[1]]
     assert json.dumps(value).count('"type": "image"') == 1
     assert mended(claude(result(GOOD)))[0].edits == ()
 
@@ -265,7 +265,7 @@ def test_pages_that_are_not_stated_refuse_nothing() -> None:
 
 
 def test_documents_have_a_most_of_pages() -> None:
-    def many(*pages: int) -> tuple[Mended, Json, list[str]]:
+    def many(*pages: int) -> tuple[Repair, Json, list[str]]:
         return mended(claude(result(text("see"), *(paper(pdf(count)) for count in pages))))
 
     assert many(20, 80)[0].edits == ()
@@ -288,7 +288,7 @@ def test_many_images_are_smaller_ones() -> None:
     error = "An image in the conversation exceeds the dimension limit for many-image requests (2000px)."
     for said in ("", error, f"messages.2.content.1.image.source.base64.data: {error}"):
         found, value, strict = mended(many, error=said)
-        assert [edit.given["parts"] for edit in found.edits] == [[19]] and not strict
+        assert [edit.params["parts"] for edit in found.edits] == [[19]] and not strict
         assert json.dumps(value).count('"type": "image"') == 20
 
 
@@ -348,7 +348,7 @@ def test_sealed_content_with_half_a_pair_goes() -> None:
     ],
 )
 def test_an_error_text_names_its_rule(error: str, wanted: str) -> None:
-    fault = told(context_of(CLAUDE, "anthropic")[0], error)
+    fault = from_error_text(context_of(CLAUDE, "anthropic")[0], error)
     assert fault is not None and fault.violation.rule == wanted
 
 

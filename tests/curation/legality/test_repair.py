@@ -11,9 +11,9 @@ import pytest
 from ctxtui.core import canonical
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality import violation as rule
-from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, told
-from ctxtui.curation.legality.repair import faults, repair
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, from_error_text
+from ctxtui.curation.legality.repair import find_faults, repair
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from tests.cases.sessions import PNG
@@ -163,11 +163,13 @@ def test_what_was_broken_is_taken_again(dialect: str) -> None:
         context, request = context_of(body, dialect)
         card = model_table().card(body["model"])
         rules = rules_for(dialect, card)
-        found = repair(context, rules, takes=card.takes)
+        found = repair(context, rules, takes=card.request_limits)
         applied = apply(context, found.edits, rules)
         if applied.refused or not context.messages:
             continue
-        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+        out = encode_outgoing(
+            applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits
+        )
         strict = [f"{r.rule}: {r.message[:60]}" for r in STRICT[dialect](canonical.loads(out.body))]
         mended += bool(found.edits) and not strict
         if strict or found.left:
@@ -202,7 +204,7 @@ def test_a_legal_context_needs_nothing() -> None:
 )  # fmt: skip
 def test_a_pasted_error_names_its_rule(text: str, rule_: str | None, position: bool) -> None:
     context, _ = context_of(SHAPES["anthropic"](Random(5)), "anthropic")
-    fault = told(context, text)
+    fault = from_error_text(context, text)
     assert (fault.violation.rule if fault else None) == rule_
     assert (fault is not None and fault.position >= 0) == position or not position
 
@@ -213,4 +215,4 @@ def test_faults_name_the_block() -> None:
         "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": " "}]}],
     }  # fmt: skip
     context, _ = context_of(body, "anthropic")
-    assert [(f.violation.rule, f.position) for f in faults(apply(context, []))] == [(rule.EMPTY, 2)]
+    assert [(f.violation.rule, f.position) for f in find_faults(apply(context, []))] == [(rule.EMPTY, 2)]

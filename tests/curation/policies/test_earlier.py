@@ -9,7 +9,7 @@ from ctxtui.core import block
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.apply.applied import BlockChange
-from ctxtui.curation.policies.earlier import differing
+from ctxtui.curation.policies.earlier import differing_positions
 
 CHANGES = [BlockChange(0, 1, block.text("a"), None, make(DROP, [], author=author)) for author in "abc"]
 changes = st.dictionaries(st.integers(0, 8), st.sampled_from(CHANGES))
@@ -19,6 +19,6 @@ changes = st.dictionaries(st.integers(0, 8), st.sampled_from(CHANGES))
 def test_what_differs_is_what_is_not_the_very_same_on_both_sides(
     before: dict[int, BlockChange], now: dict[int, BlockChange]
 ) -> None:
-    found = differing(before, now)
+    found = differing_positions(before, now)
     assert {p for p in before.keys() | now.keys() if before.get(p) is not now.get(p)} == {*found}
-    assert len(found) == len({*found}) and differing(now, now) == []
+    assert len(found) == len({*found}) and differing_positions(now, now) == []

@@ -17,9 +17,9 @@ from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.policies.policy import Step, run, run_all
-from ctxtui.curation.policies.profile import parse_profile, single
+from ctxtui.curation.policies.profile import make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.situation import PolicyContext
@@ -114,7 +114,9 @@ def test_laws(name: str, seed: int) -> None:
     assert not about(context, made) & about(context, again)
     # Law 5: what leaves is legal.
     if not applied.refused:
-        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+        out = encode_outgoing(
+            applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits
+        )
         assert [r.rule for r in STRICT[dialect](canonical.loads(out.body))] == []
 
 
@@ -159,7 +161,7 @@ def test_profiles_are_read_and_errors_name_their_place() -> None:
         with pytest.raises(BadConfig, match=message):
             parse_profile(text, POLICIES, "f")
     with pytest.raises(NotFound, match=r"no policy 'hybird'; did you mean hybrid\?"):
-        single("hybird", POLICIES)
+        make_step("hybird", POLICIES)
 
 
 def test_a_profile_runs_its_policies_on_each_others_results() -> None:
@@ -190,7 +192,9 @@ def test_a_window_drops_what_was_cut_before_and_keeps_the_newest_call() -> None:
         made = run_all(profile, situation_of(context, log, rules=rules_for("anthropic")))
         log += made
         applied = apply(context, log, rules_for("anthropic"))
-        sent = canonical.loads(outgoing(applied, request.skeleton, dialect="anthropic", model="m").body)["messages"]
+        sent = canonical.loads(encode_outgoing(applied, request.skeleton, dialect="anthropic", model="m").body)[
+            "messages"
+        ]
         assert [one["role"] for one in sent] == ["user", "assistant", "user"], n
         assert sent[1]["content"][0]["id"] == f"c{n}", "the newest call stays, with its result"
 
@@ -201,7 +205,7 @@ def test_a_window_keeps_the_task_behind_memory() -> None:
         story.call(use(f"c{n}", "t")).results((f"c{n}", "found"))
     context = Context(story.session.tree, story.head)
     situation = situation_of(context)
-    assert situation.lead == 1
+    assert situation.lead_count == 1
     made = run(Step(POLICIES["sliding_window"], {"n": 3, "slack": 0}), situation)
     applied = apply(context, made, rules_for("anthropic"))
     left = [item.block.body for item in applied.sent]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ctxtui.curation.apply.compact_json import compacted
-from ctxtui.curation.policies.builtin.trim_old_turns import filled
+from ctxtui.curation.apply.compact_json import compact
+from ctxtui.curation.policies.builtin.trim_old_turns import fill_template
 from tests.cases import systems
 
 ARCHIVE = {
@@ -50,7 +50,7 @@ def screen(**more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("indent", [None, 2])
 def test_option_a_of_the_document(indent: int | None) -> None:
-    made = compacted(f"Screen:\n{json.dumps(screen(scrollbar=BAR), indent=indent)}\nGo on.", OPTION_A)
+    made = compact(f"Screen:\n{json.dumps(screen(scrollbar=BAR), indent=indent)}\nGo on.", OPTION_A)
     assert made == (
         'Screen:\n{"buttons":[{"name":"Archive","meta":"hint=NEW","region":"menus"},{"name":"Profile","region":"menus"}],'
         '"scrollbar":{"up":true,"down":false},"menu_state":{"tab":"Menu","available":["Jukebox","Menu"]}}\nGo on.'
@@ -60,9 +60,9 @@ def test_option_a_of_the_document(indent: int | None) -> None:
 def test_members_are_dropped_and_renamed_inside_what_is_flattened() -> None:
     text = json.dumps({"rows": [{"info": {"size": 3, "path": "/a/long/path/to/it", "note": ""}, "id": 1}] * 3})
     given = {"drop": ["path"], "rename": {"size": "n", "info": "i"}, "flatten": ["info"]}
-    assert compacted(text, given) == '{"rows":[{"i":"n=3","id":1},{"i":"n=3","id":1},{"i":"n=3","id":1}]}'
+    assert compact(text, given) == '{"rows":[{"i":"n=3","id":1},{"i":"n=3","id":1},{"i":"n=3","id":1}]}'
     bare = {"drop": ["path", "size"], "flatten": ["info"]}
-    assert compacted(text, bare) == '{"rows":[{"id":1},{"id":1},{"id":1}]}', "what says nothing goes"
+    assert compact(text, bare) == '{"rows":[{"id":1},{"id":1},{"id":1}]}', "what says nothing goes"
 
 
 @pytest.mark.parametrize(
@@ -74,13 +74,13 @@ def test_members_are_dropped_and_renamed_inside_what_is_flattened() -> None:
     ],
 )
 def test_the_four_lines_of_the_document(text: str) -> None:
-    assert filled(LINES, 3, text) == TOLD
+    assert fill_template(LINES, 3, text) == TOLD
 
 
 @pytest.mark.parametrize("spelling", systems.SCREENS)
 def test_a_screen_is_told_however_it_is_spelled(spelling: str) -> None:
     template = "{buttons.name|elements.text} / {selected_tab|tab|menu} / {available_tabs|available|menu}"
-    names, tab, available = filled(template, 3, systems.screen(3, spelling)).split(" / ")
+    names, tab, available = fill_template(template, 3, systems.screen(3, spelling)).split(" / ")
     assert names == "button 0, button 1, button 2"
     if spelling in ("lines", "numbered"):
         assert tab == available == "tab=Menu, available=[Jukebox, Menu]"
@@ -90,15 +90,15 @@ def test_a_screen_is_told_however_it_is_spelled(spelling: str) -> None:
 
 def test_a_name_is_found_however_its_parts_are_joined() -> None:
     for name in ("turn_id", "turnId", "turn-id", "TURN_ID", "Turn ID"):
-        assert filled("{turn_id}", 1, json.dumps({"seen": {name: "t5", "more": "x" * 40}})) == "t5"
-        assert filled("{turn_id}", 1, f"**{name}**: t5\nGo on.") == "t5"
-    assert filled("{turn_id}", 1, "turned: t5\nreturn id: t6") == "none"
-    assert filled("{todo}", 1, "Todo:\n\n* rest\n* race\n\nno item") == "rest, race"
-    assert filled("{todo}", 1, "Todo:\n\nno item") == "none"
+        assert fill_template("{turn_id}", 1, json.dumps({"seen": {name: "t5", "more": "x" * 40}})) == "t5"
+        assert fill_template("{turn_id}", 1, f"**{name}**: t5\nGo on.") == "t5"
+    assert fill_template("{turn_id}", 1, "turned: t5\nreturn id: t6") == "none"
+    assert fill_template("{todo}", 1, "Todo:\n\n* rest\n* race\n\nno item") == "rest, race"
+    assert fill_template("{todo}", 1, "Todo:\n\nno item") == "none"
 
 
 def test_what_a_message_does_not_say_is_none() -> None:
-    told = filled(
+    told = fill_template(
         "{turn} {nothing} {buttons.price} {scrollbar} {note}", 4, json.dumps(screen(scrollbar=BAR)) + "\nNote:\n"
     )
     bar = "track_bounds=[1, 2, 3, 4], thumb_bounds=[1, 2, 3, 4], can_scroll_up=true, can_scroll_down=false"

@@ -16,11 +16,11 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.builtin import budget
-from ctxtui.curation.policies.policy import Policy, Step, proposed, run, run_all
+from ctxtui.curation.policies.policy import Policy, Step, propose_once, run, run_all
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.risk import Risk, loses_text, only_tools_go, risk_of
-from ctxtui.curation.policies.search import Asking, Remedy, search, wish_of
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.risk import Risk, drops_only_tools, loses_text, risk_of
+from ctxtui.curation.policies.search import LazyProposal, Remedy, propose_step, search
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
 from tests.curation.conversations import context_of
@@ -85,7 +85,7 @@ def test_it_frees_what_the_best_of_all_pairs_frees(name: str) -> None:
     for risk in Risk:
         most = max((freed for freed, risks in everything(name) if risks <= risk), default=0)
         mine = max((one.freed for one in found if one.risk <= risk), default=0)
-        assert mine >= 0.99 * most, f"at {risk.words}"
+        assert mine >= 0.99 * most, f"at {risk.description}"
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -160,8 +160,8 @@ def test_a_pinned_block_is_in_no_remedy() -> None:
 def test_risks_are_told_by_what_goes() -> None:
     context, _ = context_of(long_run(3), "anthropic")
     results = [p for p, item in enumerate(context.items) if item.block.kind == "tool_result"]
-    twice = next(p for p in results if context.stands_twice(p))
-    once = next(p for p in results if not context.stands_twice(p))
+    twice = next(p for p in results if context.is_duplicate(p))
+    once = next(p for p in results if not context.is_duplicate(p))
     tool = context.tools[0]
 
     def risk(kind: str, position: int, **given: object) -> Risk:
@@ -175,9 +175,9 @@ def test_risks_are_told_by_what_goes() -> None:
     assert risk(TRUNCATE, once) == risk(STRIP, once) == risk(DROP, tool) == Risk.PARTS
     assert risk(SUMMARIZE, once, text="x") == Risk.SUMMARY
     assert risk(DROP, once) == Risk.GONE
-    assert risk_of(context, []) == Risk.NOTHING and all(one.words for one in Risk)
+    assert risk_of(context, []) == Risk.NOTHING and all(one.description for one in Risk)
     gone = make(DROP, [Target("of no block here")], {})
-    assert loses_text(context, [gone]) and not only_tools_go(context, [gone]), "a block that went is no tool"
+    assert loses_text(context, [gone]) and not drops_only_tools(context, [gone]), "a block that went is no tool"
 
 
 # The policy that searches
@@ -234,7 +234,7 @@ def test_what_a_user_took_back_is_found_by_no_other_policy() -> None:
 
 def test_plug_ins_are_searched_too() -> None:
     def clear(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-        yield edit(situation, "mine", EXTERNALIZE, [1], {"name": "all"})
+        yield make_edit(situation, "mine", EXTERNALIZE, [1], {"name": "all"})
 
     body = long_run(1, turns=1, rounds=1)
     body["messages"][0]["content"] = [{"type": "text", "text": "x" * 8_000}]
@@ -242,14 +242,14 @@ def test_plug_ins_are_searched_too() -> None:
     context, _ = context_of(body, "anthropic")
     mine = Policy("mine", "", clear)
     situation = situation_of(context)
-    step = Step(budget.among([mine, POLICIES[budget.NAME]]), {"target": situation.total - 1_500})
-    assert [one.given.get("name") for one in run(step, situation)] == ["all"]
+    step = Step(budget.make_policy([mine, POLICIES[budget.NAME]]), {"target": situation.total - 1_500})
+    assert [one.params.get("name") for one in run(step, situation)] == ["all"]
 
 
 def test_one_that_is_asked_once_gives_a_first_answer() -> None:
     situation = case("0")
     step = Step(POLICIES["truncate_results"])
-    assert proposed(step, situation) == run(step, situation) and isinstance(next(search(situation, RULES)), Remedy)
+    assert propose_once(step, situation) == run(step, situation) and isinstance(next(search(situation, RULES)), Remedy)
 
 
 def test_who_is_asked_edit_by_edit_says_no_more_than_is_heard() -> None:
@@ -258,12 +258,12 @@ def test_who_is_asked_edit_by_edit_says_no_more_than_is_heard() -> None:
     def both(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         for kind, given in ((TRUNCATE, {"head": 1, "tail": 1}), (DROP, {}), (EXTERNALIZE, {"name": "all"})):
             said.append(kind)
-            yield edit(situation, "mine", kind, situation.results[:1], given)
+            yield make_edit(situation, "mine", kind, situation.results[:1], given)
 
     situation, mine = case("0"), Policy("mine", "", both)
-    asking = Asking(situation, mine)
-    assert asking.wish(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
-    assert asking.wish(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
-    whole = asking.wish()
-    assert said == [TRUNCATE, DROP, EXTERNALIZE] and whole is not None and whole == wish_of(situation, mine)
-    assert whole.risk == Risk.GONE and asking.wish(lambda one, risk: one.kind == DROP) is None
+    asking = LazyProposal(situation, mine)
+    assert asking.get(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
+    assert asking.get(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
+    whole = asking.get()
+    assert said == [TRUNCATE, DROP, EXTERNALIZE] and whole is not None and whole == propose_step(situation, mine)
+    assert whole.risk == Risk.GONE and asking.get(lambda one, risk: one.kind == DROP) is None

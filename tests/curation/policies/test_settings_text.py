@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.curation.policies.settings_text import parse_settings
 
 
 @pytest.mark.parametrize(
@@ -28,16 +28,16 @@ from ctxtui.curation.policies.settings_text import settings_of
     ],
 )
 def test_words_become_settings(name: str, text: str, given: dict[str, object]) -> None:
-    assert settings_of(POLICIES[name], text) == given
+    assert parse_settings(POLICIES[name], text) == given
 
 
 @pytest.mark.parametrize("text", ["n", "n=x", "n=-1", "q=1", "'n=1", "n=1.5", "n=true"])
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(BadConfig):
-        settings_of(POLICIES["sliding_window"], text)
+        parse_settings(POLICIES["sliding_window"], text)
 
 
 @pytest.mark.parametrize("text", ["rename=x", "rename=x:", "rename=:y", "rename=a:b,c"])
 def test_a_pair_has_both_sides(text: str) -> None:
     with pytest.raises(BadConfig):
-        settings_of(POLICIES["compact_json"], text)
+        parse_settings(POLICIES["compact_json"], text)

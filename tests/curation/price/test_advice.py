@@ -9,7 +9,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.search import Remedy
-from ctxtui.curation.price.advice import Advice, priced, ranked
+from ctxtui.curation.price.advice import Advice, price_remedies, rank
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 
@@ -53,29 +53,29 @@ def test_another_horizon_gives_another_order() -> None:
     def both(horizon: int) -> list[str]:
         slow = advice("slow", 0.90, -0.20, horizon=horizon)
         quick = advice("quick", -0.10, -0.05, horizon=horizon)
-        return names(ranked([one for one in (slow, quick) if one.worth > 0]))
+        return names(rank([one for one in (slow, quick) if one.worth > 0]))
 
     assert both(2) == ["quick"] and both(100) == ["slow", "quick"]
 
 
 def test_what_risks_more_is_named_only_where_it_saves_more() -> None:
     safe, risky = advice("safe", 0, -0.100), advice("risky", 0, -0.102, Risk.GONE)
-    assert names(ranked([risky, safe])) == ["safe"]
-    assert names(ranked([advice("risky", 0, -0.2, Risk.GONE), safe])) == ["safe", "risky"]
+    assert names(rank([risky, safe])) == ["safe"]
+    assert names(rank([advice("risky", 0, -0.2, Risk.GONE), safe])) == ["safe", "risky"]
 
 
 def test_two_policies_are_named_only_where_they_save_more_than_one() -> None:
     one, two = advice("a", 0, -0.1), advice("a+b", 0, -0.101)
-    assert names(ranked([two, one])) == ["a"]
+    assert names(rank([two, one])) == ["a"]
 
 
 def test_where_no_price_is_known_tokens_rank() -> None:
-    every = ranked([advice("a", None, None, freed=10_000), advice("b", None, None, freed=90_000)])
+    every = rank([advice("a", None, None, freed=10_000), advice("b", None, None, freed=90_000)])
     assert names(every) == ["b", "a"] and all(one.saves is None for one in every)
 
 
 def test_trifles_are_not_named() -> None:
-    assert names(ranked([advice("a", 0, -1.0), advice("b", 0, -0.01)])) == ["a"]
+    assert names(rank([advice("a", 0, -1.0), advice("b", 0, -0.01)])) == ["a"]
 
 
 def test_only_pairs_that_free_more_than_their_parts_are_priced() -> None:
@@ -86,12 +86,12 @@ def test_only_pairs_that_free_more_than_their_parts_are_priced() -> None:
         return tag(100, 0.0, -0.1)
 
     found = [remedy("a", 100), remedy("b", 50), remedy("a+b", 102), remedy("b+a", 150)]
-    assert len(list(priced(found, price, 20))) == 3 and asked == ["a", "b", "b+a"]
+    assert len(list(price_remedies(found, price, 20))) == 3 and asked == ["a", "b", "b+a"]
 
 
 def test_what_costs_more_than_it_saves_is_no_advice() -> None:
-    assert list(priced([remedy("a", 100)], lambda one: tag(100, 0.5, -0.001), 20)) == []
-    assert list(priced([remedy("a", 100)], lambda one: None, 20)) == []
+    assert list(price_remedies([remedy("a", 100)], lambda one: tag(100, 0.5, -0.001), 20)) == []
+    assert list(price_remedies([remedy("a", 100)], lambda one: None, 20)) == []
 
 
 def test_it_says_how_it_is_asked_for() -> None:

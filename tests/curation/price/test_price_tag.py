@@ -11,21 +11,21 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.prompts import message_before
-from ctxtui.cache.prefix_key import Prefixes, PromptFacts, RequestEnds
-from ctxtui.cache.prefix_seed import seed
-from ctxtui.cache.prompt import CachedPrompt, prompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.prefix_key import PrefixChains, PromptFacts, RequestEnds
+from ctxtui.cache.prefix_salt import prefix_salt
+from ctxtui.cache.prompt import CachedPrompt, build_prompt
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import RAW, Applied, Edge, leaving
+from ctxtui.curation.apply.applied import RAW, Applied, Position, sent_items
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import standing_markers
+from ctxtui.curation.apply.standing_markers import markers_under_edits
 from ctxtui.curation.context import THINKING
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.edited_prompt import edited_prompt
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, PriceQuestion, PriceTag, price_tag
@@ -54,10 +54,10 @@ def as_read(block: Block) -> int:
 
 def lengths(tree: Tree, head: int, strips: bool) -> Callable[[int], int]:
     """Tokens of a request's prefixes; where the provider `strips` it, less the thinking before a person last spoke."""
-    summed = Summed(tree, count)
+    summed = SummedTokens(tree, count)
     if not strips:
         return summed
-    spoken = tree[PromptFacts(tree).asked(head)].depth
+    spoken = tree[PromptFacts(tree).last_person_node(head)].depth
     thoughts = [n for n in tree.path(head) if tree[n].block.kind in THINKING and tree[n].depth < spoken]
 
     def tokens(node: int) -> int:
@@ -81,10 +81,10 @@ class Scene:
         self.context, self.request = context_of(body, dialect)
         self.model = body["model"]
         self.card = model_table().card(self.model)
-        self.rules = cache_rules().rules(self.card)
+        self.rules = cache_rules().for_model(self.card)
         self.count = count
-        self.prefixes = Prefixes(self.context.tree)
-        self.seed = seed(self.rules, dialect, model=self.model, params=self.context.params)
+        self.prefixes = PrefixChains(self.context.tree)
+        self.seed = prefix_salt(self.rules, dialect, model=self.model, params=self.context.params)
         self.place = RequestEnds(self.prefixes, self.seed, self.rules.strips)
         self.simulator = Simulator()
         self.habit = rng.random() < 0.5 and self.rules.mechanism.writes_at_markers
@@ -117,21 +117,23 @@ class Scene:
 
     def ask(self, head: int, marks: Sequence[tuple[int, float, int]]) -> CachedPrompt:
         tokens = lengths(self.context.tree, head, self.rules.strips)
-        return prompt(self.prefixes, self.rules, self.seed, head, tokens, marks)
+        return build_prompt(self.prefixes, self.rules, self.seed, head, tokens, marks)
 
-    def exact(self, applied: Applied, tree: Tree | None = None, had: dict[Edge, float] | None = None) -> CachedPrompt:
+    def exact(
+        self, applied: Applied, tree: Tree | None = None, had: dict[Position, float] | None = None
+    ) -> CachedPrompt:
         """The staged request, every block of it, in a tree of its own or in `tree`; `had` are the lifetimes of markers
         that stand at a block."""
         tree = Tree() if tree is None else tree
         head, marks = ROOT, list[tuple[int, float, int]]()
         off: set[int] = set()
-        standing = standing_markers(applied, self.marked if had is None else had)
-        for edge, one, item in zip(applied.edges, applied.items, leaving(applied), strict=True):
+        standing = markers_under_edits(applied, self.marked if had is None else had)
+        for edge, one, item in zip(applied.positions, applied.items, sent_items(applied), strict=True):
             head = tree.child(head, *item)
             edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
             life = standing.get(edge)
             if edit is not None:
-                life = None if edit.given.get("on") is False else self.rules.seconds(str(edit.given.get("ttl") or ""))
+                life = None if edit.params.get("on") is False else self.rules.seconds(str(edit.params.get("ttl") or ""))
                 off |= {head} if life is None else set()
             if life is not None:
                 marks.append((head, life, 0))
@@ -139,17 +141,19 @@ class Scene:
             own = {node for node, *_ in marks} | off
             marks += [mark for mark in self._at_ends(tree, head) if mark[0] not in own]
             marks.sort(key=lambda mark: tree[mark[0]].depth)
-        prefixes = self.prefixes if tree is self.context.tree else Prefixes(tree)
-        return prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
+        prefixes = self.prefixes if tree is self.context.tree else PrefixChains(tree)
+        return build_prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
 
     @property
-    def marked(self) -> dict[Edge, float]:
+    def marked(self) -> dict[Position, float]:
         """The lifetimes of markers that stand at a block."""
-        return {(self.context.position(mark.spot.node), RAW): mark.life for mark in self.base.marks if not mark.ends}
+        return {
+            (self.context.position(mark.position.node), RAW): mark.life for mark in self.base.markers if not mark.ends
+        }
 
     def head_of(self, applied: Applied) -> int:
         """The node at which the path of `applied` ends."""
-        return self.context.tree.extend(ROOT, leaving(applied))
+        return self.context.tree.extend(ROOT, sent_items(applied))
 
     def asked(self, now: float | None = None) -> PriceQuestion:
         at = self.now if now is None else now
@@ -157,7 +161,7 @@ class Scene:
 
 
 def outcome(simulator: Simulator, one: CachedPrompt, at: float) -> tuple[Any, ...]:
-    found = simulator.ask(one, at)
+    found = simulator.predict(one, at)
     return found.read, found.writes, found.fresh, found.total
 
 
@@ -210,7 +214,7 @@ def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(di
             scene.simulator.send(base, scene.now, scene.now + 1)
             scene.now += 5.0
         derived, lengths = edited_prompt(base, scene.place, before, after, scene.count, nodes)
-        exact = scene.exact(after, had=standing_markers(before, scene.marked))
+        exact = scene.exact(after, had=markers_under_edits(before, scene.marked))
         broken += lengths.first is not None
         alike(scene, derived, exact, number)
     assert broken > 30
@@ -233,21 +237,21 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
         rng = Random(f"law 8 {number}")
         context, request = context_of(marked_more(SHAPES["anthropic"](rng), rng), "anthropic")
         card = model_table().card(request.model)
-        rules, prefixes, simulator = cache_rules().rules(card), Prefixes(context.tree), Simulator()
+        rules, prefixes, simulator = cache_rules().for_model(card), PrefixChains(context.tree), Simulator()
         weigh = as_read if rules.strips else count
-        summed = Summed(context.tree, weigh)
-        base, refused = prompt_of(prefixes, request, rules, summed)
+        summed = SummedTokens(context.tree, weigh)
+        base, refused = prompt_from_request(prefixes, request, rules, summed)
         assert not refused
-        own = seed(rules, "anthropic", model=request.model, params={**request.params, "betas": []})
+        own = prefix_salt(rules, "anthropic", model=request.model, params={**request.params, "betas": []})
         place = RequestEnds(prefixes, own, rules.strips)
         simulator.send(base, START)
         after = apply(context, edits(rng, context), rules_for("anthropic", card))
         if after.refused:
             continue
-        out = outgoing(after, request.skeleton, dialect="anthropic", model=request.model)
+        out = encode_outgoing(after, request.skeleton, dialect="anthropic", model=request.model)
         decoded = DIALECTS["anthropic"].decode_request(out.body, None)
-        afresh = Prefixes(Tree())
-        exact, refused = prompt_of(afresh, decoded, rules, Summed(afresh.tree, weigh))
+        afresh = PrefixChains(Tree())
+        exact, refused = prompt_from_request(afresh, decoded, rules, SummedTokens(afresh.tree, weigh))
         assert not refused
         derived, lengths = edited_prompt(base, place, apply(context, []), after, weigh)
         broken += lengths.first is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.price.dependence import Literals, quotes
+from ctxtui.curation.price.dependence import Literals, find_quotes
 from ctxtui.curation.provider_rules import rules_for
 from tests.curation.price.test_price_tag import Scene
 from tests.curation.shaped import SHAPES, edits
@@ -31,18 +31,18 @@ def test_quotes_are_what_a_quote_is(dialect: str, seed: int, most: int) -> None:
         if rng.random() < 0.1:
             literals.advance(5)
         after = apply(scene.context, log[:count], rules)
-        assert quotes(literals, after, most) == one_by_one(literals, after, most)
+        assert find_quotes(literals, after, most) == one_by_one(literals, after, most)
 
 
 def one_by_one(known: Literals, applied: Applied, most: int) -> list[tuple[str, int, tuple[int, ...]]]:
     """By what a quote is: each literal that goes from a place before which nothing says it, and who says it later."""
-    said = {x for one in applied.inserts for item in one.items for x in known.said(item.block)}
+    said = {x for one in applied.inserts for item in one.items for x in known.of_block(item.block)}
     found = list[tuple[str, int, tuple[int, ...]]]()
     for position, change in applied.changes.items():
-        still = known.said(change.after) if change.after is not None else frozenset[str]()
-        for literal in (known.of(position) & known.repeated) - still - said:
-            stays = [p for p in known.places(literal) if not _went(known, applied, p, literal)]
-            first = all(_went(known, applied, p, literal) for p in known.places(literal) if p < position)
+        still = known.of_block(change.after) if change.after is not None else frozenset[str]()
+        for literal in (known.at(position) & known.repeated) - still - said:
+            stays = [p for p in known.positions(literal) if not _went(known, applied, p, literal)]
+            first = all(_went(known, applied, p, literal) for p in known.positions(literal) if p < position)
             if stays and first:
                 found.append((literal, position, tuple(stays)))
     return sorted(found, key=lambda one: (-len(one[2]), one[1], one[0]))[:most]
@@ -50,4 +50,4 @@ def one_by_one(known: Literals, applied: Applied, most: int) -> list[tuple[str, 
 
 def _went(known: Literals, applied: Applied, position: int, literal: str) -> bool:
     change = applied.changes.get(position)
-    return change is not None and (change.after is None or literal not in known.said(change.after))
+    return change is not None and (change.after is None or literal not in known.of_block(change.after))

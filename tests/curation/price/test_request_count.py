@@ -10,14 +10,14 @@ import pytest
 from ctxtui.core.block import Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied, leaving
+from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.price.request_count import RequestCount, body_sums
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import Weights, prior, tokens
+from ctxtui.tokens.weights import Weights, prior_weights, weigh
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 from tests.sampling import few
@@ -36,14 +36,14 @@ def measure(block: Block) -> Features:
 def one_by_one(applied: Applied, weights: Weights, *, strips: bool) -> list[int]:
     """The same by the way of a reader: every block of the request, in a tree of its own."""
     tree = Tree()
-    head = tree.extend(ROOT, leaving(applied))
+    head = tree.extend(ROOT, sent_items(applied))
     counts = Cumulated(tree, measure)
     counts.advance()
-    found = [round(tokens(features, weights)) for features in counts.at(head)]
+    found = [round(weigh(features, weights)) for features in counts.composition_at(head)]
     start = tree[head].turn_start
     if strips and start != ROOT:
         thinking = INDEX["thinking"]
-        found[thinking] -= round(tokens(counts.at(tree[start].parent)[thinking], weights))
+        found[thinking] -= round(weigh(counts.composition_at(tree[start].parent)[thinking], weights))
     return found
 
 
@@ -59,13 +59,13 @@ def test_arithmetic_on_what_changed_gives_the_count_of_all_that_leaves(dialect: 
         counts = Cumulated(context.tree, measure)
         counts.advance()
         for strips in (False, True):
-            arithmetic = body_sums(applied, counts, prior(card), measure, strips=strips)
-            assert arithmetic == one_by_one(applied, prior(card), strips=strips), (number, strips)
-        touched += applied.touched
+            arithmetic = body_sums(applied, counts, prior_weights(card), measure, strips=strips)
+            assert arithmetic == one_by_one(applied, prior_weights(card), strips=strips), (number, strips)
+        touched += applied.is_changed
     assert touched > 60
 
 
 def test_a_request_is_its_body_and_what_the_client_adds() -> None:
     assert RequestCount(120, 30).whole == 150
     count = RequestCount(120, 30, back=20, residual=7)
-    assert count.whole == 137 == count.body + count.client + count.beyond
+    assert count.whole == 137 == count.body + count.client + count.beyond_body

@@ -14,7 +14,7 @@ from ctxtui.offline.local import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Loca
 from ctxtui.providers.local_servers import look_at
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.sse import parse
+from ctxtui.wire.sse import parse_stream
 from tests.offline.loop import CHAT_TOOLS, chat_loop
 
 MODELS = (LocalModel("offline", 1000, 32_768), LocalModel("idle", 2000, 8192, loaded=False))
@@ -34,7 +34,7 @@ def lines(running: RunningProvider, body: Any) -> Response:
     with request.urlopen(request.Request(running.url + "/api/chat", json.dumps(body).encode()), timeout=5) as answer:
         assert answer.headers["content-type"] == "application/x-ndjson"
         reader = DIALECTS["ollama_chat"].stream_reader()
-        reader.feed(parse(answer.read()))
+        reader.feed(parse_stream(answer.read()))
     return reader.response()
 
 

@@ -122,7 +122,7 @@ async def test_a_tool_that_was_cancelled_on_its_way_is_not_done(root: Path) -> N
 
 def test_a_request_that_a_close_came_before_is_not_asked() -> None:
     worker = Worker(str)
-    asking = worker.prepared(str.upper)
+    asking = worker.prepare(str.upper)
     worker.stop()
     with pytest.raises(ChildGone):
         asking()

@@ -17,7 +17,7 @@ import pytest
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline import Provider, Server, offline
-from ctxtui.services.attach.otlp import address, headers_of
+from ctxtui.services.attach.otlp import collector_headers, traces_url
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open import load
 from tests.cases.claude_code_requests import parallel
@@ -108,20 +108,20 @@ def test_keys_come_from_the_environment_and_stay_here(
     assert "cret" not in ran.out + ran.err
     for host in ("collector.example.com", "127.example.com"):
         with pytest.raises(BadConfig, match="plain http to another machine"):
-            headers_of(f"http://{host}/v1/traces", Settings(), os.environ)
-    assert headers_of("https://collector.example.com/v1/traces", Settings(), os.environ)
+            collector_headers(f"http://{host}/v1/traces", Settings(), os.environ)
+    assert collector_headers("https://collector.example.com/v1/traces", Settings(), os.environ)
 
 
 def test_addresses() -> None:
     assert (
-        address("http://127.0.0.1:4318")
-        == address("http://127.0.0.1:4318/v1/traces/")
+        traces_url("http://127.0.0.1:4318")
+        == traces_url("http://127.0.0.1:4318/v1/traces/")
         == "http://127.0.0.1:4318/v1/traces"
     )
-    assert address("https://x.example/otlp") == "https://x.example/otlp/v1/traces"
+    assert traces_url("https://x.example/otlp") == "https://x.example/otlp/v1/traces"
     for odd in ("claude", "ftp://x", "http://", "http://user:key@x"):
         with pytest.raises(BadConfig):
-            address(odd)
+            traces_url(odd)
 
 
 SCRIPT = """

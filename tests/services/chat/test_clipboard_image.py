@@ -9,7 +9,7 @@ import pytest
 
 from ctxtui.services.chat import clipboard_image
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.project.attachments import dropped, named_files
+from ctxtui.services.project.attachments import list_named_files, mention_dropped_file
 from ctxtui.tui.chat.message_files import as_mention
 from tests.cli.money.test_count import png
 
@@ -21,13 +21,13 @@ def test_the_image_is_kept_once_and_named(tmp_path: Path, monkeypatch: pytest.Mo
     script.chmod(0o700)
     monkeypatch.setattr(clipboard_image, "commands", lambda *_: [("no-such-program",), (str(script),)])
     settings = Settings(data_dir=str(tmp_path / "data"))
-    name = clipboard_image.kept_image(settings)
-    assert name == clipboard_image.kept_image(settings)
-    ((_, place),) = named_files(f"look at {name}", tmp_path)
+    name = clipboard_image.save_image(settings)
+    assert name == clipboard_image.save_image(settings)
+    ((_, place),) = list_named_files(f"look at {name}", tmp_path)
     assert place.read_bytes() == data and place.stat().st_mode & 0o777 == 0o600
     script.write_text(f"#!{sys.executable}\nprint('words')\n")
     with pytest.raises(clipboard_image.NoImage, match="no image in the clipboard"):
-        clipboard_image.kept_image(settings)
+        clipboard_image.save_image(settings)
 
 
 def test_who_is_asked_on_which_desktop() -> None:
@@ -42,6 +42,6 @@ def test_a_dropped_file_becomes_a_mention(tmp_path: Path) -> None:
     place.write_bytes(png(2, 2))
     plain = f'@"{place}"'
     for pasted in (str(place), f"'{place}'", str(place).replace(" ", "\\ "), place.as_uri()):
-        assert dropped(pasted.strip("'")) == plain and as_mention(pasted).strip() == plain, pasted
+        assert mention_dropped_file(pasted.strip("'")) == plain and as_mention(pasted).strip() == plain, pasted
     for pasted in ("hello", f"{tmp_path}/none.png", "a.png\nb.png", "see a.png"):
         assert as_mention(pasted) == pasted

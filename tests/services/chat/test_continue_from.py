@@ -16,7 +16,7 @@ from ctxtui.offline.anthropic import validate
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.services.chat.continue_from import past_of
+from ctxtui.services.chat.continue_from import find_continuation
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.settings import Settings
@@ -27,7 +27,7 @@ STRICT = {"anthropic": validate, "openai_chat": validate_chat, "openai_responses
 
 def refused(path: Path, dialect: str, number: int = 0) -> list[str]:
     """What the provider would say to a chat that goes on from a recording."""
-    past = past_of(str(path), "", number, Settings(), path.parent)
+    past = find_continuation(str(path), "", number, Settings(), path.parent)
     params = params_for(ChatModel(Endpoint("openai", dialect), MODELS[dialect]), Settings(answer_tokens=1000))
     tools = [tool.definition() for tool in TOOLS]
     talk = begin(Tree(), ConversationStart(dialect, params, tools, past.system or "You help.", past.before))
@@ -60,4 +60,4 @@ def test_recordings_of_every_kind(corpus: Path, folder: str, dialect: str) -> No
 
 def test_a_call_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        past_of(str(sample_paths()[0]), "", 10_000, Settings(), tmp_path)
+        find_continuation(str(sample_paths()[0]), "", 10_000, Settings(), tmp_path)

@@ -228,7 +228,7 @@ async def test_an_earlier_message_sent_anew_is_a_branch(tmp_path: Path) -> None:
         await made.say("one")
         before = made.host.session.threads[MAIN].tip
         await made.say("two")
-        made.host.back_to(before)
+        made.host.go_back_to(before)
         await made.say("two, but better")
         last = json.loads(server.bodies[2])["messages"]
         assert [m["content"][0]["text"] for m in last] == ["one", "answer 1", "two, but better"]

@@ -72,7 +72,7 @@ async def test_local_servers(tmp_path: Path, kind: str) -> None:
         wish = ModelChoice("", "", running.url if kind == "ollama" else running.openai_url)
         host = Host(wish, config(tmp_path, answer_tokens=512), desk(tmp_path))
         made = await held(host, "read a.txt")
-        partner = host.partner
+        partner = host.chat_model
         assert partner is not None and partner.window == 8192 and partner.endpoint.kind == kind
         assert partner.endpoint.dialect == ("ollama_chat" if kind == "ollama" else "openai_chat")
         answers = b"".join(i.block.body for i in made.host.session.tree.items(made.host.session.threads[MAIN].tip))
@@ -137,7 +137,7 @@ async def test_armed_policies_work_before_each_request_and_externalized_content_
         assert {edit.author for edit in overlay.applied} == {"externalize_large"}
         last = [seen.body for seen in running.server.seen if b'"messages"' in seen.body][-1]
         assert b"{{REF:" in last and b"line 899" not in last and b'"recall"' in last
-        (content,) = host._outside().values()
+        (content,) = host._external_content().values()
         assert "line 899 of a large file" in content
 
 

@@ -35,7 +35,7 @@ async def chatting(
         names = frozenset(name for name in host.tool_names if name.startswith("mcp__"))
         assert names
         host.runner.state = replace(host.runner.state, allowed=names)
-        yield made, server, host.tools.servers.of("small")
+        yield made, server, host.tools.servers.connection("small")
 
 
 def results(server: Served, request: int) -> list[Any]:

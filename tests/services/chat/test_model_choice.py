@@ -12,8 +12,8 @@ from ctxtui.providers.endpoint import Endpoint, is_loopback
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat import model_choice as partners
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-from ctxtui.services.chat.context_window import told_by, windowed
-from ctxtui.services.chat.model_choice import choose, params_for, refined
+from ctxtui.services.chat.context_window import learn_window, with_window
+from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for
 from ctxtui.services.config.config import Config, load
 from ctxtui.services.config.settings import Settings
 from tests.providers.served import served
@@ -48,7 +48,7 @@ def no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_what_is_chosen(tmp_path: Path, wish: ModelChoice, env: dict[str, str], name: str, model: str) -> None:
-    found = await choose(wish, config(tmp_path), env)
+    found = await choose_model(wish, config(tmp_path), env)
     assert (found.endpoint.name, found.model) == (name, model)
     assert found.window > 0
 
@@ -67,15 +67,15 @@ async def test_what_is_not_there_says_the_way_out(
     tmp_path: Path, wish: ModelChoice, env: dict[str, str], said: str
 ) -> None:
     with pytest.raises(CtxtuiError) as caught:
-        await choose(wish, config(tmp_path), env)
+        await choose_model(wish, config(tmp_path), env)
     assert said in str(caught.value)
     assert isinstance(caught.value, NotFound | BadConfig)
 
 
 async def test_settings_choose_and_flags_win(tmp_path: Path) -> None:
     made = config(tmp_path, 'model = "claude-haiku-5-5"\n')
-    assert (await choose(ModelChoice(), made, KEYS)).model == "claude-haiku-5-5"
-    assert (await choose(ModelChoice(model="gpt-5.4"), made, KEYS)).model == "gpt-5.4"
+    assert (await choose_model(ModelChoice(), made, KEYS)).model == "claude-haiku-5-5"
+    assert (await choose_model(ModelChoice(model="gpt-5.4"), made, KEYS)).model == "gpt-5.4"
 
 
 @pytest.mark.parametrize(
@@ -91,30 +91,30 @@ async def test_settings_choose_and_flags_win(tmp_path: Path) -> None:
 async def test_a_project_chooses_a_model_of_the_provider_and_no_provider(
     tmp_path: Path, model: str, env: dict[str, str], name: str, taken: str
 ) -> None:
-    found = await choose(ModelChoice(), config(tmp_path, f'model = "{model}"\n'), env)
+    found = await choose_model(ModelChoice(), config(tmp_path, f'model = "{model}"\n'), env)
     assert (found.endpoint.name, found.model) == (name, taken)
     assert ("not taken" in found.why) == (taken != model)
 
 
 async def test_a_key_goes_over_plain_http_only_where_the_user_says_so(tmp_path: Path) -> None:
     wish = ModelChoice(base_url="http://192.0.2.1:9/v1", model="m")
-    bare = await choose(wish, config(tmp_path), KEYS)
+    bare = await choose_model(wish, config(tmp_path), KEYS)
     assert bare.endpoint.key == "" and not bare.endpoint.local and "key_over_http" in bare.why
-    sent = await choose(wish, config(tmp_path, "", "key_over_http=true"), KEYS)
+    sent = await choose_model(wish, config(tmp_path, "", "key_over_http=true"), KEYS)
     assert sent.endpoint.key == "o"
-    near = await choose(ModelChoice(base_url="http://127.0.0.1:9/v1", model="m"), config(tmp_path), KEYS)
+    near = await choose_model(ModelChoice(base_url="http://127.0.0.1:9/v1", model="m"), config(tmp_path), KEYS)
     assert near.endpoint.key == "o" and near.endpoint.local
 
 
 @pytest.mark.parametrize(("name", "variable"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")])
 async def test_an_address_that_the_environment_gives_the_sdk_is_shown(tmp_path: Path, name: str, variable: str) -> None:
     env = {**KEYS, variable: "https://gateway.example/v1"}
-    found = await choose(ModelChoice(name), config(tmp_path), env)
+    found = await choose_model(ModelChoice(name), config(tmp_path), env)
     assert str(found.endpoint) == f"{name} (https://gateway.example/v1)" and variable in found.why
     assert found.endpoint.key
-    plain = await choose(ModelChoice(name), config(tmp_path), {**env, variable: "http://gateway.example"})
+    plain = await choose_model(ModelChoice(name), config(tmp_path), {**env, variable: "http://gateway.example"})
     assert plain.endpoint.key == "" and "key_over_http" in plain.why
-    near = await choose(ModelChoice(name), config(tmp_path), {**env, variable: "http://127.0.0.1:4010"})
+    near = await choose_model(ModelChoice(name), config(tmp_path), {**env, variable: "http://127.0.0.1:4010"})
     assert near.endpoint.key and near.endpoint.base_url == "http://127.0.0.1:4010"
 
 
@@ -122,14 +122,14 @@ async def test_an_address_that_the_environment_gives_the_sdk_is_shown(tmp_path: 
 async def test_headers_that_the_environment_adds_are_shown_and_go_where_a_key_goes(tmp_path: Path, maker: str) -> None:
     variable = f"{maker.upper()}_CUSTOM_HEADERS"
     env = {**KEYS, variable: "X-Gateway: Bearer abc\nX-Team:  red \nno header"}
-    found = await choose(ModelChoice(maker), config(tmp_path), env)
+    found = await choose_model(ModelChoice(maker), config(tmp_path), env)
     assert found.endpoint.headers == (("X-Gateway", "Bearer abc"), ("X-Team", "red"))
     assert f"{variable} adds X-Gateway, X-Team" in found.why and "abc" not in f"{found.why}{found!r}"
     elsewhere = {**env, f"{maker.upper()}_BASE_URL": "http://gateway.example"}
-    plain = await choose(ModelChoice(maker), config(tmp_path), elsewhere)
+    plain = await choose_model(ModelChoice(maker), config(tmp_path), elsewhere)
     assert plain.endpoint.headers == () and f"{variable} is not sent over plain http" in plain.why
     for other in ({"anthropic": "openai", "openai": "anthropic"}[maker], "offline"):
-        assert (await choose(ModelChoice(other), config(tmp_path), env)).endpoint.headers == ()
+        assert (await choose_model(ModelChoice(other), config(tmp_path), env)).endpoint.headers == ()
 
 
 @pytest.mark.parametrize(
@@ -148,15 +148,15 @@ def test_what_is_this_machine(url: str, near: bool) -> None:
 @pytest.mark.parametrize("routes, kind, window", [(LLAMA_CPP, "llama.cpp", 8192), (VLLM, "vllm", 16384)])
 async def test_a_server_by_its_address(tmp_path: Path, routes: dict[str, Any], kind: str, window: int) -> None:
     async with served(routes) as server:
-        found = await choose(ModelChoice(base_url=f"{server.root}/v1"), config(tmp_path), {})
+        found = await choose_model(ModelChoice(base_url=f"{server.root}/v1"), config(tmp_path), {})
     assert (found.endpoint.kind, found.window, found.endpoint.local) == (kind, window, True)
 
 
 async def test_ollama_by_its_address_is_spoken_to_in_its_own_dialect(tmp_path: Path) -> None:
     async with served({**OLLAMA, "/v1/models": {"data": [{"id": "warm:7b", "owned_by": "library"}]}}) as server:
-        found = await choose(ModelChoice(base_url=server.root), config(tmp_path), {})
+        found = await choose_model(ModelChoice(base_url=server.root), config(tmp_path), {})
         assert (found.endpoint.dialect, found.model, found.window) == ("ollama_chat", "warm:7b", 8192)
-        under_v1 = await choose(ModelChoice(base_url=f"{server.root}/v1"), config(tmp_path), {})
+        under_v1 = await choose_model(ModelChoice(base_url=f"{server.root}/v1"), config(tmp_path), {})
         assert under_v1.endpoint.dialect == "openai_chat"
 
 
@@ -170,11 +170,11 @@ def test_a_window_above_the_models_own_names_file_value_maximum_and_fix(tmp_path
 def test_the_window_in_force(tmp_path: Path) -> None:
     small = config(tmp_path, '[windows]\n"tiny" = 2000\n')
     local = ChatModel(Endpoint("llama.cpp", "openai_chat", local=True), "tiny", window=4096, origin="llama.cpp")
-    assert windowed(local, small).window == 2000
-    assert windowed(local, config(tmp_path)).window == 4096
+    assert with_window(local, small).window == 2000
+    assert with_window(local, config(tmp_path)).window == 4096
     assert params_for(local, Settings())["max_tokens"] == 1024, "a small window keeps room for what is asked"
     with pytest.raises(BadConfig, match="leaves no room"):
-        windowed(local, config(tmp_path, "", "answer_tokens=4000"))
+        with_window(local, config(tmp_path, "", "answer_tokens=4000"))
 
 
 @pytest.mark.parametrize(
@@ -187,25 +187,29 @@ def test_the_window_in_force(tmp_path: Path) -> None:
     ],
 )
 def test_a_refusal_tells_the_window_of_a_server_that_does_not(tmp_path: Path, error: str, window: int) -> None:
-    silent = windowed(
+    silent = with_window(
         ChatModel(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), config(tmp_path)
     )
     assert (silent.window, silent.origin) == (4096, "assumed: the server does not tell")
-    partner, told = told_by(silent, error, config(tmp_path))
+    partner, told = learn_window(silent, error, config(tmp_path))
     if window:
         assert (partner.window, partner.origin) == (window, "the server's refusal") and "--n_ctx" in told
     else:
         assert (partner, told) == (silent, error)
     hosted = ChatModel(Endpoint("openai", "openai_chat"), "m")
-    assert told_by(hosted, error, config(tmp_path)) == (hosted, error), "a provider's window is not the user's to set"
+    assert learn_window(hosted, error, config(tmp_path)) == (hosted, error), (
+        "a provider's window is not the user's to set"
+    )
     larger = config(tmp_path, '[windows]\n"m" = 9000\n')
-    assert windowed(silent, larger).window == 9000, "what is only assumed does not bound the user's word"
+    assert with_window(silent, larger).window == 9000, "what is only assumed does not bound the user's word"
 
 
 def test_a_refusal_under_settings_that_ask_for_more_says_so_and_holds(tmp_path: Path) -> None:
     for settings in (config(tmp_path, '[windows]\n"m" = 8000\n'), config(tmp_path, "", "answer_tokens=4000")):
-        silent = windowed(ChatModel(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), settings)
-        partner, told = told_by(silent, "This model's maximum context length is 2048 tokens.", settings)
+        silent = with_window(
+            ChatModel(Endpoint("x", "openai_chat", kind="llama-cpp-python", local=True), "m"), settings
+        )
+        partner, told = learn_window(silent, "This model's maximum context length is 2048 tokens.", settings)
         assert partner.window == 2048 and "--n_ctx" in told and "2,048 tokens" in told
 
 
@@ -213,7 +217,7 @@ async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -
     listed = {"data": [{"id": "claude-x", "max_input_tokens": 300_000, "max_tokens": 2000}, {"id": "claude-y"}]}
     async with served({"/v1/models": listed}) as server:
         line = SdkLine(Endpoint("anthropic", "anthropic", server.root, "k"))
-        found = await refined(ChatModel(line.endpoint, "claude-x"), line, config(tmp_path))
+        found = await add_listed_details(ChatModel(line.endpoint, "claude-x"), line, config(tmp_path))
         await line.close()
     assert (found.window, found.origin, found.models) == (300_000, "anthropic", ("claude-x", "claude-y"))
     assert params_for(found, Settings())["max_tokens"] == 2000

@@ -21,9 +21,15 @@ from ctxtui.offline import offline
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-from ctxtui.services.chat.model_summary import SummaryPart, partner_for, request, wish_for, written
+from ctxtui.services.chat.model_summary import (
+    SummaryPart,
+    build_request,
+    choose_summary_model,
+    parse_choice,
+    write_summary,
+)
 from ctxtui.services.editing.edited_context import Ready
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from tests.analysis.cache.test_audit import Talk
 from tests.curation.price.test_price_tag import long_talk, result
 from tests.services.chatting import config
@@ -45,7 +51,7 @@ def ready(context: Context) -> Ready:
         chosen=choose(session),
         context=context,
         applied=Applied(context),
-        takes=Takes(prefill=False),
+        takes=RequestLimits(prefill=False),
         after=True,
     )
 
@@ -58,15 +64,15 @@ def partner(dialect: str, url: str = "") -> ChatModel:
 
 
 def test_a_model_is_named_with_or_without_its_provider() -> None:
-    assert wish_for("claude-haiku-4-5") == ModelChoice("anthropic", "claude-haiku-4-5")
-    assert wish_for("ollama:qwen3:8b") == ModelChoice("ollama", "qwen3:8b")
-    assert wish_for("qwen3:8b") == ModelChoice("", "qwen3:8b")
-    assert wish_for("gpt-oss:20b") == ModelChoice("", "gpt-oss:20b"), "a local model by an OpenAI name"
+    assert parse_choice("claude-haiku-4-5") == ModelChoice("anthropic", "claude-haiku-4-5")
+    assert parse_choice("ollama:qwen3:8b") == ModelChoice("ollama", "qwen3:8b")
+    assert parse_choice("qwen3:8b") == ModelChoice("", "qwen3:8b")
+    assert parse_choice("gpt-oss:20b") == ModelChoice("", "gpt-oss:20b"), "a local model by an OpenAI name"
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES, OLLAMA])
 def test_the_part_alone_is_sent_in_every_dialect(dialect: str, tmp_path: Path) -> None:
-    body = request(partner(dialect), config(tmp_path), part(long_talk().context))
+    body = build_request(partner(dialect), config(tmp_path), part(long_talk().context))
     told = body.decode()
     assert "token_3_secret" in told and "- Open" in told and "token_1_secret" not in told
     assert "cache_control" not in told
@@ -76,24 +82,24 @@ def test_the_part_alone_is_sent_in_every_dialect(dialect: str, tmp_path: Path) -
 
 def test_the_agent_is_asked_behind_its_whole_context(tmp_path: Path) -> None:
     context = long_talk().context
-    body = json.loads(request(partner(ANTHROPIC), config(tmp_path), part(context), ready(context)))
+    body = json.loads(build_request(partner(ANTHROPIC), config(tmp_path), part(context), ready(context)))
     assert validate.refusals(body) == []
     assert body["tools"] and "token_1_secret" in str(body["messages"]) and "token_3_secret" in str(body["messages"][-1])
     with pytest.raises(CtxtuiError, match="another dialect"):
-        request(partner(CHAT), config(tmp_path), part(context), ready(context))
+        build_request(partner(CHAT), config(tmp_path), part(context), ready(context))
 
 
 def test_an_agent_whose_context_would_be_refused_is_not_asked(tmp_path: Path) -> None:
     context = long_talk().context
     held = dataclasses.replace(ready(context), applied=Applied(context, refused="no message would be left"))
     with pytest.raises(CtxtuiError, match="no message"):
-        request(partner(ANTHROPIC), config(tmp_path), part(context), held)
+        build_request(partner(ANTHROPIC), config(tmp_path), part(context), held)
     parted = apply(context, [make(DROP, [context.target(result(long_talk(), 2))])], rules_for(ANTHROPIC))
     broken = dataclasses.replace(
         parted, changes={p: c for p, c in parted.changes.items() if c.before.kind == "tool_use"}
     )
     with pytest.raises(CtxtuiError, match="would refuse"):
-        request(
+        build_request(
             partner(ANTHROPIC), config(tmp_path), part(context), dataclasses.replace(ready(context), applied=broken)
         )
 
@@ -104,16 +110,16 @@ async def test_the_answer_comes_through_the_sdk(dialect: str, tmp_path: Path) ->
         url = running.url if dialect == ANTHROPIC else running.openai_url
         whom = partner(dialect, url)
         roomy = config(tmp_path, answer_tokens=60_000)
-        made = await written(whom, request(whom, roomy, part(long_talk().context)))
+        made = await write_summary(whom, build_request(whom, roomy, part(long_talk().context)))
         assert "no model" in made.text and made.usage is not None and made.usage.input > 100
 
 
 async def test_an_answer_that_was_cut_is_no_summary(tmp_path: Path) -> None:
     with offline() as running:
         whom = partner(CHAT, running.openai_url)
-        body = request(whom, config(tmp_path, answer_tokens=20), part(long_talk().context))
+        body = build_request(whom, config(tmp_path, answer_tokens=20), part(long_talk().context))
         with pytest.raises(ProviderError, match="limit of its answer"):
-            await written(whom, body)
+            await write_summary(whom, body)
 
 
 async def test_a_tool_call_is_no_summary(tmp_path: Path) -> None:
@@ -125,14 +131,14 @@ async def test_a_tool_call_is_no_summary(tmp_path: Path) -> None:
             "messages": [{"role": "user", "content": "call read_file"}],
         }  # fmt: skip
         with pytest.raises(ProviderError, match="called a tool"):
-            await written(whom, json.dumps(body).encode())
+            await write_summary(whom, json.dumps(body).encode())
 
 
 async def test_a_refusal_is_said(tmp_path: Path) -> None:
     with offline() as running:
         whom = partner(ANTHROPIC, running.url)
         with pytest.raises(ProviderError):
-            await written(whom, b'{"model":"claude-opus-4-5","messages":[],"stream":true}')
+            await write_summary(whom, b'{"model":"claude-opus-4-5","messages":[],"stream":true}')
 
 
 async def test_without_a_key_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,4 +146,4 @@ async def test_without_a_key_it_says_so(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     with pytest.raises(CtxtuiError, match="no key"):
-        await partner_for(wish_for("claude-opus-4-5"), config(tmp_path))
+        await choose_summary_model(parse_choice("claude-opus-4-5"), config(tmp_path))

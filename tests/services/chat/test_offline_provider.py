@@ -14,7 +14,7 @@ PARTNER = ChatModel(Endpoint("offline", ANTHROPIC, kind="offline"), "offline")
 
 
 async def test_it_answers_until_it_is_ended(cold_children: None) -> None:
-    partner, end = await offline_provider.start(PARTNER)
+    partner, end = await offline_provider.start_offline(PARTNER)
     client = anthropic.AsyncAnthropic(base_url=partner.endpoint.base_url, api_key="x", max_retries=0)
     asked = client.messages.create
     answer = await asked(model="offline", max_tokens=900, messages=[{"role": "user", "content": "hello"}])
@@ -28,4 +28,4 @@ async def test_it_answers_until_it_is_ended(cold_children: None) -> None:
 async def test_a_start_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, cold_children: None) -> None:
     monkeypatch.setattr("ctxtui.services.child_process.sys.executable", "/bin/false")
     with pytest.raises(ProviderError, match="could not be started"):
-        await offline_provider.start(PARTNER)
+        await offline_provider.start_offline(PARTNER)

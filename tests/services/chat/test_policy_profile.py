@@ -14,7 +14,7 @@ from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.request_edits import Edited, act
+from ctxtui.services.chat.request_edits import RequestEditor, run_policies
 from ctxtui.services.config.config import load
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.policy_registry import profile_at
@@ -31,17 +31,17 @@ def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
     card = model_table().card("gpt-5.4")
     overlay = ThreadEdits()
     own = overlay.stage_all([make(DROP, [context.target(len(context) - 1)])])[0]
-    act(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
+    run_policies(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
     proposed = [edit for edit in overlay.staged if edit.author == "truncate_results"]
     assert proposed and overlay.applied == ()
-    act(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
+    run_policies(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
     assert [edit for edit in overlay.staged if edit.author == "truncate_results"] == proposed
     overlay.revert(edit.id for edit in proposed)
-    act(parse_profile("armed = true\n" + TEXT, POLICIES), context, overlay, card, 0.75)
+    run_policies(parse_profile("armed = true\n" + TEXT, POLICIES), context, overlay, card, 0.75)
     assert overlay.applied == () and overlay.staged == (own,)
     fresh = ThreadEdits()
     mine = fresh.stage_all([make(DROP, [context.target(len(context) - 1)])])[0]
-    act(parse_profile("armed = true\n" + TEXT, POLICIES), context, fresh, card, 0.75)
+    run_policies(parse_profile("armed = true\n" + TEXT, POLICIES), context, fresh, card, 0.75)
     assert {edit.author for edit in fresh.applied} == {"truncate_results"} and fresh.staged == (mine,)
 
 
@@ -67,4 +67,4 @@ async def test_a_profile_that_a_folder_brings_never_acts_by_itself(tmp_path: Pat
             async with hosted(Host(wish, settings, work)) as made:
                 assert made.host.runner is not None
                 shape = made.host.runner.conversation.shape
-                assert isinstance(shape, Edited) and shape.profile is not None and shape.profile.armed is armed
+                assert isinstance(shape, RequestEditor) and shape.profile is not None and shape.profile.armed is armed

@@ -9,7 +9,7 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.tree import Tree
 from ctxtui.curation.context import Context
 from ctxtui.curation.legality.legality import check
-from ctxtui.services.chat.request_edits import Edited
+from ctxtui.services.chat.request_edits import RequestEditor
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.wire.registry import DIALECTS
@@ -19,7 +19,7 @@ from tests.services.chatting import MODEL
 def test_a_context_that_grew_after_its_edits_leaves_whole_but_for_what_they_take_out() -> None:
     talk = begin(Tree(), ConversationStart("anthropic", {"model": MODEL, "max_tokens": 9}))
     overlay = ThreadEdits()
-    talk.shape = Edited(talk.tree, lambda: overlay, model_table().card(MODEL))
+    talk.shape = RequestEditor(talk.tree, lambda: overlay, model_table().card(MODEL))
     wanted = []
     for number, words in enumerate(("one", "two", "three")):
         talk.say(f"question {words}")

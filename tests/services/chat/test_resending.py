@@ -24,16 +24,16 @@ from ctxtui.offline.playback import Playback, Recorded
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.resending import (
-    Resend,
+    PlannedResend,
     ResendQuote,
-    WantedVariant,
-    carried_out,
+    VariantSpec,
+    check_budget,
     heaviest_blocks,
-    most_usd,
-    planned,
-    quote,
-    resendable,
-    within,
+    max_usd,
+    plan_resends,
+    quote_plan,
+    resendable_calls,
+    send_plan,
 )
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
@@ -75,7 +75,7 @@ def without(made: Session, text: str) -> list[Recorded]:
             if text.encode() in item.block.body:
                 value = item.block.value()
                 assert isinstance(value, dict)
-                item = Item(blocks.of({**value, "content": CLEARED}), item.place)
+                item = Item(blocks.from_part({**value, "content": CLEARED}), item.place)
             items.append(item)
         found.append((items, made.tree.items(call.response_head, call.sent_head), call.stop_reason))
     return found
@@ -84,10 +84,10 @@ def without(made: Session, text: str) -> list[Recorded]:
 def playback(made: Session) -> Playback:
     """Answers as recorded, also where the noise is gone; where anything else is gone, with another step."""
     lost = [Item(blocks.header("assistant"), Place("messages", "assistant"))]
-    lost.append(Item(blocks.of(use("x", "Read", file_path="/nowhere.txt")), Place("messages", "assistant")))
+    lost.append(Item(blocks.from_part(use("x", "Read", file_path="/nowhere.txt")), Place("messages", "assistant")))
     calls = made.thread_calls(MAIN)
     decoys: list[Recorded] = [
-        ((), [*lost, Item(blocks.of(use("y", "Read")), lost[1].place)], "tool_use") for _ in calls
+        ((), [*lost, Item(blocks.from_part(use("y", "Read")), lost[1].place)], "tool_use") for _ in calls
     ]
     right = [
         (made.tree.items(call.sent_head), made.tree.items(call.response_head, call.sent_head), call.stop_reason)
@@ -96,24 +96,24 @@ def playback(made: Session) -> Playback:
     return Playback([*decoys, *right, *without(made, NOISE)])
 
 
-def played(made: Session, variants: Sequence[WantedVariant], numbers: Sequence[int]):  # type: ignore[no-untyped-def]
+def played(made: Session, variants: Sequence[VariantSpec], numbers: Sequence[int]):  # type: ignore[no-untyped-def]
     known, counter, settings = accounted(made)
     server = Server(Provider(playback=playback(made)))
     with offline(server) as running:
         partner = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, running.url, "k", local=True))
-        plan = list(planned(known, counter, settings, partner, MAIN, numbers, variants))
-        trials = asyncio.run(carried_out(plan, partner, lambda usage, model: None))
+        plan = list(plan_resends(known, counter, settings, partner, MAIN, numbers, variants))
+        trials = asyncio.run(send_plan(plan, partner, lambda usage, model: None))
     return plan, trials, server
 
 
 def test_unchanged_calls_agree_and_the_load_bearing_block_ranks_first() -> None:
     made = session()
     known, _, _ = accounted(made)
-    numbers = resendable(made, MAIN)[2:]
+    numbers = resendable_calls(made, MAIN)[2:]
     last = made.thread_calls(MAIN)[-1]
     heavy = heaviest_blocks(known, ChosenCall(MAIN, len(numbers), last), 2)
     assert len(heavy) == 2
-    variants = [WantedVariant(name=one.name, without=one.digest) for one in heavy]
+    variants = [VariantSpec(name=one.name, without=one.digest) for one in heavy]
     _, trials, server = played(made, variants, numbers)
     found = agreements(trials)
     floor = found[0]
@@ -128,8 +128,8 @@ def test_unchanged_calls_agree_and_the_load_bearing_block_ranks_first() -> None:
 
 def test_it_is_the_same_twice() -> None:
     made = session(3)
-    variants = [WantedVariant(name="clear", steps=(Step(POLICIES["clear_tool_results"], {"trigger": 0, "keep": 1}),))]
-    numbers = resendable(made, MAIN)[-3:]
+    variants = [VariantSpec(name="clear", steps=(Step(POLICIES["clear_tool_results"], {"trigger": 0, "keep": 1}),))]
+    numbers = resendable_calls(made, MAIN)[-3:]
     first, second = played(made, variants, numbers), played(made, variants, numbers)
     assert first[0] == second[0] and agreements(first[1]) == agreements(second[1])
 
@@ -137,22 +137,22 @@ def test_it_is_the_same_twice() -> None:
 def test_nothing_is_sent_above_the_budget_or_at_an_unknown_price() -> None:
     made = session(3)
     known, counter, settings = accounted(made)
-    plan = list(planned(known, counter, settings, HOSTED, MAIN, resendable(made, MAIN), []))
-    found = quote(plan)
+    plan = list(plan_resends(known, counter, settings, HOSTED, MAIN, resendable_calls(made, MAIN), []))
+    found = quote_plan(plan)
     assert found.requests == len(plan) and found.usd is not None and found.usd > 0
-    within(found, found.usd + 0.01)
+    check_budget(found, found.usd + 0.01)
     with pytest.raises(CtxtuiError, match="nothing was sent"):
-        within(found, found.usd / 2)
+        check_budget(found, found.usd / 2)
     unknown = replace(HOSTED, model="nobody-knows-1")
     with pytest.raises(CtxtuiError, match="no price is known"):
-        within(quote(list(planned(known, counter, settings, unknown, MAIN, [1], []))), 100.0)
-    assert most_usd(replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, local=True)), 10**6, 10**6, known.table) == 0.0
+        check_budget(quote_plan(list(plan_resends(known, counter, settings, unknown, MAIN, [1], []))), 100.0)
+    assert max_usd(replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, local=True)), 10**6, 10**6, known.table) == 0.0
 
 
 def test_a_quote_is_no_less_than_what_is_charged() -> None:
     made = session(2)
     known, counter, settings = accounted(made)
-    for one in planned(known, counter, settings, HOSTED, MAIN, resendable(made, MAIN), []):
+    for one in plan_resends(known, counter, settings, HOSTED, MAIN, resendable_calls(made, MAIN), []):
         call = made.thread_calls(MAIN)[one.number - 1]
         paid = known.costs[call.id]
         assert paid is not None and one.usd is not None and one.usd >= paid.usd
@@ -161,16 +161,16 @@ def test_a_quote_is_no_less_than_what_is_charged() -> None:
 def test_what_cannot_be_sent_again_says_why() -> None:
     bare = Story().user("hi").call("hello").session
     with pytest.raises(CtxtuiError, match="lacks system prompt and tools"):
-        resendable(bare, MAIN)
+        resendable_calls(bare, MAIN)
     story = Story(hidden_tokens=0)
     story.add(Item(blocks.make("tool", TOOL), Place("tools"))).user("go").call(fidelity=Fidelity.WIRE)
     made = story.session
     known, counter, settings = accounted(made)
     other = ChatModel(Endpoint("openai", "openai_chat"), "gpt-5")
-    plan = list(planned(known, counter, settings, other, MAIN, [1], []))
-    assert plan[0].refused and quote(plan) == ResendQuote(0, 0.0, 1)
+    plan = list(plan_resends(known, counter, settings, other, MAIN, [1], []))
+    assert plan[0].refused and quote_plan(plan) == ResendQuote(0, 0.0, 1)
     trials = asyncio.run(
-        carried_out(
+        send_plan(
             [replace(plan[0])],
             replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True)),
             lambda usage, model: None,
@@ -183,6 +183,6 @@ def test_a_provider_that_fails_is_a_trial_that_failed() -> None:
     made = session(1)
     known, counter, settings = accounted(made)
     dead = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True))
-    plan: list[Resend] = list(planned(known, counter, settings, dead, MAIN, [1], []))
-    trials = asyncio.run(carried_out(plan, dead, lambda usage, model: None))
+    plan: list[PlannedResend] = list(plan_resends(known, counter, settings, dead, MAIN, [1], []))
+    trials = asyncio.run(send_plan(plan, dead, lambda usage, model: None))
     assert trials[0].got is None and trials[0].error and agreements(trials)[0].failed == 1

@@ -8,7 +8,7 @@ from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.core.canonical import dumps
 from ctxtui.core.tree import Tree
 from ctxtui.curation.legality.legality import check
-from ctxtui.services.chat.resume import ENDED, recover
+from ctxtui.services.chat.resume import STOPPED_RESULT, recover
 from ctxtui.wire.registry import DIALECTS
 
 CALL = {"id": "t", "type": "function", "function": {"name": "list_dir", "arguments": "{}"}}
@@ -30,7 +30,7 @@ def test_a_call_that_was_under_way_when_the_program_ended_gets_a_result_that_say
     talk.say("what is here?")
     talk.answer(DIALECTS[dialect].decode_response(dumps(ANSWERS[dialect])))
     found = recover(talk, [], dialect, frozenset(), "own")
-    assert [(one.id, one.text, one.is_error) for one in found.stopped] == [("t", ENDED, True)]
+    assert [(one.id, one.text, one.is_error) for one in found.stopped] == [("t", STOPPED_RESULT, True)]
     talk.say("go on")
     body = talk.draft().body
-    assert ENDED.encode() in body and check(dialect, body) == []
+    assert STOPPED_RESULT.encode() in body and check(dialect, body) == []

@@ -19,7 +19,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.resume import hosted_by, is_unfinished, unfinished_here
+from ctxtui.services.chat.resume import host_place, is_unfinished, unfinished_here
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.store import leases
 from ctxtui.store.host_process import hosting
@@ -48,7 +48,7 @@ async def test_a_chat_of_another_process_is_refused_until_that_is_killed(tmp_pat
             await made.say("first")
             id_ = made.host.session.about.id
         path, settings = database(tmp_path), config(tmp_path).settings
-        assert hosted_by(id_, settings) == ""
+        assert host_place(id_, settings) == ""
         spawn = multiprocessing.get_context("spawn")
         ours, theirs = spawn.Pipe()
         other = spawn.Process(target=go_on_and_wait, args=(path, id_, theirs), daemon=True)
@@ -57,7 +57,7 @@ async def test_a_chat_of_another_process_is_refused_until_that_is_killed(tmp_pat
         with pytest.raises(InUse) as told:
             Host(ModelChoice(name=id_), config(tmp_path), tmp_path / "work").open()
         assert told.value.pid == other.pid and told.value.session == id_
-        assert f"process {other.pid} since" in hosted_by(id_, settings)
+        assert f"process {other.pid} since" in host_place(id_, settings)
         assert not is_unfinished(id_, settings) and unfinished_here(tmp_path / "work", settings) == ""
         (home,) = [one for one in SessionLibrary(settings, tmp_path).stored(()) if one.stored == id_]
         assert home.live
@@ -67,7 +67,7 @@ async def test_a_chat_of_another_process_is_refused_until_that_is_killed(tmp_pat
         assert other.pid is not None
         os.kill(other.pid, signal.SIGKILL)
         other.join(10)
-        assert hosted_by(id_, settings) == "" and is_unfinished(id_, settings)
+        assert host_place(id_, settings) == "" and is_unfinished(id_, settings)
         async with chat(server, tmp_path, ModelChoice(name=id_)) as made:
             assert made.host.recovered.replayed == 1
             await made.say("second")
@@ -104,9 +104,9 @@ async def test_a_chat_that_was_opened_and_never_begun_lets_go(tmp_path: Path) ->
             id_ = made.host.session.about.id
         host = Host(ModelChoice(name=id_), config(tmp_path), tmp_path / "work")
         host.open()
-        assert hosted_by(id_, config(tmp_path).settings)
+        assert host_place(id_, config(tmp_path).settings)
         assert await host.close()
-        assert hosted_by(id_, config(tmp_path).settings) == ""
+        assert host_place(id_, config(tmp_path).settings) == ""
 
 
 async def test_what_two_hosts_left_that_did_not_know_of_each_other_is_all_on_record(tmp_path: Path) -> None:

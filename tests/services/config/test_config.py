@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.agent_tools.agent_tools import wanted_of
+from ctxtui.services.agent_tools.agent_tools import select_enabled
 from ctxtui.services.config.config import Origin, describe, load, project_file
 from ctxtui.services.config.settings import FIELDS, Settings
 
@@ -173,7 +173,7 @@ def test_a_project_adds_neither_tools_nor_files_that_are_read(
     assert (found.instructions, found.index, found.tools) == wanted
     names = [{"name": name} for name in ("find", "read_file", "mcp__fs__read", "mcp__web__read")]
     fit = {"": 4, "find mcp__*": 3, "find mcp__* & *_file mcp__fs__*": 1}
-    assert len(wanted_of(names, found.tools)) == fit[found.tools]
+    assert len(select_enabled(names, found.tools)) == fit[found.tools]
 
 
 def test_a_project_s_file_that_others_can_write_is_not_read(tmp_path: Path) -> None:

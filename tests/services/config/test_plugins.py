@@ -164,7 +164,7 @@ def test_a_policy_of_a_third_party_stands_beside_ours(put: Put) -> None:
         str(bad): "a policy is a `Policy` called POLICY",
         str(again): "there is a policy strip_images already",
     }
-    assert parse_profile('[[policy]]\nuse = "mine"\n', known=known).steps[0].policy.name == "mine"
+    assert parse_profile('[[policy]]\nuse = "mine"\n', policies=known).steps[0].policy.name == "mine"
 
 
 OUTSIDE = """
@@ -185,10 +185,10 @@ def test_the_budget_searches_a_third_partys_policy_too(put: Put) -> None:
     del body["tools"]
     situation = situation_of(context_of(body, "anthropic")[0])
     wish = {"target": situation.total - 1_500}
-    assert "all" not in [one.given.get("name") for one in propose(Step(OURS["budget"], wish), situation)]
+    assert "all" not in [one.params.get("name") for one in propose(Step(OURS["budget"], wish), situation)]
     put(POLICIES, "mine.py", OUTSIDE)
     made = propose(Step(every_policy()["budget"], wish), situation)
-    assert [(one.author, one.given.get("name")) for one in made] == [("budget", "all")]
+    assert [(one.author, one.params.get("name")) for one in made] == [("budget", "all")]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.live_count import LiveCount, cut_of
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import prior, tokens
+from ctxtui.tokens.weights import prior_weights, weigh
 
 TEXTS = {
     "prose": "The quick brown fox jumps over the lazy dog, and tells of it here.\n\n" * 120,
@@ -37,7 +37,7 @@ class Counting:
 def test_exact_at_the_end_and_cheap(name: str, kind: str) -> None:
     words, card = TEXTS[name], model_table().card("gpt-5.4")
     bench, chance = Counting(), random.Random(1)
-    live = LiveCount(bench, card, prior(card))
+    live = LiveCount(bench, card, prior_weights(card))
     at, found = 0, {}
     while at < len(words):
         size = chance.randrange(200, 900)
@@ -45,7 +45,7 @@ def test_exact_at_the_end_and_cheap(name: str, kind: str) -> None:
         at += size
         found = live.advance()
     whole = block.text(words) if kind == "text" else block.make("thinking", {"type": "thinking", "thinking": words})
-    exact = round(tokens(LocalCounts().features(card, [whole])[0], prior(card)))
+    exact = round(weigh(LocalCounts().features(card, [whole])[0], prior_weights(card)))
     assert abs(found[0] - exact) <= (2 if name == "no line" else 0)
     assert bench.characters < 3 * len(words) + 50_000 * (name == "no line")
 
@@ -53,7 +53,7 @@ def test_exact_at_the_end_and_cheap(name: str, kind: str) -> None:
 def test_nothing_new_is_not_counted() -> None:
     card = model_table().card("gpt-5.4")
     bench = Counting()
-    live = LiveCount(bench, card, prior(card))
+    live = LiveCount(bench, card, prior_weights(card))
     live.feed(0, "text", "hello")
     first = live.advance()
     before = bench.characters

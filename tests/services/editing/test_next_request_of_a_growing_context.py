@@ -43,7 +43,7 @@ def say(table: Table, text: str) -> None:
     )
     moved = TipMoved(thread, head)
     session.apply(moved)
-    table.study.grew([moved])
+    table.study.session_grew([moved])
     while table.study.work():
         pass
 
@@ -106,8 +106,8 @@ def test_literals_that_grew_with_the_context_are_those_read_at_once() -> None:
     assert table.desk.next_call(table.scene, at_once) or table.desk.next_call(table.scene, at_once)
     grown, fresh = table.desk.literals, Literals(table.desk.context(table.scene))
     fresh.advance()
-    assert grown is not None and grown.complete and grown.count == fresh.count
+    assert grown is not None and grown.is_complete and grown.count == fresh.count
     assert grown.repeated == fresh.repeated
     for position in range(fresh.count):
-        assert grown.of(position) == fresh.of(position)
-        assert all(grown.places(one) == fresh.places(one) for one in fresh.of(position))
+        assert grown.at(position) == fresh.at(position)
+        assert all(grown.positions(one) == fresh.positions(one) for one in fresh.at(position))

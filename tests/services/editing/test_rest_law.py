@@ -81,7 +81,7 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
             return round(weigh(measure(block)))
 
         prompt = under.asked(before, raw, other, lambda usage, at: 0.0, count).prompt
-        usages = [one.send(asked, at).usage() for one, asked in ((plain, raw.prompt), (edited, prompt))]
+        usages = [one.send(asked, at).to_usage() for one, asked in ((plain, raw.prompt), (edited, prompt))]
         less = book.sums(call.model, call.raw_head), book.sums(call.model, under.head)
         # One that read what was there before the edits reads nothing of the kind under them: the tag cannot know.
         older = anew.send(raw.prompt, at).read < usages[0].cache_read and found
@@ -116,13 +116,13 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     calls = [*scene.calls[: scene.index + 1], *(replace(call, usage=sent.plain) for call, sent in later)]
     ledger = CostLedger(book, scene.running, Stays(scene.session.tree))
     ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
-    before = here.under.applied if here.under is not None else here.applied.without
+    before = here.under.applied if here.under is not None else here.applied.without_edits
     situation = situation_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
     thread = EditedThread(ledger, calls, coming.charge)
     ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
-    scale = (tag.foretold - tag.foretold_under) / sum(freed_by(situation, here.applied).values())
+    scale = (tag.forecast - tag.forecast_under) / sum(freed_by(situation, here.applied).values())
     found = []
     rows = zip(calls[scene.index + 1 :], ghost.saved, ghost.more, again, strict=True)
     for number, (call, saved, more, (raw, edited, less, fair)) in enumerate(rows):

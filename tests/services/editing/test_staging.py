@@ -62,7 +62,7 @@ class Table:
 
     def work(self) -> None:
         """Until nothing is left to be worked out."""
-        self.study.grew()
+        self.study.session_grew()
         self.study.thread(MAIN)
         while self.study.work():
             pass
@@ -174,8 +174,8 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
         one, other = replay.following(call, call.response_head), following(counts, rules, call, call.response_head)
         assert one.forecast is not None and other.forecast is not None
         assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)
-        asked = [asking.simulator.ask(asking.prompt, asking.at) for asking in (one, other)]
-        assert asked[0].usage() == asked[1].usage()
+        asked = [asking.simulator.predict(asking.prompt, asking.at) for asking in (one, other)]
+        assert asked[0].to_usage() == asked[1].to_usage()
     made.call()
     before = replay.before(session.thread_calls()[-1])
     assert before.prompt.total == session.thread_calls()[-1].usage.input  # type: ignore[union-attr]
@@ -239,7 +239,7 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
         stop = min(len(context), start + dice.choice([1, 1, 3, 6]))
         table.stage(kind, *range(start, stop), **({"head": 50, "tail": 0} if kind == TRUNCATE else {}))
     pane = table.pane()
-    if pane.staging.applied.refused or not pane.staging.applied.touched:
+    if pane.staging.applied.refused or not pane.staging.applied.is_changed:
         return
     raw = table.desk.next_call(table.scene, at_once)
     table.overlay.apply()
@@ -250,13 +250,13 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
     assert raw is not None and then is not None and then is not raw
     floor = raw.asked.floors[0]
     asked = [
-        (one.asked.charge, one.asked.simulator.ask(one.asked.prompt, one.asked.now).reading(floor))
+        (one.asked.charge, one.asked.simulator.predict(one.asked.prompt, one.asked.now).with_min_read(floor))
         for one in (raw, then)
     ]
-    plain, edited = (charge(outcome.usage(), outcome.at) for charge, outcome in asked)
+    plain, edited = (charge(outcome.to_usage(), outcome.at) for charge, outcome in asked)
     assert plain is not None and edited is not None
     assert pane.moments[0].once == pytest.approx(edited - plain, abs=1e-6), (
-        [asked[0][1].usage(), asked[1][1].usage()],
+        [asked[0][1].to_usage(), asked[1][1].to_usage()],
         sorted(pane.staging.applied.changes),
         len(context),
     )

@@ -44,7 +44,7 @@ def difference(table: Table) -> tuple[float, float] | None:
     pane = table.pane()
     applied = pane.staging.applied
     raw = table.desk.next_call(table.scene, at_once)
-    if applied.refused or not applied.touched or not pane.moments or raw is None or pane.moments[0].once is None:
+    if applied.refused or not applied.is_changed or not pane.moments or raw is None or pane.moments[0].once is None:
         return None
     table.overlay.apply()
     then = None
@@ -57,8 +57,8 @@ def difference(table: Table) -> tuple[float, float] | None:
     shared = floor if at is None else raw.asked.prompt.tokens(nodes[at - 1] if at else ROOT)
     costs = []
     for one, kept in ((raw.asked, floor), (then.asked, min(floor, shared))):
-        outcome = one.simulator.ask(one.prompt, one.now).reading(kept)
-        costs.append(one.charge(outcome.usage(), outcome.at) or 0.0)
+        outcome = one.simulator.predict(one.prompt, one.now).with_min_read(kept)
+        costs.append(one.charge(outcome.to_usage(), outcome.at) or 0.0)
     return pane.moments[0].once, costs[1] - costs[0]
 
 

@@ -13,7 +13,7 @@ from ctxtui.curation.context import Context
 from ctxtui.services.editing.edited_context import Ready, unfit
 from ctxtui.services.editing.exporting import place_for, resumable, save
 from ctxtui.services.recordings.open import load
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from tests.cases.sessions import Story, use
 from tests.transcripts.resumable import claude_code_context, claude_code_faults, codex_context, records
 
@@ -49,7 +49,7 @@ def ready_of(session: Session) -> Ready:
     context = Context.of_call(session.tree, chosen.call)
     applied = Applied(context, length=len(context))
     return Ready(
-        session=session, chosen=chosen, context=context, applied=applied, takes=Takes(prefill=False), after=True
+        session=session, chosen=chosen, context=context, applied=applied, takes=RequestLimits(prefill=False), after=True
     )
 
 

@@ -30,7 +30,7 @@ from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import body
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.wire.registry import DIALECTS
 from tests.analysis.cache.test_audit import Talk
 from tests.cases import claude_code
@@ -57,13 +57,13 @@ def written_count(book: Book, counter: Counter, found: Curation) -> int:
     for item in request.items:
         head = made.child(head, *item)
         if known := told.get(item.block.digest):
-            reported[head] = ways.own(known.popleft()).reported
+            reported[head] = ways.block_features(known.popleft()).reported
     counts = Cumulated(made, counter(card), None, reported)
     counts.advance()
-    sums = [round(tokens(features, weights)) for features in counts.at(head)]
+    sums = [round(weigh(features, weights)) for features in counts.composition_at(head)]
     start = made[head].turn_start
     if card.strips_thinking and start != ROOT:
-        sums[_THINKING] -= round(tokens(counts.at(made[start].parent)[_THINKING], weights))
+        sums[_THINKING] -= round(weigh(counts.composition_at(made[start].parent)[_THINKING], weights))
     return sum(sums)
 
 
@@ -77,7 +77,7 @@ def errors(session: Session, ends: tuple[bool, ...] = (False, True)) -> Iterator
     for name, policy in every_policy().items():
         for after in ends:
             found = curated(book, counter, chosen, steps=(Step(policy, {}),), after=after, prices=price_table())
-            if found.applied.touched and not found.applied.refused:
+            if found.applied.is_changed and not found.applied.refused:
                 yield name, found.tag.under.body, written_count(book, counter, found)
 
 

@@ -16,7 +16,7 @@ from ctxtui.agent.child import ChildTask
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
-from ctxtui.services.chat.spending import LEAST_ANSWER
+from ctxtui.services.chat.spending import MIN_ANSWER_LIMIT
 from ctxtui.services.headless.api import HeadlessRun, Outcome, RunResult, agent_run
 from tests.providers.served import Served, served
 from tests.services.chatting import answer, text, use
@@ -95,9 +95,9 @@ async def test_a_run_ends_before_its_budget_whatever_name_the_answers_bear(hoste
     spent = sum(usd(100, limit) for limit in here.limits)
     assert done.outcome == Outcome.BUDGET and 0 < spent <= budget, (done, here.limits)
     # The whole of it was of use: the last answer was shortened, not refused, and that was said.
-    assert here.limits[0] == 4000 and LEAST_ANSWER <= here.limits[-1] < 4000
+    assert here.limits[0] == 4000 and MIN_ANSWER_LIMIT <= here.limits[-1] < 4000
     assert any(f"the answer gets {here.limits[-1]:,} tokens at most" in line for line in here.lines)
-    assert f"fewer than {LEAST_ANSWER}" in done.why or "reads for about" in done.why
+    assert f"fewer than {MIN_ANSWER_LIMIT}" in done.why or "reads for about" in done.why
     alias = "alias" in model
     assert ("≥ $0." in done.why) == alias
     assert here.lines[-1].endswith(f" are spent, of ${budget:g}") and ("≥ $0." in here.lines[-1]) == alias
@@ -165,7 +165,7 @@ async def test_agents_side_by_side_have_one_purse(hosted: Any) -> None:
     answered = [one for one in done if not one.why]
     assert 0 < spent <= budget and 3 <= len(answered) < 16, (spent, here.limits)
     # What others gave back was used: what is left does not pay another one.
-    assert budget - spent < usd(5000, LEAST_ANSWER + 100), (spent, here.limits)
+    assert budget - spent < usd(5000, MIN_ANSWER_LIMIT + 100), (spent, here.limits)
     assert all("are spent, the next request reads for" in one.why for one in done if one.why), [one.why for one in done]
 
 

@@ -199,7 +199,7 @@ def test_kinds_have_names_of_their_own() -> None:
     names = [kind.KIND for kind in KINDS]
     assert len(set(names)) == len(names) and all(names)
     page = (Path(__file__).parents[3] / "docs" / "growth.md").read_text("utf-8")
-    table = page.partition("| kind | is the case where")[2].partition("\n\n")[0]
+    table = page.partition("| kind | found if")[2].partition("\n\n")[0]
     assert [line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]] == names
 
 
@@ -232,7 +232,7 @@ def test_as_many_blocks_are_staged_as_are_foretold() -> None:
         at = [p for target in targets if (p := context.find(target)) is not None]
         assert one.blocks == sum(context.items[p].block.kind != "header" for p in at)
         changed = [c for c in applied.changes.values() if c.before.kind != "header"]
-        assert one.along == sum(c.repaired for c in changed)
+        assert one.along == sum(c.is_repair for c in changed)
         assert one.blocks + one.along >= len(changed)
         assert any(f"staged: {one.blocks:,} block" in "".join(s.text for s in line) for line in price_lines(one, told))
 

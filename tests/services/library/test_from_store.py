@@ -14,7 +14,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.workers import summary_worker
-from ctxtui.services.workers.summary_worker import from_store
+from ctxtui.services.workers.summary_worker import summarize_stored
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
@@ -42,13 +42,13 @@ def test_a_chats_policies_are_those_whose_edits_its_calls_left_under(home: Path)
     with Store.open(database()) as store:
         staged = Edit("e1", "drop", author="budget", at=1.0)
         store.add_edits("chat-1", [staged, Edit("a1", APPLY, at=2.0, payload='{"ids":["e1"]}')])
-    assert from_store(kept(story.session), Settings()).policies == ("budget",)
+    assert summarize_stored(kept(story.session), Settings()).policies == ("budget",)
 
 
 def test_they_are_read_once_and_again_when_a_call_was_added(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     story = Story().user("go").call(use("1", "mcp__git__log")).results(("1", "found"))
     story.session.fold([Described(id="chat-1", source="ctxtui", client="ctxtui chat")])
-    first = from_store(kept(story.session), Settings())
+    first = summarize_stored(kept(story.session), Settings())
     assert [tool.name for tool in first.tools] == ["log"] and first.calls == 1
 
     def unread(*of: object) -> object:
@@ -56,11 +56,11 @@ def test_they_are_read_once_and_again_when_a_call_was_added(home: Path, monkeypa
 
     with monkeypatch.context() as patched:
         patched.setattr(summary_worker, "open_named", unread)
-        assert from_store(kept(story.session), Settings()) == first
+        assert summarize_stored(kept(story.session), Settings()) == first
         with Store.open(database()) as store:
             store.rename("chat-1", "my title")
-        assert from_store(kept(story.session), Settings()).title == "my title"
+        assert summarize_stored(kept(story.session), Settings()).title == "my title"
         story.call("done")
         with pytest.raises(CtxtuiError, match="it is read again"):
-            from_store(kept(story.session), Settings())
-    assert from_store(kept(story.session), Settings()).calls == 2
+            summarize_stored(kept(story.session), Settings())
+    assert summarize_stored(kept(story.session), Settings()).calls == 2

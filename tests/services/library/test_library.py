@@ -13,7 +13,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.summary_worker import make, summarised
+from ctxtui.services.workers.summary_worker import make, summarize
 from ctxtui.views.model.session_summary import SessionSummary
 from tests.cases import claude_code as claude_sessions
 from tests.cases import codex as codex_sessions
@@ -138,32 +138,32 @@ def test_what_was_read_once_is_not_read_again(home: Path, monkeypatch: pytest.Mo
 
 
 def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
-    from ctxtui.services.recordings.discover import find
-    from ctxtui.services.recordings.open import newest_here
+    from ctxtui.services.recordings.discover import find_recordings
+    from ctxtui.services.recordings.open import find_newest
 
     snapshot = b'{"type":"file-history-snapshot","messageId":"m","snapshot":{},"isSnapshotUpdate":false}\n'
     for age, name, data in ((3, "old", claude_code(1)), (2, "full", claude_code(2)), (1, "bare", snapshot)):
         os.utime(recording(home, name, data, folder_name(home)), (10_000 - age, 10_000 - age))
-    here = newest_here(find(home), [home])
+    here = find_newest(find_recordings(home), [home])
     assert here is not None and here.path.stem == "full"
-    for one in find(home)[1:]:
+    for one in find_recordings(home)[1:]:
         one.path.unlink()
-    alone = newest_here(find(home), [home])
+    alone = find_newest(find_recordings(home), [home])
     assert alone is not None and alone.path.stem == "bare"
 
 
 def test_a_session_of_codex_says_where_it_ran(home: Path) -> None:
-    from ctxtui.services.recordings.discover import find, placed
-    from ctxtui.services.recordings.open import newest_here
+    from ctxtui.services.recordings.discover import find_recordings, read_directories
+    from ctxtui.services.recordings.open import find_newest
 
     path = home / ".codex/sessions/2026/01/02/rollout-x.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(codex(1, cwd='/data/my "app"/inner'))
-    found = find(home)
-    assert [one.cwd for one in placed(found, [])] == ['/data/my "app"/inner']
-    here = newest_here(found, [Path('/data/my "app"')])
+    found = find_recordings(home)
+    assert [one.cwd for one in read_directories(found, [])] == ['/data/my "app"/inner']
+    here = find_newest(found, [Path('/data/my "app"')])
     assert here is not None and here.path == path
-    assert newest_here(found, [Path("/data/my")]) is None
+    assert find_newest(found, [Path("/data/my")]) is None
 
 
 @pytest.mark.parametrize(("version", "advised"), [("2.1.62", True), ("2.1.300", False), ("3.0.0", False)])
@@ -183,7 +183,7 @@ def test_home_and_the_inspector_foretell_one_expiry_of_a_running_session(made: s
     settings, counter = Settings(), Counter()
     found = path.stat()
     seen = SessionSummary(key=str(path), path=str(path), mtime=found.st_mtime, size=found.st_size, live=True)
-    told = summarised(seen, settings, counter)
+    told = summarize(seen, settings, counter)
     coming = coming_of(load(path).session, counter, settings)
     assert coming is not None and told.expires == (coming.expires or 0.0)
-    assert summarised(replace(seen, live=False), settings, counter).expires == 0.0
+    assert summarize(replace(seen, live=False), settings, counter).expires == 0.0

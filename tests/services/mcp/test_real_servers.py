@@ -11,7 +11,7 @@ import pytest
 from ctxtui.agent.events import ToolCall
 from ctxtui.services.config.mcp_servers import parse_server
 from ctxtui.services.mcp.connection import ServerState
-from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 from tests.pty_app import REPO
 
 HOME = REPO / ".venv-mcp"
@@ -31,12 +31,12 @@ async def test_four_real_servers_work_side_by_side(tmp_path: Path) -> None:
         parse_server("time", {"command": str(HOME / "bin" / "mcp-server-time")}),
         parse_server("fetch", {"command": str(HOME / "bin" / "mcp-server-fetch")}),
     ]
-    pool = ServerPool(known, ServerLeave(tmp_path / "data"), tmp_path / "logs")
+    pool = ServerPool(known, ServerPermissions(tmp_path / "data"), tmp_path / "logs")
     await pool.start()
-    assert {name: (one.state, one.why) for name, one in pool.known.items()} == {
+    assert {name: (one.state, one.error) for name, one in pool.connections.items()} == {
         one.name: (ServerState.READY, "") for one in known
     }
-    count = {name: len(one.tools) for name, one in pool.known.items()}
+    count = {name: len(one.tools) for name, one in pool.connections.items()}
     assert count["files"] >= 12 and count["memory"] >= 9 and count["time"] >= 2 and count["fetch"] == 1
 
     async def told(tool: str, **given: object) -> str:
@@ -53,4 +53,4 @@ async def test_four_real_servers_work_side_by_side(tmp_path: Path) -> None:
     outside = await pool.run(ToolCall("c", "mcp__files__read_text_file", {"path": "/etc/hostname"}))
     assert outside.is_error and "denied" in outside.text.lower()
     await pool.close()
-    assert all(one.state == ServerState.STOPPED for one in pool.known.values())
+    assert all(one.state == ServerState.STOPPED for one in pool.connections.values())

@@ -24,7 +24,7 @@ from ctxtui.services.config.mcp_servers import McpServer, parse_server, servers
 from ctxtui.services.mcp import connection
 from ctxtui.services.mcp.connection import ServerFailed, ServerState
 from ctxtui.services.mcp.offered import model_name
-from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 from ctxtui.wire.speech import ResultImage
 from tests.services.mcp.small_server import app, png
 from tests.warm import warm_python
@@ -39,7 +39,7 @@ def small(**more: object) -> McpServer:
 
 
 def pool_of(tmp_path: Path, *known: McpServer) -> ServerPool:
-    return ServerPool(known, ServerLeave(tmp_path / "data"), tmp_path / "logs")
+    return ServerPool(known, ServerPermissions(tmp_path / "data"), tmp_path / "logs")
 
 
 def call(tool: str, **given: object) -> ToolCall:
@@ -50,20 +50,20 @@ async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(
     broken = parse_server("broken", {"command": sys.executable, "args": ["-c", "import sys; sys.exit('no key')"]})
     pool = pool_of(tmp_path, small(allow=["ha*"]), broken, parse_server("none", {"command": "no-such-command"}))
     await pool.start()
-    assert pool.offered == {"small"} and [one.why for one in pool.failed] == [
+    assert pool.offered == {"small"} and [one.error for one in pool.failed] == [
         "Connection closed: no key", "there is no command no-such-command",
     ]  # fmt: skip
     # What the user allows runs without asking; that a tool only reads is its server's word (`add` says so).
-    assert [pool.asks(f"mcp__small__{name}") for name in ("add", "die", "hang")] == [True, True, False]
+    assert [pool.needs_permission(f"mcp__small__{name}") for name in ("add", "die", "hang")] == [True, True, False]
     done = await pool.run(call("add", a=1, b=2))
     assert (done.text, done.is_error) == ("3", False)
     done = await pool.run(call("add", a="x"))
     assert done.is_error and "valid integer" in done.text
-    connection = pool.of("small")
-    assert await connection.resource("note://today") == "buy milk"
-    assert await connection.prompt("review", {"path": "x.py"}) == "Review x.py."
+    connection = pool.connection("small")
+    assert await connection.read_resource("note://today") == "buy milk"
+    assert await connection.read_prompt("review", {"path": "x.py"}) == "Review x.py."
     with pytest.raises(ServerFailed, match="Unknown resource"):
-        await connection.resource("note://gone")
+        await connection.read_resource("note://gone")
 
     hanging = asyncio.create_task(pool.run(call("hang", seconds=60)))
     await asyncio.sleep(0.1)
@@ -104,7 +104,7 @@ async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None
 
 async def test_only_the_servers_that_are_wanted_start(tmp_path: Path) -> None:
     known = [small(), replace(small(enabled=False), name="other"), parse_server("third", {"command": "no-such"})]
-    leave, logs = ServerLeave(tmp_path / "data"), tmp_path / "logs"
+    leave, logs = ServerPermissions(tmp_path / "data"), tmp_path / "logs"
     pool = ServerPool(known, leave, logs, wanted="oth*")
     await pool.start()
     assert pool.offered == {"other"} and not pool.failed, "also one that does not start by itself"
@@ -129,9 +129,9 @@ async def test_a_server_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     gone = parse_server("gone", {"url": "http://127.0.0.1:9/mcp"})
     pool = pool_of(tmp_path, there, gone)
     await pool.start()
-    assert pool.offered == {"small"} and pool.failed[0].why
+    assert pool.offered == {"small"} and pool.failed[0].error
     assert (await pool.run(call("add", a=1, b=2))).text == "3"
-    connection = pool.of("small")
+    connection = pool.connection("small")
     assert not connection.prompts and [one.name for one in connection.resources] == ["note://today"]
     assert "ctxtui: its prompts cannot be listed: " in connection.log_text()
     await pool.close()
@@ -162,7 +162,7 @@ async def test_a_server_over_sse(tmp_path: Path) -> None:
         assert there.digest != replace(there, sse=False).digest
         pool = pool_of(tmp_path, there)
         await pool.start()
-        assert pool.offered == {"small"}, pool.of("small").why
+        assert pool.offered == {"small"}, pool.connection("small").error
         assert (await pool.run(call("add", a=1, b=2))).text == "3"
         await pool.close()
 
@@ -178,7 +178,7 @@ async def test_a_proxy_of_the_environment_is_not_asked_on_this_machine(
             tmp_path, parse_server("small", {"type": kind, "url": f"{url}/{'sse' if kind == 'sse' else 'mcp'}"})
         )
         await pool.start()
-        assert pool.offered == {"small"}, pool.of("small").why
+        assert pool.offered == {"small"}, pool.connection("small").error
         await pool.close()
 
 
@@ -207,11 +207,11 @@ async def test_headers_go_over_plain_http_only_where_the_user_says_so(tmp_path: 
     there = parse_server(
         "small", {"type": kind, "url": "http://x.invalid/mcp", "headers": {"Authorization": "Bearer k"}}
     )
-    leave, logs = ServerLeave(tmp_path / "data"), tmp_path / "logs"
+    leave, logs = ServerPermissions(tmp_path / "data"), tmp_path / "logs"
     for allowed in (False, True):
         pool = ServerPool([there], leave, logs, key_over_http=allowed)
         await pool.start()
-        assert ("key_over_http = true" in pool.failed[0].why) is not allowed
+        assert ("key_over_http = true" in pool.failed[0].error) is not allowed
         await pool.close()
 
 
@@ -225,8 +225,8 @@ async def test_a_server_that_wants_a_sign_in_says_what_to_do(tmp_path: Path, kin
         pool = pool_of(tmp_path, parse_server("small", {"type": kind, "url": f"{url}/mcp"}))
         await pool.start()
         (one,) = pool.failed
-        assert "it wants a sign-in (401), and OAuth is not spoken" in one.why and "mcp-remote" in one.why
-        assert f"{url}/mcp" in one.why
+        assert "it wants a sign-in (401), and OAuth is not spoken" in one.error and "mcp-remote" in one.error
+        assert f"{url}/mcp" in one.error
         await pool.close()
 
 
@@ -240,14 +240,18 @@ def test_a_project_starts_nothing_before_it_was_asked(tmp_path: Path) -> None:
     found = {one.name: one for one in servers(load(cwd=tmp_path, user=user, env={}), tmp_path)}
     assert found["mine"].command == "good" and not found["mine"].project
     assert found["theirs"].timeout == 5 and found["toml"].allow == ()
-    leave = ServerLeave(tmp_path / "data")
-    assert leave.given(found["mine"]) and not leave.given(found["theirs"]) and not leave.given(found["toml"])
-    leave.give(found["theirs"])
-    assert ServerLeave(tmp_path / "data").given(found["theirs"])
-    leave.give(replace(found["theirs"], env={"KEY": "ghp_1"}, headers={"Authorization": "ghp_1"}))
+    leave = ServerPermissions(tmp_path / "data")
+    assert (
+        leave.is_allowed(found["mine"])
+        and not leave.is_allowed(found["theirs"])
+        and not leave.is_allowed(found["toml"])
+    )
+    leave.allow(found["theirs"])
+    assert ServerPermissions(tmp_path / "data").is_allowed(found["theirs"])
+    leave.allow(replace(found["theirs"], env={"KEY": "ghp_1"}, headers={"Authorization": "ghp_1"}))
     assert not any(b"ghp_1" in path.read_bytes() for path in (tmp_path / "data").iterdir())
     for other in ({"args": ("that",)}, {"env": {"A": "b"}}, {"project": "/elsewhere"}, {"url": "http://x"}):
-        assert not leave.given(replace(found["theirs"], **other)), other
+        assert not leave.is_allowed(replace(found["theirs"], **other)), other
 
 
 def test_what_is_spelled_wrongly_is_named() -> None:
@@ -273,8 +277,8 @@ def test_leave_that_is_given_at_once_is_all_kept(tmp_path: Path) -> None:
     """Two `ctxtui mcp allow` side by side: neither loses what the other one wrote."""
     wanted = [McpServer(name=f"s{n}", command="true", project=str(tmp_path), place="ctxtui.toml") for n in range(64)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda one: ServerLeave(tmp_path / "data").give(one), wanted))
-    assert [one.name for one in wanted if not ServerLeave(tmp_path / "data").given(one)] == []
+        list(pool.map(lambda one: ServerPermissions(tmp_path / "data").allow(one), wanted))
+    assert [one.name for one in wanted if not ServerPermissions(tmp_path / "data").is_allowed(one)] == []
 
 
 def test_a_line_that_has_no_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

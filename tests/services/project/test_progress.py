@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.project.progress import ReadingProgress, told
-from ctxtui.services.project.report import Meter, counted_project
+from ctxtui.services.project.progress import ReadingProgress, report_progress
+from ctxtui.services.project.report import Meter, count_project
 
 
 def test_reading_and_counting_are_told(tmp_path: Path) -> None:
     for number in range(250):
         (tmp_path / f"{number}.txt").write_text(f"file {number}\n")
     heard: list[str] = []
-    counted_project(tmp_path, Meter(model_table().card("gpt-4o")), ReadingProgress(heard.append))
+    count_project(tmp_path, Meter(model_table().card("gpt-4o")), ReadingProgress(heard.append))
     assert heard[-1] == "250 of 250 files counted" and "100 of 250 files counted" in heard
     assert any(words.endswith("files read") for words in heard)
 
@@ -24,7 +24,7 @@ def test_reading_and_counting_are_told(tmp_path: Path) -> None:
 async def test_only_what_takes_long_is_told() -> None:
     said: list[str] = []
     heard, progress = asyncio.Event(), ReadingProgress()
-    progress.counted(3, 7)
+    progress.files_counted(3, 7)
 
     async def slow() -> str:
         # Not done before a line was said.
@@ -35,13 +35,13 @@ async def test_only_what_takes_long_is_told() -> None:
         said.append(words)
         heard.set()
 
-    assert await told(slow(), progress, say, after=0.0) == "done"
+    assert await report_progress(slow(), progress, say, after=0.0) == "done"
     assert said == ["the project: 3 of 7 files counted"]
 
     async def quick() -> str:
         return "at once"
 
-    assert await told(quick(), progress, say, after=60.0) == "at once" and len(said) == 1
+    assert await report_progress(quick(), progress, say, after=60.0) == "at once" and len(said) == 1
 
 
 async def test_a_fault_comes_through() -> None:
@@ -49,4 +49,4 @@ async def test_a_fault_comes_through() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await told(wrong(), ReadingProgress(), lambda words: None)
+        await report_progress(wrong(), ReadingProgress(), lambda words: None)

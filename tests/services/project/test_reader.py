@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import NotFound
-from ctxtui.services.project.reader import LARGEST, read_project
+from ctxtui.services.project.reader import MAX_FILE_BYTES, read_project
 
 
 def test_gitignore_is_kept_as_git_reads_it(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_gitignore_is_kept_as_git_reads_it(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     (tmp_path / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 30)
-    (tmp_path / "big.txt").write_bytes(b"a" * (LARGEST + 1))
+    (tmp_path / "big.txt").write_bytes(b"a" * (MAX_FILE_BYTES + 1))
     (tmp_path / "link.py").symlink_to(tmp_path / "a.py")
     found = read_project(tmp_path)
     assert set(found.texts) == {".gitignore", "a.py", "sub/.gitignore", "sub/built/b.py", "sub/keep.log"}

@@ -10,10 +10,10 @@ import pytest
 
 from ctxtui.services.recordings.body_folder import (
     BodyFolder,
-    folders_for,
+    body_folders_for,
+    configured_folder,
     holds_bodies,
     is_body_folder,
-    named_folder,
 )
 
 ONE = "11111111-1111-4111-8111-111111111111"
@@ -41,17 +41,17 @@ def test_a_folder_of_bodies_is_known_by_its_names() -> None:
 
 def test_the_setting_names_the_folder_else_the_clients_own_variable(tmp_path: Path) -> None:
     env = {"OTEL_LOG_RAW_API_BODIES": f"file:{tmp_path}", "HOME": str(tmp_path)}
-    assert named_folder(env) == tmp_path
-    assert named_folder({**env, "OTEL_LOG_RAW_API_BODIES": "1"}) is None
-    assert named_folder({**env, "CTXTUI_RAW_API_BODIES": "/mine"}) == Path("/mine")
+    assert configured_folder(env) == tmp_path
+    assert configured_folder({**env, "OTEL_LOG_RAW_API_BODIES": "1"}) is None
+    assert configured_folder({**env, "CTXTUI_RAW_API_BODIES": "/mine"}) == Path("/mine")
     home = tmp_path / "config.toml"
     home.write_text('raw_api_bodies = "/theirs"\n')
-    assert named_folder({**env, "CTXTUI_CONFIG": str(home)}) == Path("/theirs")
+    assert configured_folder({**env, "CTXTUI_CONFIG": str(home)}) == Path("/theirs")
 
 
 def test_a_transcript_has_its_own_folder_the_one_beside_it_and_the_named_one(tmp_path: Path) -> None:
     env = {"OTEL_LOG_RAW_API_BODIES": "file:/named", "HOME": str(tmp_path)}
-    found = folders_for(tmp_path / f"{ONE}.jsonl", env)
+    found = body_folders_for(tmp_path / f"{ONE}.jsonl", env)
     assert found == (tmp_path, tmp_path / "raw-api-bodies", Path("/named"))
 
 
@@ -64,8 +64,8 @@ def test_bodies_are_told_apart_by_the_index_else_by_what_a_request_says_itself(t
     line = {"session_id": ONE, "request_file": "a.request.json", "response_file": "req_a.response.json"}
     write(tmp_path, "index.jsonl", json.dumps(line) + "\n{broken\n", 15)
     folder = BodyFolder(tmp_path)
-    assert folder.sessions() == [ONE]
-    names = [path.name for path in folder.files([ONE])]
+    assert folder.list_sessions() == [ONE]
+    names = [path.name for path in folder.list_files([ONE])]
     assert names == [
         "index.jsonl",
         "a.request.json",
@@ -74,36 +74,36 @@ def test_bodies_are_told_apart_by_the_index_else_by_what_a_request_says_itself(t
         "req_b.response.json",
         "c.request.json",
     ]
-    assert folder.files([TWO]) == []
+    assert folder.list_files([TWO]) == []
 
 
 def test_a_folder_is_looked_at_again_when_a_body_or_a_line_of_the_index_came(tmp_path: Path) -> None:
     request(tmp_path, "a", ONE, 10)
     os.utime(tmp_path, (20, 20))
     folder = BodyFolder(tmp_path)
-    assert len(folder.files([ONE])) == 1
-    assert not folder.changed()
+    assert len(folder.list_files([ONE])) == 1
+    assert not folder.has_changed()
     request(tmp_path, "b", ONE, 12)
-    assert folder.changed()
-    assert len(folder.files([ONE])) == 2
+    assert folder.has_changed()
+    assert len(folder.list_files([ONE])) == 2
     os.utime(tmp_path, (30, 30))
-    folder.files([ONE])
+    folder.list_files([ONE])
     write(tmp_path, "index.jsonl", '{"cut', 15)
     os.utime(tmp_path, (30, 30))
-    assert folder.changed()
-    folder.files([ONE])
-    assert not folder.changed()
+    assert folder.has_changed()
+    folder.list_files([ONE])
+    assert not folder.has_changed()
 
 
 def test_a_file_that_cannot_be_read_names_no_session(tmp_path: Path) -> None:
     write(tmp_path, "a.request.json", "", 1)
     (tmp_path / "gone.request.json").symlink_to(tmp_path / "nothing")
     request(tmp_path, "b", ONE, 2)
-    assert BodyFolder(tmp_path).sessions() == ["", ONE]
+    assert BodyFolder(tmp_path).list_sessions() == ["", ONE]
 
 
 @pytest.mark.parametrize("padding", [10, 100_000])
 def test_a_session_is_found_wherever_the_request_names_it(tmp_path: Path, padding: int) -> None:
     body = {"metadata": {"user_id": f"user_x_account__session_id: {ONE}"}, "model": "m", "messages": ["x" * padding]}
     write(tmp_path, "a.request.json", json.dumps(body), 1)
-    assert BodyFolder(tmp_path).sessions() == [ONE]
+    assert BodyFolder(tmp_path).list_sessions() == [ONE]

@@ -14,8 +14,8 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.discover import find
-from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.discover import find_recordings
+from ctxtui.services.recordings.folder_scan import find_in_folder
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import locate
 from ctxtui.wire.registry import DIALECTS
@@ -105,16 +105,16 @@ def test_bodies_in_the_folder_of_the_transcripts_are_no_sessions_of_their_own(tm
     project = home / ".claude" / "projects" / "-home-ada-shop"
     path = write_transcript(project, case)
     write_bodies(project, case)
-    assert [one.path for one in find(tmp_path)] == [path]
-    assert recordings_in(project) == [path]
+    assert [one.path for one in find_recordings(tmp_path)] == [path]
+    assert find_in_folder(project) == [path]
 
 
 def test_a_list_has_one_session_for_a_folder_of_bodies(tmp_path: Path) -> None:
     case = body_case()
     folder = write_bodies(tmp_path / "logs" / "bodies", case)
-    assert recordings_in(tmp_path / "logs") == [folder]
+    assert find_in_folder(tmp_path / "logs") == [folder]
     path = write_transcript(tmp_path / "logs", case)
-    assert recordings_in(tmp_path / "logs") == [path]
+    assert find_in_folder(tmp_path / "logs") == [path]
 
 
 def test_a_folder_of_bodies_opens_as_its_session(tmp_path: Path) -> None:

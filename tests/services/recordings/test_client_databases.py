@@ -16,7 +16,7 @@ import pytest
 from ctxtui.core.block_content import read as content
 from ctxtui.core.session import Session
 from ctxtui.services.recordings.databases.address import address_of
-from ctxtui.services.recordings.databases.sessions import roots
+from ctxtui.services.recordings.databases.sessions import list_roots
 from ctxtui.services.recordings.open import load
 from tests.corpus import corpus_params
 from tests.transcripts.reading import total
@@ -44,7 +44,7 @@ def test_opencode(path: Path, tmp_path: Path) -> None:
     sessions = {row["id"]: row for row in table(path, "session")}
     of = {row["id"]: row["session_id"] for row in table(path, "message")}
     parts = [(of[row["message_id"]], json.loads(row["data"])) for row in table(path, "part")]
-    listed = {one.id for one in roots(path)}
+    listed = {one.id for one in list_roots(path)}
     assert listed == {id_ for id_, row in sessions.items() if not row["parent_id"] and id_ in of.values()}
     for id_ in listed:
         session = load(address_of(path, id_)).session
@@ -74,7 +74,7 @@ def test_llm(path: Path, tmp_path: Path) -> None:
     parents = {row["hash"]: row["parent_hash"] for row in table(path, "messages")}
     parts = table(path, "parts")
     offered = Counter(row["turn_id"] for row in table(path, "turn_tools"))
-    assert {one.id for one in roots(path)} == {row["id"] for row in threads if not row["forked_from"]}
+    assert {one.id for one in list_roots(path)} == {row["id"] for row in threads if not row["forked_from"]}
     for thread in threads:
         if thread["forked_from"]:
             continue

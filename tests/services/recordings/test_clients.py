@@ -13,7 +13,7 @@ import pytest
 from ctxtui.services.config.clients import CLIENTS as KNOWN
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.discover import FoundRecording, find, placed, seen_at
+from ctxtui.services.recordings.discover import FoundRecording, find_recordings, read_directories, recording_at
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.registry import FORMATS
 from tests.cases import client_homes
@@ -34,7 +34,7 @@ def shop(home: Path) -> Path:
 
 
 def found_in(home: Path, cwd: Path, **env: str) -> list[FoundRecording]:
-    return find(cwd, {"HOME": str(home), **env})
+    return find_recordings(cwd, {"HOME": str(home), **env})
 
 
 def by_client(found: list[FoundRecording]) -> dict[str, list[FoundRecording]]:
@@ -79,11 +79,11 @@ def test_a_session_is_called_by_its_own_id(home: Path, shop: Path) -> None:
 
 def test_where_a_session_ran_is_told_as_far_as_its_client_does(home: Path, shop: Path) -> None:
     home_of_all(home, shop)
-    found = list(placed(found_in(home, shop), (shop,)))
+    found = list(read_directories(found_in(home, shop), (shop,)))
     for name, mine in by_client(found).items():
         known = name not in ("llm", "kimi-code", "mini-swe-agent")
         assert {(one.cwd, one.group) for one in mine} == {(str(shop), "here") if known else ("", "elsewhere")}, name
-    elsewhere = list(placed(found_in(home, home / "other"), (home / "other",)))
+    elsewhere = list(read_directories(found_in(home, home / "other"), (home / "other",)))
     assert {one.group for one in elsewhere} == {"elsewhere"}
 
 
@@ -113,7 +113,7 @@ def test_the_configurations_folder_moves_those_that_live_there(home: Path, shop:
 @pytest.mark.parametrize("name", CLIENTS)
 def test_each_client_can_be_switched_off(home: Path, shop: Path, name: str) -> None:
     home_of_all(home, shop)
-    found = find(shop, {"HOME": str(home)}, clients={name: False})
+    found = find_recordings(shop, {"HOME": str(home)}, clients={name: False})
     assert by_client(found).keys() == set(CLIENTS) - {name}
 
 
@@ -130,7 +130,7 @@ def test_a_session_in_the_database_and_in_older_files_is_listed_once(home: Path,
 
 def test_a_child_in_a_file_of_its_own_goes_with_its_parent(home: Path, shop: Path) -> None:
     opencode_files(home / ".local/share/opencode/storage", opencode(shop, ("ses_three",)))
-    found = list(placed(found_in(home, shop), (shop,)))
+    found = list(read_directories(found_in(home, shop), (shop,)))
     assert [(one.id, one.cwd, one.group) for one in found] == [("ses_three", str(shop), "here")]
 
 
@@ -156,7 +156,7 @@ def test_a_session_written_in_a_database_meanwhile_is_seen(home: Path, shop: Pat
     assert [one.id for one in found] == ["ses_new", "ses_one", "ses_two"]
     assert found[0].title == "opencode ses_new" and found[0].version == "1.18.33"
     assert found[0].mtime == pytest.approx(AT + 1001, abs=1)
-    assert seen_at(found[0].path) == found[0]._replace(group="elsewhere")
+    assert recording_at(found[0].path) == found[0]._replace(group="elsewhere")
 
 
 def test_a_damaged_database_is_listed_as_it_is(home: Path, shop: Path) -> None:
@@ -250,7 +250,7 @@ def test_what_real_clients_wrote_is_found_and_told_of(home: Path, shop: Path, na
         write(home / folder / original.name, original.read_bytes())
     found = by_client(found_in(home, shop))
     assert found.keys() == {name} and len(found[name]) >= len(originals)
-    for one in placed(found[name], (Path("/home/dev/shop"),)):
+    for one in read_directories(found[name], (Path("/home/dev/shop"),)):
         told = glance(one.path, one.source)
         assert one.title or told.title, one.file
         assert (one.version or told.version) or name in ("pi", "llm"), one.file

@@ -13,7 +13,7 @@ from ctxtui.core.block_content import read as content
 from ctxtui.core.call import EpochStart
 from ctxtui.core.errors import NoContext, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.databases.sessions import rows
+from ctxtui.services.recordings.databases.sessions import read_rows
 from ctxtui.services.recordings.open import load
 from tests.sampling import few
 from tests.transcripts.reading import calls, law_2, lines_of, shown, survives_cuts, survives_values, total
@@ -240,7 +240,7 @@ def test_older_llms_fragments_and_tools(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", few([opencode, old_llm, new_llm, rich_llm]))
 def test_rows_in_any_chunking_cut_and_type(tmp_path: Path, make: Any) -> None:
-    data = b"".join(rows(database(tmp_path / "a.db", make())))
+    data = b"".join(read_rows(database(tmp_path / "a.db", make())))
     law_2(data, "a.db")
     survives_cuts(data, "a.db")
     survives_values([json.loads(line) for line in data.splitlines()], "a.db", _keeping_head(data))

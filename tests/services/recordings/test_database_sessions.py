@@ -12,9 +12,9 @@ import pytest
 from ctxtui.core.call import paid_id
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.databases.address import address_of, file_of, parted
-from ctxtui.services.recordings.databases.sessions import found_in, sessions_in
-from ctxtui.services.recordings.folder_scan import expanded, recordings_in
+from ctxtui.services.recordings.databases.address import address_of, file_of, split_address
+from ctxtui.services.recordings.databases.sessions import find_session, list_sessions
+from ctxtui.services.recordings.folder_scan import expand_names, find_in_folder
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import locate
@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_each_session_is_listed_by_its_columns(path: Path) -> None:
-    newest, first, child = sessions_in(path)
+    newest, first, child = list_sessions(path)
     assert (newest.id, newest.title, newest.cwd, newest.messages) == ("ses_9", "Another day", "/other", 1)
     assert (first.id, first.parent, first.version, first.messages) == ("ses_1", "", "1", 4)
     assert (child.id, child.parent, child.source) == ("ses_2", "ses_1", "opencode")
@@ -63,15 +63,15 @@ def test_a_session_is_named_by_id_or_title(path: Path, wanted: str) -> None:
 def test_a_database_without_a_choice_is_its_newest_session_with_the_others_behind_it(path: Path) -> None:
     named = locate(str(path), path.parent, Settings())
     assert (named.path, named.others) == (address_of(path, "ses_9"), (address_of(path, "ses_1"),))
-    assert recordings_in(path) == recordings_in(path.parent) == [named.path, *named.others]
-    assert expanded([str(path)]) == [str(address_of(path, "ses_1")), str(address_of(path, "ses_9"))]
+    assert find_in_folder(path) == find_in_folder(path.parent) == [named.path, *named.others]
+    assert expand_names([str(path)]) == [str(address_of(path, "ses_1")), str(address_of(path, "ses_9"))]
 
 
 def test_a_name_that_fits_none_or_several_says_what_there_is(path: Path) -> None:
     with pytest.raises(NotFound, match=r"ses_9 .Another day., ses_1 .Fix."):
         locate(f"{path}#nothing", path.parent, Settings())
     with pytest.raises(Several, match="ses_9"):
-        found_in(path, "ses_")
+        find_session(path, "ses_")
 
 
 def test_a_session_of_a_database_is_a_source_of_its_own(path: Path) -> None:
@@ -82,9 +82,9 @@ def test_a_session_of_a_database_is_a_source_of_its_own(path: Path) -> None:
 def test_an_address_keeps_odd_ids_and_leaves_odd_file_names_alone(tmp_path: Path) -> None:
     made = database(tmp_path / "odd#name.db", two_unrelated())
     for id_ in ("a/b", "a#b", "ä %2F", "s e s"):
-        assert parted(address_of(made, id_)) == (made, id_)
-    assert parted(made) == (made, "") and file_of(address_of(made, "x")) == made
-    assert parted(tmp_path / "none.db#x") == (tmp_path / "none.db#x", "")
+        assert split_address(address_of(made, id_)) == (made, id_)
+    assert split_address(made) == (made, "") and file_of(address_of(made, "x")) == made
+    assert split_address(tmp_path / "none.db#x") == (tmp_path / "none.db#x", "")
 
 
 def test_conversations_of_llm_are_apart_and_a_fork_goes_with_what_it_goes_on_from(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_conversations_of_llm_are_apart_and_a_fork_goes_with_what_it_goes_on_fro
     turn = {**tables["turns"][0], "id": "u3", "thread_id": "fork", "datetime_utc": "2026-02-01T00:00:09"}
     tables["turns"].append(turn)
     path = database(tmp_path / "logs.db", tables)
-    listed = {one.id: one for one in sessions_in(path)}
+    listed = {one.id: one for one in list_sessions(path)}
     assert listed["fork"].parent == "th" and listed["th"].messages == 2 and listed["th"].model == "m-1"
     assert listed["c1"].title == "Sums" and listed["c1"].parent == ""
     session = load(path).session
@@ -105,7 +105,7 @@ def test_conversations_of_llm_are_apart_and_a_fork_goes_with_what_it_goes_on_fro
 def test_older_llm_lists_its_conversations(tmp_path: Path) -> None:
     tables = old_llm()
     tables["responses"][2]["conversation_id"] = None
-    found = sessions_in(database(tmp_path / "logs.db", tables))
+    found = list_sessions(database(tmp_path / "logs.db", tables))
     assert [(one.id, one.title, one.messages) for one in found] == [("c1", "Sums", 2), ("r0", "", 1), ("c0", "Old", 0)]
 
 
@@ -113,14 +113,14 @@ def test_a_ring_of_parents_ends(tmp_path: Path) -> None:
     tables = two_unrelated()
     tables["session"][0]["parent_id"] = "ses_2"
     path = database(tmp_path / "opencode.db", tables)
-    assert sum(not one.parent for one in sessions_in(path)) >= 2
+    assert sum(not one.parent for one in list_sessions(path)) >= 2
     assert load(address_of(path, "ses_1")).session.calls
 
 
 def test_reading_a_database_with_a_log_leaves_nothing_beside_it(path: Path) -> None:
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("PRAGMA journal_mode = WAL")
-    assert sessions_in(path) and load(path).session.calls is not None
+    assert list_sessions(path) and load(path).session.calls is not None
     assert [one.name for one in path.parent.iterdir()] == ["opencode.db"]
 
 
@@ -129,13 +129,13 @@ def test_what_a_running_client_has_written_to_its_log_is_read(path: Path) -> Non
         writer.execute("PRAGMA journal_mode = WAL")
         with writer:
             writer.execute("UPDATE session SET title = 'In the log' WHERE id = 'ses_9'")
-        assert sessions_in(path)[0].title == "In the log"
+        assert list_sessions(path)[0].title == "In the log"
 
 
 def test_a_database_that_lacks_columns_is_listed_all_the_same(tmp_path: Path) -> None:
     tables: dict[str, list[dict[str, Any]]] = {"session": [{"id": "a"}], "message": [{"x": 1}], "part": [{"x": 1}]}
-    assert [one.id for one in sessions_in(database(tmp_path / "o.db", tables))][:1] in (["a"], [""])
-    assert sessions_in(database(tmp_path / "other.db", {"session": [{"x": 1}]})) == []
+    assert [one.id for one in list_sessions(database(tmp_path / "o.db", tables))][:1] in (["a"], [""])
+    assert list_sessions(database(tmp_path / "other.db", {"session": [{"x": 1}]})) == []
 
 
 # OpenCode 2
@@ -173,11 +173,11 @@ def version_2(*, fork: bool = True) -> dict[str, list[dict[str, Any]]]:
 
 def test_opencode_2_keeps_its_sessions_in_other_tables(tmp_path: Path) -> None:
     path = database(tmp_path / "opencode.db", version_2())
-    assert {(one.id, one.title, one.cwd, one.messages) for one in sessions_in(path)} == {
+    assert {(one.id, one.title, one.cwd, one.messages) for one in list_sessions(path)} == {
         ("ses_p", "Talk p", "/w", 6),
         ("ses_f", "Talk f", "/w", 6),
     }
-    assert len(expanded([str(path)], None)) == 2
+    assert len(expand_names([str(path)], None)) == 2
     session = load(address_of(path, "ses_p")).session
     first, second, summary = calls(session)
     assert first.usage and (first.usage.input, first.usage.output, first.usage.cost) == (110, 7, 0.01)
@@ -197,6 +197,6 @@ def test_a_fork_of_opencode_2_has_the_paid_ids_of_its_origin(tmp_path: Path) -> 
 
 def test_a_database_with_the_tables_of_both_versions_has_the_sessions_of_both(tmp_path: Path) -> None:
     path = database(tmp_path / "opencode.db", two_unrelated() | version_2(fork=False))
-    assert {one.id for one in sessions_in(path)} == {"ses_9", "ses_1", "ses_2", "ses_p"}
+    assert {one.id for one in list_sessions(path)} == {"ses_9", "ses_1", "ses_2", "ses_p"}
     assert len(calls(load(address_of(path, "ses_p")).session)) == 3
     assert len(calls(load(address_of(path, "ses_1")).session)) == 4

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.services.config.projects import folder_name, is_own_folder, is_worktree_folder, related
-from ctxtui.services.recordings.discover import find, id_of
+from ctxtui.services.recordings.discover import find_recordings, id_of
 
 UUID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 
@@ -63,7 +63,7 @@ def test_sessions_of_both_clients_are_found_newest_first(home: Path, tmp_path: P
     rollout = touch(home / f".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{UUID}.jsonl", 200)
     old = touch(home / f".codex/archived_sessions/rollout-2025-01-02T03-04-05-{UUID}.jsonl", 50)
     touch(home / ".codex/sessions/2026/01/02/other.jsonl", 200)
-    found = find(cwd, env_of(home))
+    found = find_recordings(cwd, env_of(home))
     assert [f.path for f in found] == [other, rollout, mine, old]
     assert [f.group for f in found] == ["elsewhere", "elsewhere", "here", "elsewhere"]
     assert [f.source for f in found] == ["claude code", "codex", "claude code", "codex"]
@@ -76,25 +76,25 @@ def test_variables_move_the_folders(tmp_path: Path) -> None:
     one = touch(tmp_path / "c/projects/-p/a.jsonl", 2)
     two = touch(tmp_path / "x/sessions/2026/1/1/rollout-a.jsonl", 1)
     touch(tmp_path / ".claude/projects/-p/b.jsonl", 3)
-    assert [f.path for f in find(tmp_path, env)] == [one, two]
+    assert [f.path for f in find_recordings(tmp_path, env)] == [one, two]
 
 
 def test_samples_come_with_their_group(tmp_path: Path) -> None:
     sample = touch(tmp_path / "s/pineapple.ctxtui.jsonl")
-    found = find(tmp_path, env_of(tmp_path), (sample, tmp_path / "gone"))
+    found = find_recordings(tmp_path, env_of(tmp_path), (sample, tmp_path / "gone"))
     assert [(f.group, f.id) for f in found] == [("samples", "pineapple")]
-    assert not found[0].live(time.time(), 120)
+    assert not found[0].is_live(time.time(), 120)
 
 
 def test_live_is_a_recent_write(home: Path, tmp_path: Path) -> None:
     touch(home / ".claude/projects/-p/a.jsonl", 1_000)
-    (found,) = find(tmp_path, env_of(home))
-    assert found.live(1_100, 120)
-    assert not found.live(1_121, 120)
+    (found,) = find_recordings(tmp_path, env_of(home))
+    assert found.is_live(1_100, 120)
+    assert not found.is_live(1_121, 120)
 
 
 def test_nothing_there_is_no_error(tmp_path: Path) -> None:
-    assert find(tmp_path, env_of(tmp_path / "nobody")) == []
+    assert find_recordings(tmp_path, env_of(tmp_path / "nobody")) == []
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,6 @@ def test_thousands_of_files_take_no_time(home: Path, tmp_path: Path) -> None:
         for number in range(100):
             (folder / f"{number}.jsonl").touch()
     with Touched() as touched:
-        assert len(find(tmp_path, env_of(home))) == 2000
+        assert len(find_recordings(tmp_path, env_of(home))) == 2000
     assert not [path for path in touched.opened if path.endswith(".jsonl")], "names and times only"
     assert len([path for path in touched.listed if str(home) in path]) <= 100, "each folder is listed a few times"

@@ -7,25 +7,25 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import NotFound, Unreadable
-from ctxtui.services.recordings.file_tail import SLICE, FileChange, Tail
+from ctxtui.services.recordings.file_tail import SLICE_BYTES, FileChange, FileTail
 
 
-def rest(tail: Tail) -> bytes:
-    return b"".join(tail.slices())
+def rest(tail: FileTail) -> bytes:
+    return b"".join(tail.read_new())
 
 
 def test_only_what_was_appended_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"one\n" * 10_000)
-    tail = Tail(path)
-    assert tail.look() == FileChange.GREW
+    tail = FileTail(path)
+    assert tail.check() == FileChange.GREW
     assert rest(tail) == b"one\n" * 10_000
     with path.open("ab") as file:
         file.write(b"two\n")
     probed: list[int] = []
     pread = os.pread
     monkeypatch.setattr(os, "pread", lambda fd, size, at: probed.append(size) or pread(fd, size, at))
-    assert tail.look() == FileChange.GREW
+    assert tail.check() == FileChange.GREW
     monkeypatch.undo()
     assert rest(tail) == b"two\n"
     assert tail.bytes_read == 40_004
@@ -34,8 +34,8 @@ def test_only_what_was_appended_is_read(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_slices_are_small(tmp_path: Path) -> None:
     path = tmp_path / "f"
-    path.write_bytes(os.urandom(3 * SLICE + 5))
-    assert [len(s) for s in Tail(path).slices()] == [SLICE, SLICE, SLICE, 5]
+    path.write_bytes(os.urandom(3 * SLICE_BYTES + 5))
+    assert [len(s) for s in FileTail(path).read_new()] == [SLICE_BYTES, SLICE_BYTES, SLICE_BYTES, 5]
 
 
 def changed(path: Path, data: bytes) -> None:
@@ -58,35 +58,35 @@ def changed(path: Path, data: bytes) -> None:
 def test_a_rewrite_is_noticed(tmp_path: Path, after: bytes) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"x" * 30_000)
-    tail = Tail(path)
+    tail = FileTail(path)
     rest(tail)
     changed(path, after)
-    assert tail.look() == FileChange.REWRITTEN
+    assert tail.check() == FileChange.REWRITTEN
 
 
 def test_a_replaced_file_is_another_one(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"same")
-    tail = Tail(path)
+    tail = FileTail(path)
     rest(tail)
     (tmp_path / "g").write_bytes(b"same")
     os.replace(tmp_path / "g", path)
-    assert tail.look() == FileChange.REWRITTEN
+    assert tail.check() == FileChange.REWRITTEN
 
 
 def test_a_file_at_rest_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"x")
     os.utime(path, (1, 1))
-    tail = Tail(path)
+    tail = FileTail(path)
     rest(tail)
     monkeypatch.setattr(os, "open", None)
-    assert tail.look() == FileChange.NONE
+    assert tail.check() == FileChange.NONE
 
 
 def test_gone_and_unreadable(tmp_path: Path) -> None:
-    assert Tail(tmp_path / "none").look() == FileChange.GONE
+    assert FileTail(tmp_path / "none").check() == FileChange.GONE
     with pytest.raises(NotFound):
-        rest(Tail(tmp_path / "none"))
+        rest(FileTail(tmp_path / "none"))
     with pytest.raises(Unreadable):
-        rest(Tail(tmp_path))
+        rest(FileTail(tmp_path))

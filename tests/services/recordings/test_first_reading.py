@@ -10,8 +10,8 @@ import pytest
 
 from ctxtui.core.errors import NoContext, NotFound, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.first_reading import TOLD, begin
-from ctxtui.services.recordings.open import load, load_stream, opening
+from ctxtui.services.recordings.first_reading import EVENT_BATCH_BYTES, begin_stream
+from ctxtui.services.recordings.open import load, load_stream, open_recording
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.plain_format import said
 
@@ -166,12 +166,12 @@ def test_companions_are_found_at_once_and_later(tmp_path: Path) -> None:
 def test_big_files_come_in_slices_and_can_be_shown_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(said("x" * 900) * 4000)
-    loaded, news = opening(path)
+    loaded, news = open_recording(path)
     seen = []
     for some in news:
         loaded.take(some)
         seen.append(len(loaded.session.calls))
-    assert len(seen) > path.stat().st_size // TOLD
+    assert len(seen) > path.stat().st_size // EVENT_BATCH_BYTES
     assert seen == sorted(seen)
     assert 0 < seen[0] < seen[-1] == 4000
 
@@ -213,7 +213,7 @@ def test_no_permission_is_unreadable(tmp_path: Path) -> None:
 
 
 def test_the_head_is_kept_once(tmp_path: Path) -> None:
-    reading, chunks = begin("a", iter([said("one"), said("two")]))
+    reading, chunks = begin_stream("a", iter([said("one"), said("two")]))
     list(chunks)
     assert reading.head == said("one") + said("two")
     assert reading.lines == 2
@@ -223,7 +223,7 @@ def test_what_was_read_counts_before_it_is_folded(tmp_path: Path) -> None:
     """A screen may be slow to take what a thread has read: the recording holds a context all the same."""
     path = tmp_path / "session.plain"
     path.write_bytes(said("one") + said("two"))
-    loaded, news = opening(path)
+    loaded, news = open_recording(path)
     brought = list(news)
     assert not words(loaded.session) and loaded.holds_context
     loaded.check()

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.recordings.follow import ACTIVE, BUSY, QUIET, FollowedNews, Follower, run
+from ctxtui.services.recordings.follow import (
+    ACTIVE_SECONDS,
+    BUSY_SECONDS,
+    IDLE_SECONDS,
+    FollowedNews,
+    Follower,
+    run_follower,
+)
 from ctxtui.services.recordings.open import load, load_stream
 from tests.services.plain_format import said
 from tests.services.recordings.test_first_reading import append, words
@@ -30,9 +37,9 @@ def test_what_is_new_is_heard_and_taken_where_it_is_shown(tmp_path: Path) -> Non
     assert words(loaded.session) == ["one"], "nothing changes before it is taken"
     loaded.take(heard.news)
     assert words(loaded.session) == ["one", "two"]
-    follower.leave(loaded)
+    follower.unwatch(loaded)
     append(path, said("three"))
-    time.sleep(ACTIVE)
+    time.sleep(ACTIVE_SECONDS)
     assert follower.poll() == []
 
 
@@ -43,14 +50,14 @@ def test_a_resting_recording_is_looked_at_less_often(tmp_path: Path) -> None:
     loaded = load(path)
     follower.watch(loaded)
     follower.poll()
-    assert follower.pause() == pytest.approx(ACTIVE)
+    assert follower.pause() == pytest.approx(ACTIVE_SECONDS)
     now += 10
     follower.poll()
-    assert follower.pause() == pytest.approx(QUIET)
+    assert follower.pause() == pytest.approx(IDLE_SECONDS)
     append(path, said("two"))
     now += 1
     assert len(follower.poll()) == 1
-    assert follower.pause() == pytest.approx(ACTIVE)
+    assert follower.pause() == pytest.approx(ACTIVE_SECONDS)
 
 
 def test_a_recording_that_grows_many_times_a_second_is_looked_at_as_often(tmp_path: Path) -> None:
@@ -59,15 +66,15 @@ def test_a_recording_that_grows_many_times_a_second_is_looked_at_as_often(tmp_pa
     path = recording(tmp_path)
     loaded = load(path)
     follower.watch(loaded)
-    for word, since in (("two", 1.0), ("three", ACTIVE), ("four", 1 / 30), ("five", 1 / 30)):
+    for word, since in (("two", 1.0), ("three", ACTIVE_SECONDS), ("four", 1 / 30), ("five", 1 / 30)):
         append(path, said(word))
         now += since
         (heard,) = follower.poll()
         loaded.take(heard.news)
-        assert follower.pause() == pytest.approx(ACTIVE if word == "two" else BUSY)
-    assert BUSY < 1 / 30, "each of thirty a second is heard alone"
+        assert follower.pause() == pytest.approx(ACTIVE_SECONDS if word == "two" else BUSY_SECONDS)
+    assert BUSY_SECONDS < 1 / 30, "each of thirty a second is heard alone"
     now += 0.25
-    assert follower.poll() == [] and follower.pause() == pytest.approx(ACTIVE)
+    assert follower.poll() == [] and follower.pause() == pytest.approx(ACTIVE_SECONDS)
 
 
 def test_a_stream_has_nothing_to_follow(tmp_path: Path) -> None:
@@ -90,7 +97,7 @@ def test_a_write_is_heard_well_before_it_must_be_on_screen(tmp_path: Path) -> No
         loaded.take(one.news)
         heard.append(time.monotonic())
 
-    worker = threading.Thread(target=run, args=(follower, tell, stop))
+    worker = threading.Thread(target=run_follower, args=(follower, tell, stop))
     worker.start()
     delays = []
     try:
@@ -113,7 +120,7 @@ def test_five_resting_recordings_take_next_to_no_time(tmp_path: Path) -> None:
         follower.watch(load(recording(tmp_path, name)))
     follower.poll()
     stop = threading.Event()
-    worker = threading.Thread(target=run, args=(follower, lambda heard: None, stop))
+    worker = threading.Thread(target=run_follower, args=(follower, lambda heard: None, stop))
     before = time.process_time()
     worker.start()
     time.sleep(2.0)

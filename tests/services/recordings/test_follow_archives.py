@@ -14,7 +14,7 @@ from tests.transcripts.formats.inspect_ai.test_inspect import sample
 
 
 def test_samples_appear_as_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "_PAUSE", 0.0)
+    monkeypatch.setattr(recording, "_PAUSE_FACTOR", 0.0)
     path = tmp_path / "run.eval"
     start = {"eval": {"task": "look", "run_id": "r"}, "plan": {}}
     for name, value in (("_journal/start.json", start), ("samples/1_epoch_1.json", sample())):

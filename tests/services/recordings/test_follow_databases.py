@@ -22,7 +22,7 @@ from tests.services.recordings.test_database import database, opencode
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes may be looked at one after the other."""
-    monkeypatch.setattr(recording, "_PAUSE", 0.0)
+    monkeypatch.setattr(recording, "_PAUSE_FACTOR", 0.0)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_while_it_cannot_be_read_or_is_gone_what_is_shown_stays(path: Path, monk
             raise CtxtuiError("locked")
         return read()
 
-    monkeypatch.setattr(recording, "_ALL_EVERY", 0.0)
+    monkeypatch.setattr(recording, "_CHECK_ALL_SECONDS", 0.0)
     loaded._anew.begin = locked
     assert not loaded.fetch() and loaded.session.calls == calls
     refused.clear()
@@ -117,7 +117,7 @@ def test_reading_a_large_one_again_and_again_leaves_time_for_others(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock: Iterator[float] = iter([0.0, 2.0, 2.0, 3.0, 4.0, 13.0, 13.5, 13.5])
-    monkeypatch.setattr(recording, "_PAUSE", 5.0)
+    monkeypatch.setattr(recording, "_PAUSE_FACTOR", 5.0)
     loaded = load(path)
     monkeypatch.setattr(recording.time, "monotonic", lambda: next(clock))
     say(path, 20, "one")

@@ -11,7 +11,7 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.recordings.open_by_name import Named, open_named
-from ctxtui.services.study.fork_tree import forks
+from ctxtui.services.study.fork_tree import list_forks
 from tests.analysis.growth.test_forks import branched
 from tests.services.chat.test_host_offline import desk, held
 from tests.services.chatting import config
@@ -32,7 +32,7 @@ async def test_chats_that_went_on_from_calls_stand_under_them_from_every_side(tm
         second = await chat(first, 1)
         third = await chat(str(sample), 5)
     settings = own.settings
-    rows = forks(open_named(Named(sample), settings), "main", settings)
+    rows = list_forks(open_named(Named(sample), settings), "main", settings)
     assert [(row.depth, row.after, row.target) for row in rows] == [
         (0, 0, ""),
         (1, 3, first),
@@ -42,7 +42,7 @@ async def test_chats_that_went_on_from_calls_stand_under_them_from_every_side(tm
     assert rows[0].here and rows[1].words.startswith("branch of ") and rows[1].words.endswith("@3")
     assert [row.last for row in rows] == [True, False, True, True]
     # The same tree from inside of it: the file that all of it began with was never stored, and opens by its path.
-    inside = forks(open_named(Named(stored=second), settings), "main", settings)
+    inside = list_forks(open_named(Named(stored=second), settings), "main", settings)
     assert [(row.depth, row.here) for row in inside] == [(0, False), (1, False), (2, True), (1, False)]
     assert inside[0].target == str(sample) and inside[1].target == first
 
@@ -51,7 +51,7 @@ def test_lines_of_the_open_session_stand_among_them(tmp_path: Path) -> None:
     from ctxtui.services.recordings.recording import Loaded
 
     session = branched()
-    rows = forks(Loaded(session, "hand-made"), "main", config(tmp_path).settings)
+    rows = list_forks(Loaded(session, "hand-made"), "main", config(tmp_path).settings)
     assert [(row.depth, row.after, row.calls, row.call) for row in rows] == [
         (0, 0, "6", 0),
         (1, 1, "4–5", 4),

@@ -11,8 +11,8 @@ import pytest
 
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.folder_scan import recordings_in
-from ctxtui.services.recordings.multi_file import is_gathered
+from ctxtui.services.recordings.folder_scan import find_in_folder
+from ctxtui.services.recordings.multi_file import is_multi_file
 from ctxtui.services.recordings.open import load
 from tests.cases.agents import openhands_log, openhands_v0_events
 from tests.services.recordings.test_database import database, opencode
@@ -69,7 +69,7 @@ def test_the_storage_lists_its_sessions_newest_first(tmp_path: Path) -> None:
     folder = storage(tmp_path / "storage", opencode())
     for number, name in enumerate(("ses_1", "ses_2")):
         os.utime(folder / "session" / "p" / f"{name}.json", (1000 + number, 1000 + number))
-    assert [path.name for path in recordings_in(folder)] == ["ses_2.json", "ses_1.json"]
+    assert [path.name for path in find_in_folder(folder)] == ["ses_2.json", "ses_1.json"]
 
 
 def test_a_damaged_part_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_folder_of_events_is_one_session(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for number, event in enumerate(openhands_v0_events()):
         (folder / f"{number}.json").write_text(json.dumps(event))
-    (path,) = recordings_in(tmp_path / "sessions")
+    (path,) = find_in_folder(tmp_path / "sessions")
     assert path == folder
     assert [call.id for call in calls(load(folder).session)][:2] == ["r-1", "r-2"]
 
@@ -146,4 +146,4 @@ def test_a_folder_of_events_is_one_session(tmp_path: Path) -> None:
     ],
 )
 def test_which_folders_are_one_recording(folder: str, names: list[str], expected: bool) -> None:
-    assert is_gathered(folder, names) is expected
+    assert is_multi_file(folder, names) is expected

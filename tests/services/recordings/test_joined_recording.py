@@ -15,7 +15,7 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
-from ctxtui.services.attach.forking.recorded_answers import answers_of
+from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
@@ -23,7 +23,7 @@ from ctxtui.services.editing.exporting import resumed
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.summary_memory import usage_pass
 from ctxtui.services.recordings.joined_recording import JoinedRecording
-from ctxtui.services.recordings.open import load, opening
+from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate
 from ctxtui.transcripts.joined import SessionJoin, news_between
 from ctxtui.wire.registry import DIALECTS
@@ -292,12 +292,12 @@ def test_calls_that_come_between_make_another_session() -> None:
 
 def test_what_ctxtui_did_not_record_is_opened_as_ever(home: Path, tmp_path: Path) -> None:
     transcript = plant(home, tmp_path)
-    assert not isinstance(opening(transcript)[0], JoinedRecording)
+    assert not isinstance(open_recording(transcript)[0], JoinedRecording)
     # A copy elsewhere is a recording by itself.
     record(list(load(transcript).session.calls.values()), transcript.stem)
     copy = tmp_path / transcript.name
     copy.write_bytes(transcript.read_bytes())
-    assert not isinstance(opening(copy)[0], JoinedRecording)
+    assert not isinstance(open_recording(copy)[0], JoinedRecording)
     assert json.loads((attached_dir() / transcript.name).read_text().splitlines()[0])["session"] == transcript.stem
 
 
@@ -322,5 +322,5 @@ def test_a_fork_counts_the_calls_that_are_shown(home: Path, tmp_path: Path) -> N
     path = record(calls[3:], transcript.stem)
     loaded = load(path)
     with pytest.raises(BadConfig, match="went by without ctxtui"):
-        answers_of(loaded, "main", 3)
-    assert len(answers_of(loaded, "main", 5)) == 2
+        collect_answers(loaded, "main", 3)
+    assert len(collect_answers(loaded, "main", 5)) == 2

@@ -11,7 +11,7 @@ from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.projects import folder_name
-from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.recordings.open_by_name import find_last
 from tests.cases.client_homes import MOVERS
 from tests.services.chat.test_host_offline import desk, held
 from tests.services.chatting import config, hosted
@@ -30,12 +30,12 @@ async def test_a_chat_in_which_nothing_was_said_comes_after_all_others(
         async with hosted(Host(wish, own, work)) as silent:
             pass
         silent_id = silent.host.session.about.id
-        assert last_here(work, own.settings).name == silent_id
+        assert find_last(work, own.settings).name == silent_id
         path = tmp_path / ".claude/projects" / folder_name(work) / "old.jsonl"
         path.parent.mkdir(parents=True)
         path.write_bytes(claude_code(1))
         os.utime(path, (1000, 1000))
-        assert last_here(work, own.settings).name == str(path)
+        assert find_last(work, own.settings).name == str(path)
         said = (await held(Host(wish, own, work), "say something")).host.session.about.id
         async with hosted(Host(wish, own, work)):
-            assert last_here(work, own.settings).name == said
+            assert find_last(work, own.settings).name == said

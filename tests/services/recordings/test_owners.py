@@ -14,8 +14,8 @@ from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings import live_clients
-from ctxtui.services.recordings.discover import SAMPLES, find, watched
-from ctxtui.services.recordings.live_clients import Client, clients, is_owned, owned
+from ctxtui.services.recordings.discover import SAMPLES, find_recordings, watched_paths
+from ctxtui.services.recordings.live_clients import RunningClient, find_owned, is_owned, running_clients
 from tests.services.library.test_library import home, recording  # noqa: F401
 
 UP = 5000.0
@@ -35,7 +35,7 @@ def process(proc: Path, number: int, words: list[str], cwd: Path, age: float, fi
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Path:
-    live_clients._clients.cache_clear()
+    live_clients._cached_clients.cache_clear()
     folder = tmp_path / "proc"
     folder.mkdir()
     (folder / "uptime").write_text(f"{UP} 1.0\n")
@@ -50,14 +50,14 @@ def test_clients_are_told_from_other_processes(proc: Path, tmp_path: Path) -> No
     process(proc, 13, ["vim", "claude.md"], tmp_path, 30)
     (proc / "14").mkdir()
     (proc / "self").mkdir()
-    found = sorted(clients(proc), key=lambda one: one.since)
+    found = sorted(running_clients(proc), key=lambda one: one.since)
     assert [round(time.time() - one.since) for one in found] == [60, 50, 40]
     assert found[2].files == {str(rollout)} and found[0].cwd == str(tmp_path)
 
 
 def test_where_the_system_does_not_tell_there_is_none(tmp_path: Path) -> None:
-    live_clients._clients.cache_clear()
-    assert clients(tmp_path / "none") == ()
+    live_clients._cached_clients.cache_clear()
+    assert running_clients(tmp_path / "none") == ()
 
 
 def test_the_newest_session_of_a_clients_directory_is_its(home: Path) -> None:  # noqa: F811
@@ -66,27 +66,29 @@ def test_the_newest_session_of_a_clients_directory_is_its(home: Path) -> None:  
         os.utime(recording(home, name, b"{}\n", folder_name(home)), (now - age, now - age))
     elsewhere = recording(home, "elsewhere", b"{}\n", "-other")
     os.utime(elsewhere, (now - 4000, now - 4000))
-    found = find(home)
+    found = find_recordings(home)
     newer = next(one.path for one in found if one.id == "newer")
-    one, two = Client(str(home), now - 5000, frozenset()), Client(str(home), now - 9500, frozenset())
-    assert owned(found, [one]) == {str(newer)}
-    assert len(owned(found, [one, two])) == 2
-    assert owned(found, [Client(str(home), now - 100, frozenset())]) == frozenset(), "it has written nothing yet"
-    assert owned(found, []) == frozenset()
+    one, two = RunningClient(str(home), now - 5000, frozenset()), RunningClient(str(home), now - 9500, frozenset())
+    assert find_owned(found, [one]) == {str(newer)}
+    assert len(find_owned(found, [one, two])) == 2
+    assert find_owned(found, [RunningClient(str(home), now - 100, frozenset())]) == frozenset(), (
+        "it has written nothing yet"
+    )
+    assert find_owned(found, []) == frozenset()
     assert is_owned(newer, [one]) and not is_owned(newer.with_name("older.jsonl"), [one])
-    assert owned(found, [Client("/x", now, frozenset({str(elsewhere)}))]) == {str(elsewhere)}
+    assert find_owned(found, [RunningClient("/x", now, frozenset({str(elsewhere)}))]) == {str(elsewhere)}
 
 
 def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     now = time.time()
     path = recording(home, "waiting", b"{}\n", folder_name(home))
     os.utime(path, (now - 4000, now - 4000))
-    running: list[Client] = []
-    monkeypatch.setattr("ctxtui.services.library.library.clients", lambda: tuple(running))
+    running: list[RunningClient] = []
+    monkeypatch.setattr("ctxtui.services.library.library.running_clients", lambda: tuple(running))
     shelf = SessionLibrary(Settings(), home)
     (seen,) = [one for one in shelf.glimpses() if one.path == str(path)]
     assert not seen.live
-    running.append(Client(str(home), now - 5000, frozenset()))
+    running.append(RunningClient(str(home), now - 5000, frozenset()))
     (changed,) = shelf.touched([seen])
     assert changed.live
     running.clear()
@@ -107,9 +109,9 @@ def test_any_known_client_owns_the_newest_session_of_its_directory(
     ):
         process(proc, number, words, shop, 60)
     process(proc, 30, ["/venv/bin/python", "/venv/bin/aider"], shop / "..", 60)
-    running = [replace(one, since=0.0) for one in clients(proc)]
+    running = [replace(one, since=0.0) for one in running_clients(proc)]
     assert {one.known.name for one in running if one.known} == {"opencode", "gemini-cli", "pi", "aider"}
-    mine = owned(find(shop, {"HOME": str(home)}), running)
+    mine = find_owned(find_recordings(shop, {"HOME": str(home)}), running)
     assert sorted(Path(file).name for file in mine) == sorted(
         [
             "opencode.db#ses_one",
@@ -128,7 +130,7 @@ def test_a_new_session_in_a_database_is_noticed(home: Path, tmp_path: Path) -> N
     shelf = SessionLibrary(Settings(), home)
     before = shelf.glimpses()
     samples = {str(Path(one.path).parent) for one in before if one.group == SAMPLES}
-    assert samples and samples.isdisjoint(watched(find(home, samples=sample_paths()), {}, {}))
+    assert samples and samples.isdisjoint(watched_paths(find_recordings(home, samples=sample_paths()), {}, {}))
     assert not shelf.folders_changed()
     with sqlite3.connect(path) as connection:
         connection.execute("INSERT INTO session (id, title, time_updated) VALUES ('ses_new', 'new', 1)")

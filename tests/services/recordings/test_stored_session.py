@@ -82,7 +82,7 @@ async def test_what_another_process_does_is_seen_as_it_happens(tmp_path: Path) -
             await made.until(lambda: bool(host.writer and host.writer.acked))
             id_ = host.session.about.id
             loaded = StoredSession(database(tmp_path / "home"), id_)
-            assert loaded.hosted and loaded.follows
+            assert loaded.is_hosted and loaded.follows
             # What waits for an answer stands there, in the main line and in the sub-agent's.
             await until(loaded, lambda session: "go on" in said(session, MAIN))
             assert not loaded.session.calls
@@ -97,7 +97,7 @@ async def test_what_another_process_does_is_seen_as_it_happens(tmp_path: Path) -
         await until(loaded, lambda session: said(session, MAIN)[-1] == "all is done")
     with Store.open(database(tmp_path / "home")) as store:
         assert shape(loaded.session) == shape(store.load(id_))
-    assert not loaded.hosted and not loaded.fetch()
+    assert not loaded.is_hosted and not loaded.fetch()
     follower = Follower()
     follower.watch(loaded)
     assert follower.poll() == []
@@ -120,4 +120,4 @@ async def test_a_database_that_goes_away_leaves_what_is_shown(tmp_path: Path) ->
     loaded = StoredSession(path, host.session.about.id)
     before = shape(loaded.session)
     path.write_bytes(b"no database any more")
-    assert not loaded.more() and shape(loaded.session) == before and not loaded.hosted
+    assert not loaded.more() and shape(loaded.session) == before and not loaded.is_hosted

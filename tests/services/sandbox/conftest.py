@@ -12,7 +12,7 @@ import pytest
 
 from ctxtui.services.sandbox import confined as module
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confinement import BWRAP, UNSHARE, Confinement, works
+from ctxtui.services.sandbox.confinement import BWRAP, UNSHARE, Confinement, is_usable
 
 Sh = Callable[..., CommandResult]
 
@@ -33,9 +33,9 @@ SECRETS = """
 @pytest.fixture(params=[BWRAP, UNSHARE])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     name: str = request.param
-    if not shutil.which(name) or not works(name):
+    if not shutil.which(name) or not is_usable(name):
         pytest.skip(f"{name} is not permitted here")
-    monkeypatch.setattr(module, "confinement", lambda root=None: Confinement(name))
+    monkeypatch.setattr(module, "find_confinement", lambda root=None: Confinement(name))
     return name
 
 
@@ -62,7 +62,7 @@ def root(home: Path) -> Path:
 def sh(kind: str, root: Path) -> Sh:
     def run(script: str, folder: Path = root, **more: object) -> CommandResult:
         given = {"seconds": 60, **more}
-        return asyncio.run(module.confined(["/bin/sh", "-c", script], folder, **given))  # type: ignore[arg-type]
+        return asyncio.run(module.run_confined(["/bin/sh", "-c", script], folder, **given))  # type: ignore[arg-type]
 
     return run
 

@@ -17,9 +17,9 @@ from ctxtui.agent.tools.tool import PlannedCall
 from ctxtui.services.agent_tools import agent_commands
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.sandbox.command import KEPT, limited, run
-from ctxtui.services.sandbox.confinement import Confinement, confinement
-from ctxtui.services.sandbox.view import view_of
+from ctxtui.services.sandbox.command import MAX_OUTPUT_BYTES, limit_memory, run_program
+from ctxtui.services.sandbox.confinement import Confinement, find_confinement
+from ctxtui.services.sandbox.view import build_view
 
 
 def call(command: str, **more: object) -> ToolCall:
@@ -48,7 +48,7 @@ async def test_a_command_that_is_cancelled_or_late_ends_with_all_that_it_started
     script = "trap '' TERM; sleep 60 & echo $! > child; echo here; wait"
     for late in (True, False):
         (tmp_path / "child").unlink(missing_ok=True)
-        task = asyncio.create_task(run(["sh", "-c", script], tmp_path, 0.3 if late else 60, os.environ))
+        task = asyncio.create_task(run_program(["sh", "-c", script], tmp_path, 0.3 if late else 60, os.environ))
         while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text().strip():
             await asyncio.sleep(0.01)
         child = int((tmp_path / "child").read_text())
@@ -63,22 +63,27 @@ async def test_a_command_that_is_cancelled_or_late_ends_with_all_that_it_started
 
 
 async def test_output_is_kept_up_to_a_size_and_nothing_waits_for_the_background(tmp_path: Path) -> None:
-    done = await run(["sh", "-c", "yes 0123456789 | head -c 9000000; echo end"], tmp_path, 20, os.environ)
-    assert done.code == 0 and done.left_out > 0 and len(done.text) < KEPT + 100 and done.text.endswith("end\n")
+    done = await run_program(["sh", "-c", "yes 0123456789 | head -c 9000000; echo end"], tmp_path, 20, os.environ)
+    assert (
+        done.code == 0 and done.left_out > 0 and len(done.text) < MAX_OUTPUT_BYTES + 100 and done.text.endswith("end\n")
+    )
     began = time.monotonic()
-    done = await run(["sh", "-c", "sleep 30 & echo done; exit 3"], tmp_path, 20, os.environ)
+    done = await run_program(["sh", "-c", "sleep 30 & echo done; exit 3"], tmp_path, 20, os.environ)
     assert done.code == 3 and done.text == "done\n" and time.monotonic() - began < 5
-    done = await run(["env"], tmp_path, 5, {"PATH": os.environ["PATH"], "LANG": "C"})
+    done = await run_program(["env"], tmp_path, 5, {"PATH": os.environ["PATH"], "LANG": "C"})
     assert "GIT_PAGER=cat" in done.text and "LANG=C" in done.text
-    done = await run(
-        limited(["sh", "-c", "head -c 900000000 /dev/zero | tail -c 900000000 | wc -c"], 200), tmp_path, 20, os.environ
+    done = await run_program(
+        limit_memory(["sh", "-c", "head -c 900000000 /dev/zero | tail -c 900000000 | wc -c"], 200),
+        tmp_path,
+        20,
+        os.environ,
     )
     assert "900000000" not in done.text.splitlines()
 
 
 async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_commands, "confinement", lambda root: Confinement())
-    monkeypatch.setattr("ctxtui.services.sandbox.confined.confinement", lambda root: Confinement())
+    monkeypatch.setattr(agent_commands, "find_confinement", lambda root: Confinement())
+    monkeypatch.setattr("ctxtui.services.sandbox.confined.find_confinement", lambda root: Confinement())
     made, kept = commands(tmp_path)
     planned = await made.plan(call("echo 'a b'"))
     assert isinstance(planned, PlannedCall) and planned.what == "echo 'a b'"
@@ -93,7 +98,7 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     assert done.is_error and "its time was up" in done.text
     done = await made.run(call("seq 20000"))
     assert "`recall` reads all of it: output-1.1 to output-1.3" in done.text and done.text.endswith("20000")
-    assert "".join(made.kept.values()).splitlines() == [str(n) for n in range(1, 20001)] and kept == made.kept
+    assert "".join(made.outputs.values()).splitlines() == [str(n) for n in range(1, 20001)] and kept == made.outputs
     free, _ = commands(tmp_path, command_shell=True, command_unconfined=True)
     planned = await free.plan(call("echo a | wc -l"))
     assert isinstance(planned, PlannedCall) and "by a shell" in planned.told and not planned.guard
@@ -103,7 +108,7 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
 async def test_the_agents_commands_have_a_time_and_a_memory(
     kind: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_commands, "confinement", lambda root: Confinement(kind))
+    monkeypatch.setattr(agent_commands, "find_confinement", lambda root: Confinement(kind))
     monkeypatch.setenv("DATABASE_URL", "named")
     monkeypatch.setenv("GH_PAT", "secret")
     (root.parent / "data").write_text("read")
@@ -141,8 +146,8 @@ import asyncio, sys
 from pathlib import Path
 from ctxtui.services.sandbox import confined as module
 from ctxtui.services.sandbox.confinement import Confinement
-module.confinement = lambda root: Confinement(sys.argv[1])
-asyncio.run(module.confined(["/bin/sh", "-c", "touch ready; exec sleep 618.4"], Path(sys.argv[2])))
+module.find_confinement = lambda root: Confinement(sys.argv[1])
+asyncio.run(module.run_confined(["/bin/sh", "-c", "touch ready; exec sleep 618.4"], Path(sys.argv[2])))
 """
 
 
@@ -163,15 +168,15 @@ def is_called(pid: str, word: bytes) -> bool:
 
 
 def test_how_it_is_confined(tmp_path: Path) -> None:
-    view = view_of(tmp_path.resolve(), Path.home(), os.environ)
-    made = Confinement("bwrap").wrapped(["pytest", "-q"], view)
+    view = build_view(tmp_path.resolve(), Path.home(), os.environ)
+    made = Confinement("bwrap").wrap(["pytest", "-q"], view)
     assert made[0] == "bwrap" and made[-3:] == ["--", "pytest", "-q"] and "--unshare-net" in made
-    inside = Confinement("unshare").wrapped(["pytest", "-q"], view)
+    inside = Confinement("unshare").wrap(["pytest", "-q"], view)
     assert [option for option in view.options() if option in made] == view.options()
     assert inside[-len(view.options()) - 4 :] == [*view.options(), "--unshare-net", "--", "pytest", "-q"]
-    assert "--unshare-net" not in Confinement("bwrap").wrapped(["a"], view, network=True)
-    assert Confinement("sandbox-exec").wrapped(["a"], view)[2] == view.profile(network=False)
-    assert Confinement().wrapped(["a"], view) == ["a"] and not Confinement()
+    assert "--unshare-net" not in Confinement("bwrap").wrap(["a"], view, network=True)
+    assert Confinement("sandbox-exec").wrap(["a"], view)[2] == view.profile(network=False)
+    assert Confinement().wrap(["a"], view) == ["a"] and not Confinement()
     # The question has 67 columns for it at 80, with "by a shell, " before it.
-    assert all(len(f"by a shell, {Confinement(kind).told(network=True)}") <= 67 for kind in ("", "sandbox-exec"))
-    assert Confinement().told() == "not confined: it can do whatever you can" and not confinement(Path("/"))
+    assert all(len(f"by a shell, {Confinement(kind).describe(network=True)}") <= 67 for kind in ("", "sandbox-exec"))
+    assert Confinement().describe() == "not confined: it can do whatever you can" and not find_confinement(Path("/"))

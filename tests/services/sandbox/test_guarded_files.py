@@ -74,7 +74,7 @@ def test_what_another_program_changes_meanwhile_stays(kind: str, root: Path) -> 
 
     async def main() -> tuple[str, ...]:
         script = "touch ready; while [ ! -e go ]; do sleep 0.02; done"
-        running = asyncio.create_task(module.confined(["/bin/sh", "-c", script], root, seconds=60))
+        running = asyncio.create_task(module.run_confined(["/bin/sh", "-c", script], root, seconds=60))
         while not (root / "ready").exists():
             await asyncio.sleep(0.01)
         # As an editor writes.
@@ -89,10 +89,10 @@ def test_what_another_program_changes_meanwhile_stays(kind: str, root: Path) -> 
 def test_commands_side_by_side_do_not_trust_each_other(kind: str, root: Path, home: Path) -> None:
     async def main() -> None:
         first = "mkdir n n/.ssh; touch ready; while [ ! -e go ]; do sleep 0.02; done"
-        running = asyncio.create_task(module.confined(["/bin/sh", "-c", first], root, seconds=60))
+        running = asyncio.create_task(module.run_confined(["/bin/sh", "-c", first], root, seconds=60))
         while not (root / "ready").exists():
             await asyncio.sleep(0.01)
-        second = await module.confined(["/bin/sh", "-c", "touch n/.ssh/x; cat n/.ssh/id_rsa"], root, seconds=60)
+        second = await module.run_confined(["/bin/sh", "-c", "touch n/.ssh/x; cat n/.ssh/id_rsa"], root, seconds=60)
         assert "n/.ssh" in second.notes[0] and "SECRETVALUE" not in second.text
         (root / "go").touch()
         await running
@@ -104,7 +104,7 @@ def test_commands_side_by_side_do_not_trust_each_other(kind: str, root: Path, ho
 def test_it_is_put_aside_also_when_the_command_is_cancelled(kind: str, root: Path) -> None:
     async def main() -> None:
         script = "echo evil > CLAUDE.md; touch ready; sleep 60"
-        running = asyncio.create_task(module.confined(["/bin/sh", "-c", script], root, seconds=60))
+        running = asyncio.create_task(module.run_confined(["/bin/sh", "-c", script], root, seconds=60))
         while not (root / "ready").exists():
             await asyncio.sleep(0.01)
         running.cancel()

@@ -17,7 +17,7 @@ from tests.services.sandbox.conftest import git
 
 
 def run(root: Path, *argv: str) -> CommandResult:
-    done = asyncio.run(module.confined(argv, root, seconds=300))
+    done = asyncio.run(module.run_confined(argv, root, seconds=300))
     assert done.code == 0 and done.notes == (), done.text
     return done
 

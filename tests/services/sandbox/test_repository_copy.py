@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.sandbox.repository_copy import names_git, repository_of
+from ctxtui.services.sandbox.repository_copy import find_repository, mentions_git
 from tests.services.sandbox.conftest import Sh, git
 
 
@@ -60,18 +60,18 @@ def test_a_first_commit_and_another_work_tree(sh: Sh, root: Path, tmp_path: Path
     done = sh("git update-ref refs/heads/main HEAD", tree)
     assert "another work tree" in done.notes[0] and git(root, "log", "--format=%s") == "one"
     (tree / ".git").write_text(f"gitdir: {root}/.git/worktrees/../worktrees/tree\n")
-    assert repository_of(tree) is not None
+    assert find_repository(tree) is not None
     for text in (f"gitdir: {root}/.git", "gitdir: /", "nothing", f"gitdir: {root}"):
         (tree / ".git").write_text(text)
-        assert repository_of(tree) is None, "the repository does not name this work tree"
+        assert find_repository(tree) is None, "the repository does not name this work tree"
 
 
 def test_it_reads_the_repository_where_no_copy_is_made(sh: Sh, repository: Path) -> None:
     script = "g=gi; g=${g}t; $g log --format=%s; $g commit --allow-empty -m x"
     done = sh(script)
     assert done.text.startswith("first\n") and "Read-only" in done.text and done.code
-    assert all(names_git(words.split()) for words in ("git", "/usr/bin/git x", "sh -c git", "a;git"))
-    assert not any(names_git(words.split()) for words in ("digit", "a.git", "git-lfs x"))
+    assert all(mentions_git(words.split()) for words in ("git", "/usr/bin/git x", "sh -c git", "a;git"))
+    assert not any(mentions_git(words.split()) for words in ("digit", "a.git", "git-lfs x"))
 
 
 @pytest.mark.parametrize("name", ["a b", "new\nline", "q'uo\"te", "back\\slash", "\udcff", "-x", "#x"])

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.services.config.environment import handed_on
-from ctxtui.services.sandbox.view import View, view_of
+from ctxtui.services.sandbox.view import View, build_view
 from tests.services.sandbox.conftest import SECRETS, Sh
 
 
@@ -121,7 +121,7 @@ def test_no_socket_of_the_machine_is_reached(
 
 
 async def test_it_has_no_network_but_its_own(kind: str, root: Path) -> None:
-    from ctxtui.services.sandbox.confined import confined
+    from ctxtui.services.sandbox.confined import run_confined
 
     async def heard(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
@@ -130,9 +130,9 @@ async def test_it_has_no_network_but_its_own(kind: str, root: Path) -> None:
     port = server.sockets[0].getsockname()[1]
     ask = [sys.executable, "-c", f'import socket; socket.create_connection(("127.0.0.1", {port}), 5); print(1)']
     own = 'import socket as s; a = s.create_server(("127.0.0.1", 0)); s.create_connection(a.getsockname()); print(2)'
-    assert "ConnectionRefused" in (await confined(ask, root)).text
-    assert (await confined([sys.executable, "-c", own], root)).text == "2\n"
-    assert (await confined(ask, root, network=True)).text == "1\n"
+    assert "ConnectionRefused" in (await run_confined(ask, root)).text
+    assert (await run_confined([sys.executable, "-c", own], root)).text == "2\n"
+    assert (await run_confined(ask, root, network=True)).text == "1\n"
     server.close()
 
 
@@ -247,8 +247,8 @@ def test_the_profile_of_sandbox_exec_is_made_from_the_same_list(
 ) -> None:
     (home / ".pyenv").mkdir()
     monkeypatch.setattr(sys, "platform", "darwin")
-    seen = view_of(root, home, {"PATH": "/usr/bin"})
-    view = View(root=root, readable=seen.readable, fresh=seen.fresh, guarded=(root / 'od"d',), held=(root / "sub",))
+    seen = build_view(root, home, {"PATH": "/usr/bin"})
+    view = View(root=root, readable=seen.readable, fresh=seen.fresh, guarded=(root / 'od"d',), fixed=(root / "sub",))
     profile = view.profile(network=False)
     assert '(deny file-read* (subpath "/Users") ' in profile and f'(subpath "{home}")' in profile
     assert profile.index("(deny file-read*") < profile.index("(allow file-read*")
@@ -263,6 +263,6 @@ def test_what_cannot_be_confined_does_not_run(kind: str, root: Path, tmp_path: P
     from ctxtui.services.sandbox.confinement import Confinement
 
     gone = tmp_path / "gone"
-    wrapped = Confinement(kind).wrapped(["touch", "x"], View(root=gone))
+    wrapped = Confinement(kind).wrap(["touch", "x"], View(root=gone))
     done = subprocess.run(wrapped, capture_output=True, text=True, check=False)
     assert done.returncode and not gone.exists() and not Path("x").exists()

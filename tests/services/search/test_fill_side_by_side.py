@@ -34,23 +34,23 @@ def test_all_processors_make_the_same_index(ctxtui: Run, monkeypatch: pytest.Mon
     recordings()
     here = told(ctxtui)
     started: list[int] = []
-    pool = index.answers
+    pool = index.iter_answers
 
     def counted(maker: str, requests: object, gone: object, workers: int) -> object:
         started.append(workers)
         return pool(maker, requests, gone, workers)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(index, "_WORTH", 0)
-    monkeypatch.setattr(index, "processors", lambda: 2)
-    monkeypatch.setattr(index, "answers", counted)
+    monkeypatch.setattr(index, "_MIN_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(index, "processor_count", lambda: 2)
+    monkeypatch.setattr(index, "iter_answers", counted)
     assert told(ctxtui) == here and started == [2]
     assert ctxtui("db", "index", "--json").json["indexed"] == 0, "what is indexed is not read again"
 
 
 def test_a_process_that_ends_is_told_of_its_session_alone(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     recordings()
-    monkeypatch.setattr(index, "_WORTH", 0)
-    monkeypatch.setattr(index, "processors", lambda: 2)
+    monkeypatch.setattr(index, "_MIN_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(index, "processor_count", lambda: 2)
     monkeypatch.setattr(index, "_MAKER", "tests.services.search.test_fill_side_by_side:ends")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     failed = ctxtui("db", "index", "--json").json["failed"]

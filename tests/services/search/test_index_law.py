@@ -85,7 +85,9 @@ def test_hits_are_the_same_with_the_index_and_without(
     wanted = [found(among, query, regex=False)[0] for query in queries]
     words = found(among, r"a.b", regex=True)[0]
     Store.open(database("")).close()
-    assert len(list(index.fill(Settings(), index.lacking(Settings(), among, live=True), lambda: False))) == len(texts)
+    assert len(
+        list(index.fill_index(Settings(), index.list_unindexed(Settings(), among, live=True), lambda: False))
+    ) == len(texts)
     for query, hits in zip(queries, wanted, strict=True):
         shown, searcher = found(among, query, regex=False)
         assert shown == hits, query

@@ -41,7 +41,7 @@ def test_what_is_no_expression_is_said(query: str) -> None:
 
 
 def test_an_expression_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern, "PATIENCE", 0.05)
+    monkeypatch.setattr(pattern, "TIMEOUT", 0.05)
     slow = Pattern(r"(x+x+)+y\d", regex=True)
     with pytest.raises(BadPattern, match="takes too long"):
         list(slow.spans("x" * 5000))

@@ -101,7 +101,9 @@ QUERIES = [
 def test_every_session_is_searched(shelf: SessionLibrary, indexed: bool) -> None:
     if indexed:
         Store.open(database("")).close()
-        done = list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
+        done = list(
+            index.fill_index(Settings(), index.list_unindexed(Settings(), sessions(shelf), live=True), lambda: False)
+        )
         assert sorted(Path(one.name).stem for one in done) == ["one", "three", "two"]
     for query, wanted in QUERIES:
         hits, searcher = found(shelf, query)
@@ -112,7 +114,7 @@ def test_every_session_is_searched(shelf: SessionLibrary, indexed: bool) -> None
 
 def test_what_the_index_rules_out_is_not_opened(shelf: SessionLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     Store.open(database("")).close()
-    list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
+    list(index.fill_index(Settings(), index.list_unindexed(Settings(), sessions(shelf), live=True), lambda: False))
     opened = []
     place = "ctxtui.services.search.library_search.load"
     monkeypatch.setattr(place, lambda path, **more: opened.append(path.stem) or load(path, **more))
@@ -150,7 +152,11 @@ def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: SessionLibr
     Path(one.path).unlink()
     for fill in (False, True):
         if fill:
-            list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
+            list(
+                index.fill_index(
+                    Settings(), index.list_unindexed(Settings(), sessions(shelf), live=True), lambda: False
+                )
+            )
         hits, searcher = found(shelf, "needle")
         assert [(hit.summary.stored, hit.found.place.call) for hit in hits] == [(id_, 1)]
         assert searcher.tally.indexed == (3 if fill else 0)

@@ -32,7 +32,7 @@ def study_anew(session: Session) -> Study:
 
 
 def rest(study: Study) -> None:
-    while study.work() or study.rest():
+    while study.work() or study.work_idle():
         pass
 
 
@@ -69,9 +69,9 @@ class Grown:
     def look(self) -> None:
         news = self.loaded.fetch()
         self.loaded.take(news)
-        self.study.grew(news.events if self.told else None)
+        self.study.session_grew(news.events if self.told else None)
         if self.told:
-            self.study.keep_up()
+            self.study.count_new()
         for thread in self.loaded.session.threads:
             self.study.thread(thread)
 
@@ -145,7 +145,7 @@ def test_a_call_that_goes_to_another_thread_leaves_the_one_it_was_in() -> None:
     other = study.thread("other")
     moved = CallSeen(replace(story.session.calls["main-2"], thread="other"))
     story.session.apply(moved)
-    study.grew([moved])
+    study.session_grew([moved])
     assert [call.id for call in study.thread(MAIN).calls] == ["main-1"]
     assert [call.id for call in other.calls] == ["main-2"]
 
@@ -155,7 +155,7 @@ def test_a_message_that_no_call_has_read_changes_no_list_of_calls() -> None:
     study = study_of(story.session)
     calls, events, totals = study.thread(MAIN).calls, study.thread(MAIN).events, study.totals
     story.user("b").tip()
-    study.grew([TipMoved(MAIN, story.head)])
+    study.session_grew([TipMoved(MAIN, story.head)])
     rest(study)
     known = study.thread(MAIN)
     assert known.calls is calls and known.events is events and study.totals is totals

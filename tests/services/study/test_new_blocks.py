@@ -13,7 +13,7 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.study.study import Study
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from tests.cases.scenes import study_of
@@ -28,7 +28,7 @@ class Bench:
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         self.asked += len(blocks)
-        return [features_of(block, lambda text: -(-len(text) // 4), card) for block in blocks]
+        return [count_features(block, lambda text: -(-len(text) // 4), card) for block in blocks]
 
 
 class Followed:
@@ -48,15 +48,15 @@ class Followed:
 
     def says(self, text: str) -> None:
         self.story.user(text).tip()
-        self.study.grew([TipMoved(MAIN, self.story.head)])
+        self.study.session_grew([TipMoved(MAIN, self.story.head)])
 
 
 def test_a_message_is_counted_before_it_is_shown() -> None:
     there = Followed()
     there.says("something new")
-    there.study.fetch_new()
+    there.study.prefetch_new()
     before = there.bench.asked
-    assert there.study.keep_up() and there.bench.asked == before, "the screen's thread waits for no count"
+    assert there.study.count_new() and there.bench.asked == before, "the screen's thread waits for no count"
     running, head = there.study.scene(MAIN, 0).running, there.story.head
     assert running.counted(head)
     fresh = study_of(there.story.session).scene(MAIN, 0).running
@@ -69,28 +69,28 @@ def test_what_is_not_counted_yet_is_left_to_the_worker() -> None:
     there = Followed()
     there.says("something new")
     before = there.bench.asked
-    assert not there.study.keep_up() and there.bench.asked == before
+    assert not there.study.count_new() and there.bench.asked == before
     assert there.study.progress[0] < there.study.progress[1]
     there.work()
-    assert there.study.keep_up()
+    assert there.study.count_new()
 
 
 def test_nobody_waits_for_what_takes_long_to_count() -> None:
     there = Followed()
     there.says("long " * 100_000)
     before = there.bench.asked
-    there.study.fetch_new()
-    assert there.bench.asked == before and not there.study.keep_up()
+    there.study.prefetch_new()
+    assert there.bench.asked == before and not there.study.count_new()
 
 
 def test_a_new_call_is_learnt_from_by_the_worker() -> None:
     there = Followed()
     there.story.user("b").call("two")
-    there.study.grew([CallSeen(there.story.session.calls["main-2"])])
-    there.study.fetch_new()
-    assert not there.study.keep_up()
-    assert there.study.count_on() and not there.study.count_on()
-    assert there.study.keep_up() and there.study.book.is_settled
+    there.study.session_grew([CallSeen(there.story.session.calls["main-2"])])
+    there.study.prefetch_new()
+    assert not there.study.count_new()
+    assert there.study.count_pending() and not there.study.count_pending()
+    assert there.study.count_new() and there.study.book.is_settled
 
 
 def test_a_report_that_comes_without_a_block_is_taken_in() -> None:
@@ -99,7 +99,7 @@ def test_a_report_that_comes_without_a_block_is_taken_in() -> None:
     last = story.session.calls["main-2"]
     told = CallSeen(replace(last, usage=Usage(fresh=20_000, output=5)))
     story.session.apply(told)
-    study.grew([told])
+    study.session_grew([told])
     while study.work():
         pass
     fresh = study_of(story.session)

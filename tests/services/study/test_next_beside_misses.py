@@ -22,9 +22,16 @@ from tests.analysis.sessions import book
 
 
 def _told(asked: what_if.NextRequest) -> tuple[object, ...]:
-    found = asked.simulator.ask(asked.prompt, asked.at)
+    found = asked.simulator.predict(asked.prompt, asked.at)
     forecast = asked.forecast and (asked.forecast.read, asked.forecast.cause, asked.forecast.floor)
-    return asked.at, asked.prompt.total, asked.floors, forecast, found.usage(), asked.place(asked.prompt.last.node).key
+    return (
+        asked.at,
+        asked.prompt.total,
+        asked.floors,
+        forecast,
+        found.to_usage(),
+        asked.place(asked.prompt.last.node).key,
+    )
 
 
 @pytest.fixture
@@ -49,10 +56,10 @@ def test_asking_for_the_next_request_goes_through_no_call_twice_and_leaves_no_tr
     study = Study(session, book(session, model_table()), None, price_here(PriceTable()))
     study.thread(MAIN)
     rules = cached_by(study.book)
-    replay = what_if.Replay(study.book, rules, study.learnt)
+    replay = what_if.Replay(study.book, rules, study.train_forecasts)
     for read in (None, 4_000, None, None, 4_000, None):
         talk.call(after=900.0 if read else 10.0, read=read)
-        study.grew()
+        study.session_grew()
         study.count_all()
         last = session.thread_calls()[-1]
         learnt.clear()

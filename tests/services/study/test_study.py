@@ -57,7 +57,7 @@ def test_a_session_that_grows_is_worked_on_from_where_it_was() -> None:
     known = study.thread(MAIN)
     first = study.costs["main-1"]
     story.results(("t", "files")).call("two").tip()
-    study.grew()
+    study.session_grew()
     assert len(known.calls) == 2 and known.priced == 1
     finish(study)
     assert known.priced == 2 and study.costs["main-1"] is first
@@ -74,15 +74,15 @@ def test_a_session_read_in_pieces_is_weighed_as_one_that_is_read_at_once(first: 
     for piece in (calls[:first], calls[first:]):
         session.fold(map(CallSeen, piece))
         study.thread(MAIN)
-        study.grew()
+        study.session_grew()
         finish(study)
-    study.read_so_far(whole=True)
+    study.note_read(whole=True)
     finish(study)
     assert study.book.weights(session.model) == whole.weights(session.model)
     assert study.scene(MAIN, 18).running.version == study.book.version
     assert study.scene(MAIN, 18).figures == figures(whole, calls[-1])
     settled = study.book.version
-    study.read_so_far(whole=True)
+    study.note_read(whole=True)
     finish(study)
     assert study.book.version == settled, "what was learnt is given out once"
 
@@ -97,12 +97,12 @@ def test_what_a_report_shows_to_be_gone_is_news_of_its_call() -> None:
     finish(study)
     for index, call in enumerate(told):
         session.apply(CallSeen(call))
-        study.grew()
+        study.session_grew()
         study.thread(call.thread)
         if not study.scene(call.thread, index).counted:
-            before, waited = study.known(call.thread, index), waited + 1
+            before, waited = study.known_state(call.thread, index), waited + 1
             study.book.advance()
-            assert study.scene(call.thread, index).counted and study.known(call.thread, index) != before
+            assert study.scene(call.thread, index).counted and study.known_state(call.thread, index) != before
         finish(study)
     assert waited, "a report was here before it was known what is gone"
 
@@ -116,7 +116,7 @@ def test_a_fuller_record_of_a_call_replaces_its_costs() -> None:
     last = story.session.calls["main-2"]
     assert last.usage is not None and before is not None
     story.session.apply(CallSeen(replace(last, usage=replace(last.usage, output=10_000))))
-    study.grew()
+    study.session_grew()
     assert known.priced == 1 and known.ledger.done == 1
     finish(study)
     assert known.spent[-1] is not None and known.spent[-1] > before
@@ -153,7 +153,7 @@ def test_calls_that_come_while_others_are_priced_are_priced_too() -> None:
         if not grown:
             grown.append(1)
             story.user("b").call("two").user("c").call("three")
-            study.grew()
+            study.session_grew()
         return price_here(PriceTable())(calls)
 
     study = Study(session, book_of(session, counted=False), None, pricer)
@@ -167,6 +167,6 @@ def test_a_list_of_messages_may_become_calls() -> None:
     study = study_of(story.session)
     assert study.thread(MAIN).calls[0].id == ""
     story.call("one").tip()
-    study.grew()
+    study.session_grew()
     finish(study)
     assert [call.id for call in study.thread(MAIN).calls] == ["main-1"] and study.thread(MAIN).priced == 1

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.block_content import read as content
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.folder_scan import find_in_folder
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.registry import detect
 from tests.corpus import corpus_params
@@ -143,9 +143,9 @@ def test_a_chat_history_gets_the_contexts_that_were_sent(tmp_path: Path) -> None
 def test_a_folder_with_both_is_one_recording(tmp_path: Path) -> None:
     for path in list(both(tmp_path).iterdir()):
         path.rename(tmp_path / path.name.lstrip("."))
-    assert [path.name for path in recordings_in(tmp_path)] == ["aider.chat.history.md"]
+    assert [path.name for path in find_in_folder(tmp_path)] == ["aider.chat.history.md"]
     (tmp_path / "aider.chat.history.md").unlink()
-    assert [path.name for path in recordings_in(tmp_path)] == ["aider.llm.history"]
+    assert [path.name for path in find_in_folder(tmp_path)] == ["aider.llm.history"]
 
 
 def test_a_record_that_grows_is_joined_again(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_compaction_begins_with_its_summary() -> None:
     more = [item("assistant", "So far", conversationSummary="So far"), item("user", "On."), item("assistant", "ok")]
     found = read(as_bytes(session(*more)), NAME)
     last = calls(found)[-1]
-    assert last.epoch.start == "compaction" and len(calls(found)) == 3 and last.answered_in_part
+    assert last.epoch.start == "compaction" and len(calls(found)) == 3 and last.is_partial
     assert [kind for _, _, kind in shown(found, last.raw_head)] == ["header", "text"] * 2
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.session import MAIN
-from ctxtui.services.recordings.databases.sessions import roots, rows
+from ctxtui.services.recordings.databases.sessions import list_roots, read_rows
 from ctxtui.services.recordings.open import load
 from tests.captures import capture, wire_usage
 from tests.transcripts.reading import calls, law_2, read, survives_cuts
@@ -80,7 +80,7 @@ def database(path: Path, **sessions: list[tuple[Any, ...]]) -> Path:
 
 def test_sessions_are_listed_and_opened_one_by_one(tmp_path: Path) -> None:
     path = database(tmp_path / "sessions.db", one=TALK, two=TALK[:2])
-    assert [(one.id, one.title, one.model, one.messages) for one in roots(path)] == [
+    assert [(one.id, one.title, one.model, one.messages) for one in list_roots(path)] == [
         ("two", "about two", "m-1", 2),
         ("one", "about one", "m-1", 5),
     ]
@@ -99,7 +99,7 @@ def test_sessions_are_listed_and_opened_one_by_one(tmp_path: Path) -> None:
 
 
 def test_the_whole_database_counts_every_session(tmp_path: Path) -> None:
-    session = read(b"".join(rows(database(tmp_path / "sessions.db", one=TALK, two=TALK))), "sessions.db")
+    session = read(b"".join(read_rows(database(tmp_path / "sessions.db", one=TALK, two=TALK))), "sessions.db")
     assert session.about.id == "two" and len(calls(session, MAIN)) == len(calls(session, "one")) == 2
     used = [one.usage for one in session.calls.values() if one.usage]
     assert (sum(one.input for one in used), sum(one.output for one in used)) == (180, 24)

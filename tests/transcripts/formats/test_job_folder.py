@@ -12,7 +12,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.folder_scan import find_in_folder
 from ctxtui.services.recordings.open import load
 from tests.transcripts.reading import as_bytes
 
@@ -72,7 +72,7 @@ def test_a_folder_that_another_program_wrote(tmp_path: Path) -> None:
     last = session.tree.items(session.threads[MAIN].tip)[-2:]
     assert [item.block.value().get("tool_use_id") for item in last] == ["call_0", "call_1"]
     assert last[0].block.value().get("is_error") and not last[1].block.value().get("is_error")
-    assert recordings_in(tmp_path) == [tmp_path / "job-123"], "a folder is one recording"
+    assert find_in_folder(tmp_path) == [tmp_path / "job-123"], "a folder is one recording"
 
 
 def test_one_number_for_a_whole_round_is_understood(tmp_path: Path) -> None:

@@ -78,10 +78,10 @@ def test_a_request_without_an_end_used_what_nobody_knows() -> None:
     begun = [request("0.3"), record("turn.prompt"), said("And now?"), request("1.1"), end("m-3", 0, 125, 9, 2)]
     found = read(as_lines([*session(), *begun]), NAME)
     lost, last = calls(found)[2:]
-    assert lost.usage is None and lost.answered_in_part and (last.id, last.answered_in_part) == ("m-3", False)
+    assert lost.usage is None and lost.is_partial and (last.id, last.is_partial) == ("m-3", False)
     assert len(calls(read(as_lines([*session(), request("0.3")]), NAME))) == 2, "it may still be under way"
     over = read(as_lines([*session(), request("0.3"), record("turn.ended", reason="cancelled")]), NAME)
-    assert len(calls(over)) == 3 and calls(over)[-1].answered_in_part, "the turn is over"
+    assert len(calls(over)) == 3 and calls(over)[-1].is_partial, "the turn is over"
     again = [request("0.3"), request("0.3"), end("m-3", 0, 125, 9, 2)]
     assert len(calls(read(as_lines([*session(), *again]), NAME))) == 3, "asked again, it is the same step"
 
@@ -201,4 +201,4 @@ def test_each_call_has_the_figures_of_the_wire(path: Any) -> None:
     wire = wire_usage(path)
     seen = [(one.usage.input, one.usage.cache_read, one.usage.output) if one.usage else None for one in told]
     # The client ended before the answer to its last request on the wire: what that used is not known.
-    assert seen[: len(wire)] == [*wire[:-1], None] and told[len(wire) - 1].answered_in_part
+    assert seen[: len(wire)] == [*wire[:-1], None] and told[len(wire) - 1].is_partial

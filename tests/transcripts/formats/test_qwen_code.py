@@ -60,7 +60,7 @@ def test_thoughts_that_google_counts_apart() -> None:
 
 def test_a_report_of_zeros_is_none() -> None:
     (call,) = calls(read(as_lines([record("r1", None, "assistant", {"text": "x"}, **used(0, 0))]), NAME))
-    assert call.usage is None and call.answered_in_part
+    assert call.usage is None and call.is_partial
 
 
 def test_a_rewind_goes_on_from_an_earlier_record() -> None:

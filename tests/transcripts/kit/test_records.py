@@ -37,7 +37,7 @@ def told(data: bytes) -> list[str]:
     short = []
     for piece in found[0]:
         if isinstance(piece, FoundObject):
-            short.append(f"{piece.line} {canonical.text_of(canonical.loads(piece.raw))}")
+            short.append(f"{piece.line} {canonical.dump_text(canonical.loads(piece.raw))}")
         else:
             short.append(f"{piece.line} ! {piece.reason}")
     return short
@@ -150,7 +150,7 @@ def test_a_block_from_bytes_is_the_block_of_its_value(value: dict[str, object], 
     if marked:
         part["content"] = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
     raw, clean = tidied(json.dumps(part, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    assert raw_block.of_part(raw, "tool_result", clean) == block.of(canonical.loads(raw))
+    assert raw_block.of_part(raw, "tool_result", clean) == block.from_part(canonical.loads(raw))
 
 
 @given(st.text())

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.worker import Worker
-from ctxtui.services.workers.search_worker import EverySession
+from ctxtui.services.workers.search_worker import SessionsSearch
 from ctxtui.tui.dialogs.find import FindScreen
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.screen import InspectorScreen
@@ -85,14 +85,14 @@ def test_a_session_with_many_hits_hides_no_other() -> None:
 
 
 def test_a_new_search_ends_the_one_before(recorded: Path) -> None:
-    search = Worker(EverySession, Settings(), recorded)
+    search = Worker(SessionsSearch, Settings(), recorded)
     try:
-        first = search.steps(EverySession.search, "compute_context", False)
+        first = search.steps(SessionsSearch.search, "compute_context", False)
         assert next(first).done == 1
-        found = [block for step in search.steps(EverySession.search, "NEEDLE", False) for block in step.found]
+        found = [block for step in search.steps(SessionsSearch.search, "NEEDLE", False) for block in step.found]
         assert [(block.call, block.category) for block in found] == [(1, "user")]
         assert list(first) == []
-        (wrong,) = search.steps(EverySession.search, "a[", True)
+        (wrong,) = search.steps(SessionsSearch.search, "a[", True)
         assert "no regular expression" in wrong.trouble
     finally:
         search.close()

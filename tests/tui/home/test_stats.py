@@ -46,7 +46,7 @@ class Made:
         since = 10 * DAY - age if age else 0.0
         changed = change_of(change) if change else None
         found = stats_of(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
-        return StatsSoFar(found, int(len(self.asked) == 1), anew="once more, after an upgrade")
+        return StatsSoFar(found, int(len(self.asked) == 1), reread_reason="once more, after an upgrade")
 
     def close(self) -> None:
         """They are not asked any more."""
@@ -185,19 +185,19 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
     settings = load(()).settings
     worker = Worker(StatsMaker, settings, tmp_path)
     try:
-        before = worker.attempt(StatsMaker.stats, "model")
-        assert before is not None and (before.left, before.unread, before.found.total.uncounted) == (1, 0, 1)
-        used = before.found.total
+        before = worker.attempt(StatsMaker.make, "model")
+        assert before is not None and (before.left, before.unread, before.stats.total.uncounted) == (1, 0, 1)
+        used = before.stats.total
         Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
         figured = [answer((one, settings)) for one in SessionLibrary(settings, tmp_path).glimpses()]
-        after = worker.attempt(StatsMaker.stats, "model")
-        assert after is not None and after.left == 0 and not after.found.total.uncounted
-        assert (after.found.total.calls, after.found.total.usd) == (used.calls, used.usd)
-        assert after.found.total.calls == sum(one.calls for one in figured if one.key.startswith(str(folder)))
+        after = worker.attempt(StatsMaker.make, "model")
+        assert after is not None and after.left == 0 and not after.stats.total.uncounted
+        assert (after.stats.total.calls, after.stats.total.usd) == (used.calls, used.usd)
+        assert after.stats.total.calls == sum(one.calls for one in figured if one.key.startswith(str(folder)))
     finally:
         worker.close()
-    assert worker.attempt(StatsMaker.stats, "model") is None
+    assert worker.attempt(StatsMaker.make, "model") is None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

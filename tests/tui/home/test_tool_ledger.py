@@ -85,15 +85,15 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
     settings = load(()).settings
     worker = Worker(LedgerMaker, settings, tmp_path)
     try:
-        before = worker.attempt(LedgerMaker.ledger)
-        assert before is not None and (before.left, before.found.sessions) == (1, 0)
+        before = worker.attempt(LedgerMaker.make)
+        assert before is not None and (before.left, before.ledger.sessions) == (1, 0)
         Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
         for one in SessionLibrary(settings, tmp_path).glimpses():
             answer((one, settings))
-        after = worker.attempt(LedgerMaker.ledger)
-        assert after is not None and (after.left, after.found.sessions) == (0, 1)
-        assert [tool.called for server in after.found.servers for tool in server.tools if tool.called]
+        after = worker.attempt(LedgerMaker.make)
+        assert after is not None and (after.left, after.ledger.sessions) == (0, 1)
+        assert [tool.called for server in after.ledger.servers for tool in server.tools if tool.called]
     finally:
         worker.close()
-    assert worker.attempt(LedgerMaker.ledger) is None
+    assert worker.attempt(LedgerMaker.make) is None

@@ -13,7 +13,7 @@ import pytest
 
 from ctxtui.offline import Provider, Server
 from ctxtui.offline.http.hosting import serving
-from ctxtui.services.attach.held_requests import look
+from ctxtui.services.attach.held_requests import read_status
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.commands.situation import ATTACHED
@@ -71,7 +71,7 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
                 await until(pilot, lambda: ATTACHED in screen._situated().facts)
                 await pilot.press("ctrl+o")
                 await until(pilot, lambda: "will be held" in text(screen))
-                await until(pilot, lambda: look(path).next)
+                await until(pilot, lambda: read_status(path).next)
                 Path("what now").touch()
                 await until(pilot, lambda: screen.line.asking and "what now?" in text(screen))
                 assert len(seen) == 1

@@ -53,7 +53,7 @@ async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
             and scene
             and scene.counted
             and study.thread(screen.state.thread).priced == len(scene.calls)
-            and study.thread(screen.state.thread).looked
+            and study.thread(screen.state.thread).is_searched
             and scene.events
             and screen.state.complete
         )
@@ -355,12 +355,12 @@ async def test_copy_and_pager(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) ->
 
 
 def test_the_pager_gets_safe_text(tmp_path: Any) -> None:
-    from ctxtui.services.external_editor import NoPager, page
+    from ctxtui.services.external_editor import NoPager, show_in_pager
     from ctxtui.views.text import safe_text
     from tests.cases.sessions import HOSTILE
 
     out = tmp_path / "out"
-    page(
+    show_in_pager(
         safe_text.lines(HOSTILE),
         f'sh -c \'cp "$1" {out}; printf %s "$LESS" >> {out}\' x',
         {"LESS": "-R", "PATH": "/bin:/usr/bin"},
@@ -368,9 +368,9 @@ def test_the_pager_gets_safe_text(tmp_path: Any) -> None:
     seen = out.read_text()
     assert "\x1b" not in seen and "\u202e" not in seen and "-R" not in seen and "[31mred" in seen
     with pytest.raises(NoPager):
-        page([], "/no/such/pager")
+        show_in_pager([], "/no/such/pager")
     with pytest.raises(NoPager):
-        page([], "'unbalanced")
+        show_in_pager([], "'unbalanced")
 
 
 async def test_what_cannot_be_opened_is_said_where_it_was_named() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from ctxtui.core.session import AnswerGrew
 from ctxtui.services.config.config import load as load_config
-from ctxtui.services.recordings.open import load, opening
+from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.transcripts.formats.test_attached import dump, lines
@@ -118,7 +118,7 @@ async def test_words_are_on_screen_before_the_answer_ends(
             assert agent.poll() is None and not screen.state.study.session.calls
             go[1].set()
             await until(pilot, lambda: len(screen.state.study.session.calls) == 1)
-            await until(pilot, lambda: screen.panels.transcript.data.answer is None)
+            await until(pilot, lambda: screen.panels.transcript.data.take_answer is None)
             await until(pilot, lambda: "tokens reported" in text(screen))
             assert text(screen).count("the first half,") == 1
         out, _ = await asyncio.to_thread(agent.communicate, None, 60)
@@ -132,7 +132,7 @@ def test_it_is_told_as_it_grows_and_kept_nowhere(tmp_path: Path) -> None:
     told = lines()
     path = tmp_path / "s.jsonl"
     path.write_bytes(dump(told[:3]))
-    loaded, news = opening(path)
+    loaded, news = open_recording(path)
     heard = [event for some in news for event in loaded.take(some) if isinstance(event, AnswerGrew)]
     assert not heard
     for part, said in ((FIRST, "the first half, "), (SECOND, "the first half, some more, ")):

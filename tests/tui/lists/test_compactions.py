@@ -33,7 +33,7 @@ async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
         await pilot.pause(0.05)
         assert screen.state.index == 1, "the call before"
         [edit] = screen.edits.overlay.staged
-        assert edit.kind == "summarize" and "src/lost.py" in edit.given["text"]
+        assert edit.kind == "summarize" and "src/lost.py" in edit.params["text"]
         assert transcript.place.new is not None and "staged" in text(screen)
 
 

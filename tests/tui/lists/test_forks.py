@@ -37,7 +37,7 @@ async def test_a_session_without_forks_says_how_to_make_one() -> None:
 async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     row = ForkRow(depth=1, last=True, words="branch of it @3", after=3, calls="4", age=60.0, target="chat-1")
     monkeypatch.setattr(
-        "ctxtui.services.study.fork_tree.forks",
+        "ctxtui.services.study.fork_tree.list_forks",
         lambda *given: [ForkRow(depth=0, last=True, words="it", here=True), row],
     )
     async with opened(every_category()) as (_, pilot):

@@ -138,6 +138,6 @@ def test_the_child_says_what_is_wrong(tmp_path: Path) -> None:
     worker = Worker(OpenLab, str(tmp_path / "nothing.jsonl"), tmp_path, Settings())
     try:
         with pytest.raises(CtxtuiError, match="no such file"):
-            list(worker.steps(OpenLab.steps))
+            list(worker.steps(OpenLab.try_variants))
     finally:
         worker.close()

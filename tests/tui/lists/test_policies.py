@@ -120,7 +120,7 @@ async def test_externalized_content_is_kept_with_the_edits() -> None:
         overlay = screen.edits.overlay
         assert overlay is not None
         await choose(await listed(screen, pilot), pilot, "externalize_large")
-        names = [str(edit.given["name"]) for edit in overlay.staged if "name" in edit.given]
+        names = [str(edit.params["name"]) for edit in overlay.staged if "name" in edit.params]
         assert names and all(overlay._artifacts[name] for name in names)
 
 

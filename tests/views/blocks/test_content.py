@@ -68,14 +68,14 @@ def test_highlighting_is_only_done_as_far_as_it_is_looked_at() -> None:
 
 
 def shown(value: dict[str, object], category: str, **more: object) -> list[str]:
-    block = blocks.of(value)
+    block = blocks.from_part(value)
     got = content.content(INDEX[category], read(block), block.value(), highlight=highlight, **more)  # type: ignore[arg-type]
     return [plain(line) for line in got.lines]
 
 
 def test_a_numbered_file_is_code_with_its_numbers() -> None:
-    call = read(blocks.of(use("t", "Read", file_path="a.ts")))
-    block = blocks.of({"type": "tool_result", "content": CODE})
+    call = read(blocks.from_part(use("t", "Read", file_path="a.ts")))
+    block = blocks.from_part({"type": "tool_result", "content": CODE})
     got = content.content(INDEX["tool_result"], read(block), block.value(), call=call, highlight=highlight)
     first, _, third, *_ = got.lines
     assert plain(first) == "  1 import {Command} from '@oclif/core'"
@@ -103,7 +103,7 @@ def test_images_are_told_and_not_drawn() -> None:
 
 
 def test_the_raw_form_is_the_body_letter_for_letter() -> None:
-    block = blocks.of({"type": "text", "text": "a \u767b", "n": 1})
+    block = blocks.from_part({"type": "text", "text": "a \u767b", "n": 1})
     assert "".join(plain(line) for line in content.raw(block).lines) == block.body.decode()
 
 

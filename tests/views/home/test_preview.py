@@ -17,9 +17,9 @@ from tests.cases.sessions import CODE, HOSTILE, MOCHA, PNG, thinking, use
 def line(
     value: dict[str, object], category: str, *, call: dict[str, object] | None = None, cwd: str = "/home/me"
 ) -> Preview:
-    block = blocks.of(value)
+    block = blocks.from_part(value)
     return preview(
-        block.kind, INDEX[category], block.value(), read(block), read(blocks.of(call)) if call else None, cwd
+        block.kind, INDEX[category], block.value(), read(block), read(blocks.from_part(call)) if call else None, cwd
     )
 
 

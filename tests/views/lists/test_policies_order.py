@@ -30,7 +30,7 @@ def test_the_words_of_a_risk_are_whole_at_80_cells_and_at_120() -> None:
     for risk in Risk:
         row = Proposed("truncate_results", "", edits=(make("compact_json", [], {}),), freed=900, risk=risk)
         assert plain(TABLE.draw(row, 78)).rstrip().endswith(f"  {risk.short}")
-        assert plain(TABLE.draw(row, 120)).rstrip().endswith(f"  {risk.words}")
+        assert plain(TABLE.draw(row, 120)).rstrip().endswith(f"  {risk.description}")
 
 
 def test_a_price_that_nobody_knows_is_not_one_that_is_still_worked_out() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxtui.core.edit import Edit, Target, make
-from ctxtui.core.edit_log import Stamp, applying, discarding, last_done, undoing
+from ctxtui.core.edit_log import Stamp, apply_staged, discard_staged, last_action, undo_last
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.edit_answers import (
     Blocks,
@@ -58,15 +58,15 @@ def test_what_costs_more_is_needless_and_says_so() -> None:
 
 def test_undo_names_what_it_undid_and_what_comes_next() -> None:
     log = [edit("drop", "a", id="1"), edit("truncate", "b", id="2"), edit("pin", "c", id="3")]
-    log += applying(log, Stamp("a", 1.0))
+    log += apply_staged(log, Stamp("a", 1.0))
     by_id = {one.id: one for one in log}
-    assert describe_action(last_done(log), by_id, BLOCKS) == "apply of 3", "one step"
-    entries = last_done(log)
-    log += undoing(log, Stamp("u", 2.0))
-    told = words(undo_answer(entries, by_id, BLOCKS, -4600, last_done(log), "u"))
+    assert describe_action(last_action(log), by_id, BLOCKS) == "apply of 3", "one step"
+    entries = last_action(log)
+    log += undo_last(log, Stamp("u", 2.0))
+    told = words(undo_answer(entries, by_id, BLOCKS, -4600, last_action(log), "u"))
     assert told == "undone: apply of 3  +4.6k · u next: pin of Read c"
-    log += discarding(log, Stamp("x", 3.0))
+    log += discard_staged(log, Stamp("x", 3.0))
     by_id = {one.id: one for one in log}
-    assert describe_action(last_done(log), by_id, BLOCKS) == "discard of 3"
-    assert words(undo_answer(last_done(log), by_id, BLOCKS, None, (), "^r")).endswith("nothing more to do again")
+    assert describe_action(last_action(log), by_id, BLOCKS) == "discard of 3"
+    assert words(undo_answer(last_action(log), by_id, BLOCKS, None, (), "^r")).endswith("nothing more to do again")
     assert describe_action([edit("drop", "a", id="9", author="budget")], {}, BLOCKS) == "budget: drop of Read a"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.core.edit_log import Stamp, leaving
+from ctxtui.core.edit_log import Stamp, record_export
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript.edit_log import copied_answer, detail, rows
 
@@ -30,7 +30,7 @@ def test_a_folder_that_is_too_long_is_cut_and_no_folder_is_not_spoken_of() -> No
 
 
 def test_the_log_keeps_command_folder_and_file() -> None:
-    (row,) = rows(leaving(Stamp("a", 1.0), COMMAND, FILE, ["tools"], FOLDER), lambda target: "")
+    (row,) = rows(record_export(Stamp("a", 1.0), COMMAND, FILE, ["tools"], FOLDER), lambda target: "")
     shown = [plain(line) for line in detail(row, 80)]
     assert all(width(line) < 80 for line in detail(row, 80)) and "".join(line[13:] for line in shown[2:4]) == FILE
     assert COMMAND in shown[0] and FOLDER in shown[1] and "tools" in shown[4]

@@ -89,7 +89,7 @@ def test_what_was_made_before_is_what_would_be_made_now(session: Callable[[], Se
     """While blocks are counted, calls priced, contexts held against reports, and from call to call and back."""
     counts = book(session(), model_table(), 3)
     study = Study(counts.session, counts, None, price_here(price_table()))
-    study.grew()
+    study.session_grew()
     kept, calls, seen = ContextRows(Readings(study.session, counts.names)), len(study.thread(MAIN).calls), set[str]()
     while study.work():
         for index in (calls - 1, 0, calls // 2, calls - 1, calls - 1):

@@ -1,1 +1,1 @@
-"""The policies that come with ctxtui, one a module."""
+"""The policies that come with ctxtui, one per module."""

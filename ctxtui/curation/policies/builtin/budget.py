@@ -1,4 +1,4 @@
-"""The smallest reversible set of edits that reaches a target: searched for in all policies, by risk and dependence."""
+"""Finds the smallest reversible set of edits that reaches a target size, among all policies, by risk and dependence."""
 
 from __future__ import annotations
 
@@ -18,30 +18,38 @@ from ctxtui.core.edit_kinds import (
     SUMMARIZE,
     TRUNCATE,
 )
-from ctxtui.curation.apply.rewrite import rewritten
-from ctxtui.curation.policies.context_spans import numbered, summary_of, tokens_of
+from ctxtui.curation.apply.rewrite import rewrite
+from ctxtui.curation.policies.context_spans import cached_summary, count_text, format_range
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
-from ctxtui.curation.policies.search import WORK, Asking, ProposedStep, Remedy, alone_by, counting_once, search
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.search import (
+    MAX_WORK_BLOCKS,
+    LazyProposal,
+    ProposedStep,
+    Remedy,
+    search,
+    single_remedy,
+    with_count_cache,
+)
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 from ctxtui.curation.record_summary import length_for
 
 NAME = "budget"
 
 _APART: Final = frozenset({TRUNCATE, REPLACE, EXTERNALIZE, DEDUPLICATE, COMPACT_JSON, MINIMISE, SUMMARIZE})
-"""Kinds of edits that do their part whether or not another one is made."""
-_TRIED: Final = 6
-"""Sets of edits of one risk that are held against each other."""
+"""Kinds of edits that work independently of other edits."""
+_MAX_COMPARED_SETS: Final = 6
+"""Maximum sets of edits of one risk that are compared."""
 
 
-_Vain = Callable[[Edit, Risk], bool]
-"""Whether a set with this edit, of this risk, is passed over."""
+_IsUseless = Callable[[Edit, Risk], bool]
+"""Whether to skip a set with this edit, of this risk."""
 
 
 class _Choice(NamedTuple):
-    """One edit that could be made: what it frees (tokens), where it breaks the prefix, how many later blocks quote
-    what it takes away, and what it risks."""
+    """A possible edit: tokens that it frees, where it breaks the prefix, later blocks that quote the removed text, and
+    its risk."""
 
     edit: Edit
     saves: int
@@ -50,12 +58,12 @@ class _Choice(NamedTuple):
     risk: Risk = Risk.NOTHING
 
 
-def among(policies: Iterable[Policy]) -> Policy:
-    """The policy, which chooses among `policies` other than itself."""
+def make_policy(policies: Iterable[Policy]) -> Policy:
+    """Make the policy, which chooses among `policies` except itself."""
     return Policy(
         NAME,
         "the smallest set of edits that reaches a size",
-        partial(_proposed, [policy for policy in policies if policy.name != NAME]),
+        partial(_propose, [policy for policy in policies if policy.name != NAME]),
         {"target": 0, "keep": 2, "cut": 1000},
         {
             "target": "tokens to reach (0: the usable window)",
@@ -65,18 +73,20 @@ def among(policies: Iterable[Policy]) -> Policy:
     )
 
 
-def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Above `target` (0: the usable window), find the edits that bring the context below: of all policies at their
-    defaults, every two of them, and of three steps of its own (cutting results, then clearing them and stripping
-    images, then summarising rounds). Of what suffices it takes what risks least, of that what breaks the prefix latest
-    (all are equal when the cache is cold), and leaves out what is not needed. The last `keep` rounds are left alone,
-    but for what loses nothing or puts content outside, where nothing as harmless suffices without them. Where nothing
-    at all suffices it frees what it can."""
+def _propose(policies: Sequence[Policy], situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
+    """Find the edits that bring the context below `target` (0: the usable window).
+
+    Candidates are all policies at their defaults, every two of them, and three steps of its own (cut results, then
+    clear them and strip images, then summarise rounds). Of the sufficient sets it picks the one with the least risk, of
+    those the one that breaks the prefix latest (all are equal when the cache is cold), and leaves out unneeded edits.
+    The last `keep` rounds are left alone, except by edits that lose nothing or externalize content, if nothing as
+    harmless suffices without them. If nothing suffices, it frees as much as possible.
+    """
     target = settings["target"] or situation.usable
     need = situation.total - target
     if not target or need <= 0:
         return
-    here = counting_once(situation)
+    here = with_count_cache(situation)
     yield from _smallest(policies, here, settings, target)
     here.forget()
 
@@ -84,123 +94,132 @@ def _proposed(policies: Sequence[Policy], situation: PolicyContext, settings: Se
 def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Settings, target: int) -> Iterator[Edit]:
     limit, reach = _limit(situation, settings["keep"]), _Reach(situation)
     ladder = [_ladder(situation, settings, target)]
-    found = _found(situation, policies)
-    older = _enough(situation, reach, [_Given(ladder), *found], limit, limit, target)
+    candidates = _candidates(situation, policies)
+    older = _find_sufficient(situation, reach, [_EditSets(ladder), *candidates], limit, limit, target)
     if older is None or older[0] > Risk.OUTSIDE:
-        everywhere = _enough(situation, reach, found, len(situation.context), limit, target)
-        older = min((one for one in (older, everywhere) if one is not None), key=lambda one: one[0], default=None)
+        everywhere = _find_sufficient(situation, reach, candidates, len(situation.context), limit, target)
+        older = min(
+            (candidate for candidate in (older, everywhere) if candidate is not None),
+            key=lambda one: one[0],
+            default=None,
+        )
     if older is not None:
-        yield from map(_own, older[1])
+        yield from map(_with_own_author, older[1])
         return
-    every = [edits for level in found for edits in level.options(max(Risk), _never)]
-    best = [_own(one) for one in _most(situation, reach, every, limit)]
+    every = [edits for level in candidates for edits in level.options(max(Risk), _never)]
+    best = [_with_own_author(candidate) for candidate in _find_largest(situation, reach, every, limit)]
     yield from best
     yield from _ladder(situation.under(best), settings, target)
 
 
-def _own(one: Edit) -> Edit:
-    """What another policy would make, as this one's: so it is taken back as one, and stays so."""
-    return make(one.kind, one.targets, one.given, author=NAME)
+def _with_own_author(edit_: Edit) -> Edit:
+    """Copy another policy's edit with this one as its author, so that they are reverted together."""
+    return make(edit_.kind, edit_.targets, edit_.params, author=NAME)
 
 
 def _never(edit: Edit, risk: Risk) -> bool:
     return False
 
 
-class _Given:
-    """Sets of edits to choose among, in this order."""
+class _EditSets:
+    """Sets of edits to choose from, in this order."""
 
     def __init__(self, given: list[list[Edit]]) -> None:
         self._given = given
 
-    def wished(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
-        """All of them; they may lack those of which each edit risks more than `most`, or one is in `vain`."""
+    def proposals(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
+        """All sets; those in which each edit risks more than `most`, or one is `vain`, may be missing."""
         return self._given
 
-    def options(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
-        """Of the same what frees anything, what frees most first."""
+    def options(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
+        """The sets that free anything, the largest first."""
         return self._given
 
 
-class _Level(_Given):
-    """What single policies wish at one `risk`: they are asked, and what it frees is worked out, where it matters."""
+class _Level(_EditSets):
+    """Proposals of single policies at one `risk`; policies are run, and the freed tokens computed, only if needed."""
 
     def __init__(self, tried: _Tried, risk: Risk) -> None:
         super().__init__([])
         self._tried = tried
         self._risk = risk
 
-    def _wishes(self, most: Risk, vain: _Vain) -> list[ProposedStep]:
+    def _wishes(self, most: Risk, vain: _IsUseless) -> list[ProposedStep]:
         def unfit(edit: Edit, risk: Risk) -> bool:
             return risk > self._risk or vain(edit, risk)
 
-        asked = (policy for policy in self._tried.policies if policy.least <= min(self._risk, most))
-        found = filter(None, (self._tried.wish(policy, unfit) for policy in asked))
-        return [wish for wish in found if wish.risk == self._risk]
+        policies = (policy for policy in self._tried.policies if policy.least <= min(self._risk, most))
+        proposals = filter(None, (self._tried.wish(policy, unfit) for policy in policies))
+        return [wish for wish in proposals if wish.risk == self._risk]
 
-    def wished(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
-        """As above."""
+    def proposals(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
+        """See `_Given`."""
         return [[*wish.edits] for wish in self._wishes(most, vain)]
 
-    def options(self, most: Risk, vain: _Vain) -> list[list[Edit]]:
-        """As above."""
-        found = filter(None, map(self._tried.remedy, self._wishes(most, vain)))
-        return [[*one.edits] for one in sorted(found, key=lambda one: -one.freed)]
+    def options(self, most: Risk, vain: _IsUseless) -> list[list[Edit]]:
+        """See `_Given`."""
+        remedies = filter(None, map(self._tried.remedy, self._wishes(most, vain)))
+        return [[*remedy.edits] for remedy in sorted(remedies, key=lambda one: -one.freed)]
 
 
 class _Tried:
-    """What single policies wish and what that does, each once."""
+    """Cache of single policies' proposals and their effects."""
 
     def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._situation = situation
-        self._asked: dict[str, Asking] = {}
+        self._asked: dict[str, LazyProposal] = {}
         self._remedies: dict[str, Remedy | None] = {}
 
-    def wish(self, policy: Policy, unfit: _Vain) -> ProposedStep | None:
-        """What `policy` wishes; None where one of its edits is `unfit`."""
+    def wish(self, policy: Policy, unfit: _IsUseless) -> ProposedStep | None:
+        """The proposal of `policy`; None if one of its edits is `unfit`."""
         if policy.name not in self._asked:
-            self._asked[policy.name] = Asking(self._situation, policy)
-        return self._asked[policy.name].wish(unfit)
+            self._asked[policy.name] = LazyProposal(self._situation, policy)
+        return self._asked[policy.name].get(unfit)
 
     def remedy(self, wish: ProposedStep) -> Remedy | None:
-        """What a policy's wish does."""
+        """The effect of a policy's proposal."""
         name = wish.step.policy.name
         if name not in self._remedies:
-            self._remedies[name] = alone_by(self._situation, wish)
+            self._remedies[name] = single_remedy(self._situation, wish)
         return self._remedies[name]
 
 
-def _found(situation: PolicyContext, policies: Sequence[Policy]) -> list[_Given]:
-    """What policies do, the least risk first: every two of them where nothing was searched for before."""
-    # What is there already was searched for: one policy more is enough then.
+def _candidates(situation: PolicyContext, policies: Sequence[Policy]) -> list[_EditSets]:
+    """Sets of edits by policies, the least risk first; every two policies unless edits of a policy are there
+    already."""
+    # If policies were applied before, one more policy is enough.
     if any(one.author != USER for one in situation.log):
         tried = _Tried(situation, policies)
         return [_Level(tried, risk) for risk in Risk]
-    found = sorted(search(situation, policies, WORK), key=lambda one: (one.risk, -one.freed))
-    return [_Given([[*one.edits] for one in found])]
+    remedies = sorted(search(situation, policies, MAX_WORK_BLOCKS), key=lambda one: (one.risk, -one.freed))
+    return [_EditSets([[*one.edits] for one in remedies])]
 
 
-def _enough(
-    situation: PolicyContext, reach: _Reach, levels: Sequence[_Given], bound: int, limit: int, target: int
+def _find_sufficient(
+    situation: PolicyContext, reach: _Reach, levels: Sequence[_EditSets], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
-    """The edits of one set that bring the context below `target` at the least risk; None where none does. From the
-    position `bound` on nothing is changed, from `limit` on only what risks no more than to stand outside."""
+    """The edits of one set that bring the context below `target` at the least risk; None if none does.
+
+    Nothing is changed from the position `bound` on, and from `limit` on only with at most the risk of externalizing.
+    """
     best: tuple[Risk, list[Edit]] | None = None
     tried = 0
 
     def passed_over(edits: list[Edit]) -> bool:
-        return not edits or (best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _TRIED))
+        return not edits or (
+            best is not None and (risk_of(situation.context, edits) > best[0] or tried >= _MAX_COMPARED_SETS)
+        )
 
     def vain(edit: Edit, risk: Risk) -> bool:
         return best is not None and risk > best[0] and reach.may(edit, bound, limit)
 
     for level in levels:
         most = best[0] if best is not None else max(Risk)
-        if best is not None and tried >= _TRIED:
+        if best is not None and tried >= _MAX_COMPARED_SETS:
             break
-        wished = level.wished(most, vain) if best is not None else []
-        if best is not None and all(passed_over(_allowed(reach, one, bound, limit)) for one in wished):
+        proposals = level.proposals(most, vain) if best is not None else []
+        if best is not None and all(passed_over(_allowed(reach, edit_set, bound, limit)) for edit_set in proposals):
             continue
         for option in level.options(most, vain):
             edits = _allowed(reach, option, bound, limit)
@@ -209,7 +228,7 @@ def _enough(
             after = situation.under(edits)
             if after.applied.refused or after.total > target:
                 continue
-            edits = _needed(situation, after, edits, target)
+            edits = _drop_unneeded(situation, after, edits, target)
             risk = risk_of(situation.context, edits)
             tried += 1
             if best is None or (risk, *_cost(situation, edits)) < (best[0], *_cost(situation, best[1])):
@@ -222,51 +241,50 @@ def _allowed(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int) -> li
 
 
 class _Reach:
-    """How far back edits of one situation reach and what they risk, each worked out once: the same ones are looked at
-    for every set that holds them."""
+    """Cache of how far back edits reach and what they risk: many sets hold the same edits."""
 
     def __init__(self, situation: PolicyContext) -> None:
         self._situation = situation
         self._known: dict[str, tuple[int, bool]] = {}
 
     def may(self, edit: Edit, bound: int, limit: int) -> bool:
-        """Whether an edit stays away from the newest rounds, and from what a user took back."""
-        found = self._known.get(edit.id)
-        if found is None:
-            found = self._known[edit.id] = self._of(edit)
-        last, harmless = found
+        """Whether an edit avoids the newest rounds, and blocks for which the user reverted edits."""
+        reach = self._known.get(edit.id)
+        if reach is None:
+            reach = self._known[edit.id] = self._of(edit)
+        last, harmless = reach
         return last < bound and (harmless or last < limit)
 
     def _of(self, edit: Edit) -> tuple[int, bool]:
-        """The last position that it is about (one that no bound allows where a user took it back), and whether it
-        risks so little that the newest rounds may have it too."""
+        """The last position of an edit (no bound allows one that the user reverted), and whether its risk is low enough
+        for the newest rounds."""
         context = self._situation.context
         positions = {position for target in edit.targets if (position := context.find(target)) is not None}
-        if positions & self._situation.taken_back:
+        if positions & self._situation.reverted_by_user:
             return sys.maxsize, False
         return max(positions, default=0), risk_of_one(context, edit) <= Risk.OUTSIDE
 
 
 def _cost(situation: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
-    """How early the prefix breaks, negative, and how much is changed: less is better."""
+    """How early the prefix breaks, negative, and how many blocks change: less is better."""
     places = [p for edit in edits for target in edit.targets if (p := situation.context.find(target)) is not None]
     return (0 if situation.cold else -min(places, default=0)), len(places)
 
 
-def _needed(situation: PolicyContext, after: PolicyContext, edits: list[Edit], target: int) -> list[Edit]:
-    """Those of `edits` that are needed to reach `target`; all where one cannot go without another."""
+def _drop_unneeded(situation: PolicyContext, after: PolicyContext, edits: list[Edit], target: int) -> list[Edit]:
+    """The edits that are needed to reach `target`; all if one depends on another."""
     choices = []
-    for one in edits:
-        positions = [p for t in one.targets if (p := situation.context.find(t)) is not None]
-        alone = one.kind in _APART or (one.kind == STRIP and one.given.get("what") == "images")
-        if not alone or (one.kind != SUMMARIZE and len(positions) != 1):
+    for edit_ in edits:
+        positions = [p for t in edit_.targets if (p := situation.context.find(t)) is not None]
+        alone = edit_.kind in _APART or (edit_.kind == STRIP and edit_.params.get("what") == "images")
+        if not alone or (edit_.kind != SUMMARIZE and len(positions) != 1):
             return edits
         saves = sum(situation.size(p) - after.size(p) for p in positions)
-        saves -= tokens_of(situation, str(one.given.get("text") or "")) if one.kind == SUMMARIZE else 0
-        risk = risk_of_one(situation.context, one)
-        choices.append(_Choice(one, saves, min(positions, default=0), _quoted_at(situation, positions), risk))
-    kept = {one.edit.id for one in _chosen(choices, situation.total - target, situation)}
-    fewer = [one for one in edits if one.id in kept]
+        saves -= count_text(situation, str(edit_.params.get("text") or "")) if edit_.kind == SUMMARIZE else 0
+        risk = risk_of_one(situation.context, edit_)
+        choices.append(_Choice(edit_, saves, min(positions, default=0), _quoted_at(situation, positions), risk))
+    needed_ids = {edit_.edit.id for edit_ in _choose(choices, situation.total - target, situation)}
+    fewer = [edit_ for edit_ in edits if edit_.id in needed_ids]
     return fewer if situation.under(fewer).total <= target else edits
 
 
@@ -274,10 +292,10 @@ def _quoted_at(situation: PolicyContext, positions: Sequence[int]) -> int:
     return max((_quoted(situation, p) for p in positions), default=0)
 
 
-def _most(situation: PolicyContext, reach: _Reach, found: Sequence[list[Edit]], limit: int) -> list[Edit]:
-    """What frees most of all, outside the newest rounds; nothing where nothing frees anything."""
+def _find_largest(situation: PolicyContext, reach: _Reach, edit_sets: Sequence[list[Edit]], limit: int) -> list[Edit]:
+    """The set that frees most, outside the newest rounds; empty if nothing frees anything."""
     best, least = list[Edit](), situation.total
-    for option in sorted(found, key=len)[-_TRIED:] + list(found[:_TRIED]):
+    for option in sorted(edit_sets, key=len)[-_MAX_COMPARED_SETS:] + list(edit_sets[:_MAX_COMPARED_SETS]):
         edits = _allowed(reach, option, len(situation.context), limit)
         after = situation.under(edits)
         if edits and not after.applied.refused and after.total < least:
@@ -286,16 +304,18 @@ def _most(situation: PolicyContext, reach: _Reach, found: Sequence[list[Edit]], 
 
 
 def _ladder(situation: PolicyContext, settings: Settings, target: int) -> list[Edit]:
-    """The edits of the three steps; each only where the one before is not enough."""
+    """The edits of the three steps; each only if the one before is not enough."""
     offers: tuple[Callable[[PolicyContext, Settings, int], Iterator[_Choice]], ...] = (_cuts, _clears, _summaries)
-    made: list[Edit] = []
+    edits: list[Edit] = []
     for offer in offers:
-        here = situation.under(made)
+        here = situation.under(edits)
         need = here.total - target
         if need <= 0:
             break
-        made += [one.edit for one in _chosen(list(offer(here, settings, _limit(here, settings["keep"]))), need, here)]
-    return made
+        edits += [
+            choice.edit for choice in _choose(list(offer(here, settings, _limit(here, settings["keep"]))), need, here)
+        ]
+    return edits
 
 
 def _limit(situation: PolicyContext, keep: int) -> int:
@@ -306,29 +326,29 @@ def _limit(situation: PolicyContext, keep: int) -> int:
     return rounds[-keep].start if len(rounds) >= keep else 0
 
 
-def _chosen(choices: Sequence[_Choice], need: int, situation: PolicyContext) -> list[_Choice]:
-    """The set that breaks the prefix latest and reaches `need`; all of them where none does."""
-    if sum(one.saves for one in choices) < need:
+def _choose(choices: Sequence[_Choice], need: int, situation: PolicyContext) -> list[_Choice]:
+    """The set that breaks the prefix latest and reaches `need`; all of them if none does."""
+    if sum(choice.saves for choice in choices) < need:
         return list(choices)
     pool = list(choices)
     if not situation.cold:
         pool, sum_ = [], 0
-        for one in sorted(choices, key=lambda one: -one.position):
-            pool.append(one)
-            sum_ += one.saves
+        for choice in sorted(choices, key=lambda one: -one.position):
+            pool.append(choice)
+            sum_ += choice.saves
             if sum_ >= need:
                 break
     picked: list[_Choice] = []
-    got = 0
-    for one in sorted(pool, key=lambda one: (one.risk, one.quoted > 0, -one.saves, -one.position)):
-        if got >= need:
+    freed = 0
+    for choice in sorted(pool, key=lambda one: (one.risk, one.quoted > 0, -one.saves, -one.position)):
+        if freed >= need:
             break
-        picked.append(one)
-        got += one.saves
-    for one in sorted(picked, key=lambda one: one.saves):
-        if got - one.saves >= need:
-            picked.remove(one)
-            got -= one.saves
+        picked.append(choice)
+        freed += choice.saves
+    for choice in sorted(picked, key=lambda one: one.saves):
+        if freed - choice.saves >= need:
+            picked.remove(choice)
+            freed -= choice.saves
     return sorted(picked, key=lambda one: one.position)
 
 
@@ -336,54 +356,56 @@ def _quoted(situation: PolicyContext, position: int) -> int:
     literals = situation.literals
     if literals is None:
         return 0
-    here = literals.of(position)
-    stands = map(literals.places, here)
+    here = literals.at(position)
+    stands = map(literals.positions, here)
     return sum(places[0] == position and places[-1] > position for places in stands if places)
 
 
-def _offer(situation: PolicyContext, made: Edit, position: int) -> Iterator[_Choice]:
-    after = rewritten(situation.context.items[position].block, made)
+def _offer(situation: PolicyContext, edit_: Edit, position: int) -> Iterator[_Choice]:
+    after = rewrite(situation.context.items[position].block, edit_)
     saves = situation.size(position) - (situation.count(after) if after is not None else 0)
     if saves > 0:
-        yield _Choice(made, saves, position, _quoted(situation, position))
+        yield _Choice(edit_, saves, position, _quoted(situation, position))
 
 
 def _cuts(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     given = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
     for position in results(situation):
-        if position < limit and situation.free(position, NAME):
-            yield from _offer(situation, edit(situation, NAME, TRUNCATE, [position], given), position)
+        if position < limit and situation.may_change(position, NAME):
+            yield from _offer(situation, make_edit(situation, NAME, TRUNCATE, [position], given), position)
 
 
 def _clears(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     mine = situation.touched.get(NAME, frozenset()) - situation.released(NAME)
     for position in results(situation):
-        may = position in mine or situation.free(position, NAME)
+        may = position in mine or situation.may_change(position, NAME)
         if position < limit and position not in situation.pinned and may:
-            made = edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
-            saves = situation.size(position) - tokens_of(situation, CLEARED)
+            edit_ = make_edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
+            saves = situation.size(position) - count_text(situation, CLEARED)
             if saves > 0:
-                yield _Choice(made, saves, position, _quoted(situation, position))
+                yield _Choice(edit_, saves, position, _quoted(situation, position))
     for position in situation.context.images:
-        if position < limit and situation.free(position, NAME):
-            yield from _offer(situation, edit(situation, NAME, STRIP, [position], {"what": "images"}), position)
+        if position < limit and situation.may_change(position, NAME):
+            yield from _offer(situation, make_edit(situation, NAME, STRIP, [position], {"what": "images"}), position)
 
 
 def _summaries(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     released = situation.released(NAME)
-    for number, one in enumerate(situation.rounds, 1):
-        if one.stop > limit:
+    for number, round_ in enumerate(situation.rounds, 1):
+        if round_.stop > limit:
             break
-        if released.intersection(range(*one)):
+        if released.intersection(range(*round_)):
             continue
-        positions = [p for p in situation.blocks(*one) if p not in situation.pinned and situation.size(p)]
-        whole = all(other in positions for p in positions for other in situation.context.partners.get(p, ()))
-        covered = any(situation.applied.changes[p].edit.kind == SUMMARIZE for p in positions if not situation.stands(p))
+        positions = [p for p in situation.blocks(*round_) if p not in situation.pinned and situation.size(p)]
+        whole = all(partner in positions for p in positions for partner in situation.context.partners.get(p, ()))
+        covered = any(
+            situation.applied.changes[p].edit.kind == SUMMARIZE for p in positions if not situation.is_unchanged(p)
+        )
         if not positions or not whole or covered:
             continue
         size = sum(map(situation.size, positions))
-        text = summary_of(situation, positions, numbered("round", number, number), length_for(size))
-        saves = size - tokens_of(situation, text)
+        text = cached_summary(situation, positions, format_range("round", number, number), length_for(size))
+        saves = size - count_text(situation, text)
         if text and saves > 0:
-            made = edit(situation, NAME, SUMMARIZE, positions, {"text": text})
-            yield _Choice(made, saves, one.start, max(_quoted(situation, p) for p in positions))
+            edit_ = make_edit(situation, NAME, SUMMARIZE, positions, {"text": text})
+            yield _Choice(edit_, saves, round_.start, max(_quoted(situation, p) for p in positions))

@@ -1,4 +1,4 @@
-"""Clears old tool results above a size, as Anthropic's context editing does, but where one can see and revert it."""
+"""Clears old tool results above a size, like Anthropic's context editing, but visibly and reversibly."""
 
 from __future__ import annotations
 
@@ -6,30 +6,32 @@ from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import REPLACE
-from ctxtui.curation.policies.context_spans import tokens_of
+from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import CLEARED, results, tool_of
 
 NAME = "clear_tool_results"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Above `trigger` tokens, replace all results but the last `keep` that leave by a line, if that frees `at_least`
-    tokens."""
+    """Above `trigger` tokens, replace all remaining results but the last `keep` by a line.
+
+    Only if that frees `at_least` tokens.
+    """
     if situation.total <= settings["trigger"]:
         return
-    found = [position for position in results(situation) if not situation.is_gone(position)]
-    line = tokens_of(situation, CLEARED)
+    positions = [position for position in results(situation) if not situation.is_removed(position)]
+    line = count_text(situation, CLEARED)
     chosen = []
-    for position in found[: max(0, len(found) - settings["keep"])]:
-        fine = situation.free(position, NAME) and tool_of(situation, position) not in settings["exclude"]
+    for position in positions[: max(0, len(positions) - settings["keep"])]:
+        fine = situation.may_change(position, NAME) and tool_of(situation, position) not in settings["exclude"]
         if fine and situation.size(position) > line:
             chosen.append(position)
     if sum(situation.size(p) - line for p in chosen) >= settings["at_least"]:
         for position in chosen:
-            yield edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
+            yield make_edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
 
 
 POLICY = Policy(

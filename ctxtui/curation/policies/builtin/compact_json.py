@@ -1,4 +1,4 @@
-"""JSON in messages and results made smaller by rule: members dropped, renamed, flattened."""
+"""Shrinks JSON in messages and results by rule: members dropped, renamed, flattened."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON
-from ctxtui.curation.apply.rewrite import rewritten
+from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "compact_json"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Compact every text that gets `least` per cent smaller by it."""
+    """Compact every text that gets at least `least` per cent smaller."""
     rules = {key: settings[key] for key in ("drop", "rename", "flatten")}
     for position, item in enumerate(situation.context.items):
         own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
-        if not own or b"{" not in item.block.body or not situation.free(position, NAME):
+        if not own or b"{" not in item.block.body or not situation.may_change(position, NAME):
             continue
-        made = edit(situation, NAME, COMPACT_JSON, [position], rules)
-        after = rewritten(item.block, made)
+        edit_ = make_edit(situation, NAME, COMPACT_JSON, [position], rules)
+        after = rewrite(item.block, edit_)
         if after is not None and situation.count(after) * 100 <= situation.size(position) * (100 - settings["least"]):
-            yield made
+            yield edit_
 
 
 POLICY = Policy(

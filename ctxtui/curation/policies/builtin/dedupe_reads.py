@@ -1,4 +1,4 @@
-"""What was read twice stands once: a later identical result points back, an outdated one points forward."""
+"""Replaces repeated reads: a later identical result points back, an outdated one points forward."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DEDUPLICATE
-from ctxtui.curation.policies.context_spans import tokens_of
+from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 
 NAME = "dedupe_reads"
 
 
-class Twice(NamedTuple):
-    """A result whose words stand elsewhere: `text` is what says so in its place."""
+class Repeat(NamedTuple):
+    """A result that may go; `text` is the line that replaces it."""
 
     position: int
     text: str
@@ -31,47 +31,54 @@ class _Read(NamedTuple):
     path: str
 
     @property
-    def what(self) -> str:
+    def subject(self) -> str:
         return f"{self.tool} {self.path}".strip()
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` tokens together."""
-    found = [one for one in repeats(situation, settings["minimum"]) if situation.free(one.position, NAME)]
-    freed = sum(situation.size(one.position) - tokens_of(situation, one.text) for one in found)
+    repeated = [
+        repeat for repeat in repeats(situation, settings["minimum"]) if situation.may_change(repeat.position, NAME)
+    ]
+    freed = sum(situation.size(repeat.position) - count_text(situation, repeat.text) for repeat in repeated)
     if freed >= settings["at_least"]:
-        for one in found:
-            yield edit(situation, NAME, DEDUPLICATE, [one.position], {"text": one.text})
+        for repeat in repeated:
+            yield make_edit(situation, NAME, DEDUPLICATE, [repeat.position], {"text": repeat.text})
 
 
-def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Twice]:
-    """The results of `minimum` tokens or more that need not stand: a later whole read of the same thing says something
-    else by now, or another one says the same. Of equal ones the first stays; where only `chosen` ones may go, the first
-    that is not among them."""
+def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Repeat]:
+    """The results of `minimum` tokens or more that are outdated or identical to another one.
+
+    Outdated: a later whole read of the same file differs. Of identical ones the first stays, or if only `chosen` ones
+    may go, the first that is not among them.
+    """
     every = situation.outline("reads", partial(_reads, situation))
     changes, tokens = situation.applied.changes, situation.tokens
-    reads = [one for one in every.related if one.position not in changes and tokens(one.position) >= minimum]
+    reads = [read for read in every.related if read.position not in changes and tokens(read.position) >= minimum]
     outdated = _outdated(situation, reads)
     alike: dict[str, list[_Read]] = {}
-    for one in reads:
-        if one.position not in outdated:
-            alike.setdefault(one.text, []).append(one)
-    for one in reads:
-        if chosen is not None and one.position not in chosen:
+    for read in reads:
+        if read.position not in outdated:
+            alike.setdefault(read.text, []).append(read)
+    for read in reads:
+        if chosen is not None and read.position not in chosen:
             continue
-        if one.position in outdated:
-            yield Twice(one.position, f"[Outdated: {one.what} was read again later.]")
+        if read.position in outdated:
+            yield Repeat(read.position, f"[Outdated: {read.subject} was read again later.]")
             continue
-        group = alike[one.text]
+        group = alike[read.text]
         stays = next((each for each in group if chosen is not None and each.position not in chosen), group[0])
-        if stays is not one:
-            when = "earlier" if stays.position < one.position else "later"
-            yield Twice(one.position, f"[The same as the {when} result of {stays.what}, unchanged.]")
+        if stays is not read:
+            when = "earlier" if stays.position < read.position else "later"
+            yield Repeat(read.position, f"[The same as the {when} result of {stays.subject}, unchanged.]")
 
 
 class _Reads:
-    """The results of a context; `related` are those, in order, of which another says the same, or another of the same
-    file says something else: no other can be a repeat or outdated."""
+    """The results of a context.
+
+    `related` are those, in order, with an identical result, or a different one of the same file: only these can be
+    repeats or outdated.
+    """
 
     def __init__(self) -> None:
         self.related: list[_Read] = []
@@ -80,17 +87,17 @@ class _Reads:
         self._of_file: dict[tuple[str, str], list[_Read]] = {}
 
     def add(self, one: _Read) -> None:
-        """A result behind all others."""
+        """Append a result."""
         alike = self._alike.setdefault(one.text, [])
         alike.append(one)
-        found = alike[-2:] if len(alike) > 1 else []
+        related = alike[-2:] if len(alike) > 1 else []
         if one.path:
             same = self._of_file.setdefault((one.tool, one.path), [])
             same.append(one)
-            # Where a third one came, those before are related already if anything differs.
+            # From the third one on, the earlier ones are related already if anything differs.
             if same[0].text != one.text or same[0].position in self._known:
-                found = [*found, same[0], one]
-        for each in found:
+                related = [*related, same[0], one]
+        for each in related:
             if each.position not in self._known:
                 self._known.add(each.position)
                 insort(self.related, each, key=lambda read: read.position)
@@ -110,23 +117,23 @@ def _read(situation: PolicyContext, position: int) -> _Read:
 
 
 def _outdated(situation: PolicyContext, reads: Sequence[_Read]) -> set[int]:
-    """The reads of a file behind which a whole read of it says something else."""
-    found: set[int] = set()
+    """The reads of a file that a later whole read contradicts."""
+    outdated: set[int] = set()
     latest: dict[tuple[str, str], list[_Read]] = {}
-    for one in reads:
-        if not one.path:
+    for read in reads:
+        if not read.path:
             continue
-        before = latest.setdefault((one.tool, one.path), [])
-        if before and before[0].text != one.text:
-            if _is_whole(situation, before[0].position, one.position):
-                found.update(each.position for each in before)
+        before = latest.setdefault((read.tool, read.path), [])
+        if before and before[0].text != read.text:
+            if _is_whole(situation, before[0].position, read.position):
+                outdated.update(each.position for each in before)
             before.clear()
-        before.append(one)
-    return found
+        before.append(read)
+    return outdated
 
 
 def _is_whole(situation: PolicyContext, before: int, later: int) -> bool:
-    """Whether the later read is no smaller part of the file than the earlier one."""
+    """Whether the later read is not a smaller part of the file than the earlier one."""
     return situation.tokens(later) * 2 >= situation.tokens(before)
 
 

@@ -1,4 +1,4 @@
-"""Tools that nobody called go, once there were enough rounds to tell."""
+"""Drops tools without calls after a number of rounds."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "drop_unused_tools"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """After `rounds` rounds, drop every tool that no call in the record names, at once: tools stand in front of
-    everything. What was decided once stays, so that the prefix does."""
+    """After `rounds` rounds, drop every tool without a call, all at once: tools precede everything else in the prompt.
+
+    A decision is never revised, so that the prefix stays.
+    """
     if len(situation.rounds) < settings["rounds"] or situation.touched.get(NAME):
         return
     context = situation.context
     called = {context.reading(p).name for p, item in enumerate(context.items) if is_call(item.block.kind)}
     for position in context.tools:
         name = context.reading(position).name
-        if name not in called and name not in settings["keep"] and situation.free(position, NAME):
-            yield edit(situation, NAME, DROP, [position])
+        if name not in called and name not in settings["keep"] and situation.may_change(position, NAME):
+            yield make_edit(situation, NAME, DROP, [position])
 
 
 POLICY = Policy(

@@ -1,5 +1,7 @@
-"""Large content stands outside under a name: programs of trials, fenced code in a message, or a whole result; one line
-says what it is."""
+"""Externalizes large content under a name: programs of trials, fenced code in a message, or a whole result.
+
+One line of description stays.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,17 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import EXTERNALIZE
-from ctxtui.curation.apply.block_text import has_words
+from ctxtui.curation.apply.block_text import has_editable_text
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 from ctxtui.curation.trials import Trial, trials
 
 NAME = "externalize_large"
-LINE: Final = 100
+MAX_LINE_CHARS: Final = 100
 
 _FENCE: Final = re.compile(r"^(```+)[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 _INDENT: Final = re.compile(r"[ \t]*")
@@ -29,31 +31,32 @@ _HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MUL
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Externalise code blocks of `code` characters or more, and what of the words around them is longer than `rest`
-    (0: all of it stays); results of `size` characters or more as a whole. The last `keep_last` of them stay for now.
+    """Externalise code blocks of `code` characters or more, and results of `size` characters or more as a whole.
 
-    Where a message lists the trials of a search, each with its program, a trial keeps its id, validity, score, a
-    reference to the program as such loops spell it, and the first characters of its `reasoning` and `error`.
+    Of other lines beside such code, text beyond `rest` characters goes too (0: all of it stays). The last `keep_last`
+    candidates stay for now. If a message lists the trials of a search, each with its program, a trial keeps its id,
+    validity, score, a reference to the program as such loops spell it, and the first characters of its `reasoning` and
+    `error`.
     """
-    found = list(_candidates(situation, settings))
-    yield from found[: max(0, len(found) - settings["keep_last"])]
+    candidates = list(_candidates(situation, settings))
+    yield from candidates[: max(0, len(candidates) - settings["keep_last"])]
 
 
 def _candidates(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    said = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()) if name != "keep_last")
+    settings_text = ", ".join(f"{name} {value}" for name, value in sorted(settings.items()) if name != "keep_last")
 
     def work(length: int, found: list[tuple[int, dict[str, Json]]] | None) -> list[tuple[int, dict[str, Json]]]:
         return [*(found or ()), *_large(situation, settings, length)]
 
-    for position, what in situation.outline(f"large content: {said}", work):
-        if situation.free(position, NAME):
-            yield edit(situation, NAME, EXTERNALIZE, [position], what)
+    for position, payload in situation.outline(f"large content: {settings_text}", work):
+        if situation.may_change(position, NAME):
+            yield make_edit(situation, NAME, EXTERNALIZE, [position], payload)
 
 
 def _large(situation: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The blocks from the position `start` on that hold what would go, with what the edit says."""
-    context, found = situation.context, results(situation)
-    whole = set(found[bisect_left(found, start) :])
+    """The blocks from the position `start` on with content to externalize, each with the edit's payload."""
+    context, result_positions = situation.context, results(situation)
+    whole = set(result_positions[bisect_left(result_positions, start) :])
     for position in range(start, len(context)):
         item = context.items[position]
         own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
@@ -62,12 +65,12 @@ def _large(situation: PolicyContext, settings: Settings, start: int) -> Iterator
         text = context.reading(position).text
         parts = _trial_parts(text, settings) or list(_parts(text, item.block.digest[:6], settings))
         large = position in whole and len(text) >= settings["size"]
-        # Asked last: it spells the block anew, and most blocks hold nothing that would go.
-        if (parts or large) and has_words(item.block):
-            yield position, {"parts": parts} if parts else _named(situation, position, text)
+        # Checked last: it encodes the block anew, and most blocks have nothing to externalize.
+        if (parts or large) and has_editable_text(item.block):
+            yield position, {"parts": parts} if parts else _whole_payload(situation, position, text)
 
 
-def _named(situation: PolicyContext, position: int, text: str) -> dict[str, Json]:
+def _whole_payload(situation: PolicyContext, position: int, text: str) -> dict[str, Json]:
     path, tool = path_of(situation, position), tool_of(situation, position)
     digest = situation.context.items[position].block.digest[:6]
     what = " ".join(word for word in (tool, path) if word) or "result"
@@ -76,53 +79,53 @@ def _named(situation: PolicyContext, position: int, text: str) -> dict[str, Json
 
 
 def _first(text: str) -> str:
-    return " ".join(text[: LINE * 3].split())[:LINE]
+    return " ".join(text[: MAX_LINE_CHARS * 3].split())[:MAX_LINE_CHARS]
 
 
 def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
-    """The stretches of a message that lists trials: of each its heading, its program, and what is told of it."""
-    made: list[dict[str, Json]] = []
-    for one in trials(text):
-        code = one.code if one.code and one.code.stop - one.code.start >= settings["code"] else None
-        if code is None and one.stop - one.heading.stop < settings["code"]:
+    """The parts of a message that lists trials: for each its heading, its program, and its description."""
+    parts: list[dict[str, Json]] = []
+    for trial in trials(text):
+        code = trial.code if trial.code and trial.code.stop - trial.code.start >= settings["code"] else None
+        if code is None and trial.stop - trial.heading.stop < settings["code"]:
             continue
-        indent = _INDENT.match(text, one.heading.start)
+        indent = _INDENT.match(text, trial.heading.start)
         margin = (indent[0] if indent else "") + ("  " if indent and text[indent.end()] in "-*+" else "")
-        above, below = _written(text, one, margin, settings)
-        notes = f"NOTES_{one.token}"
+        above, below = _trial_text(text, trial, margin, settings)
+        notes = f"NOTES_{trial.token}"
         if code is None:
-            made.append({"name": notes, "start": one.start, "stop": one.stop, "instead": above + below})
+            parts.append({"name": notes, "start": trial.start, "stop": trial.stop, "instead": above + below})
             continue
         above += f"\n{margin}Code reference: "
-        made += [
-            {"name": "", "start": one.start, "stop": code.start, "instead": above},
-            {"name": one.token, "start": code.start, "stop": code.stop, "instead": f"{{{{{one.token}}}}}"},
-            {"name": notes, "start": code.stop, "stop": one.stop, "instead": below},
+        parts += [
+            {"name": "", "start": trial.start, "stop": code.start, "instead": above},
+            {"name": trial.token, "start": code.start, "stop": code.stop, "instead": f"{{{{{trial.token}}}}}"},
+            {"name": notes, "start": code.stop, "stop": trial.stop, "instead": below},
         ]
-    return [part for part in made if part["start"] != part["stop"]]
+    return [part for part in parts if part["start"] != part["stop"]]
 
 
-def _written(text: str, one: Trial, margin: str, settings: Settings) -> tuple[str, str]:
-    """What stands before and behind the reference to a trial's program."""
-    heading = text[one.heading.start : one.heading.stop].rstrip()
-    bare = heading.removesuffix(one.id + ":")
-    said = {True: " [valid]", False: " [INVALID]", None: ""}[one.valid]
-    above = [(heading if bare == heading else f"{bare}**{one.id}**") + said]
-    if one.score is not None:
-        above.append(f"{margin}Score: {one.score:.4f}")
+def _trial_text(text: str, trial: Trial, margin: str, settings: Settings) -> tuple[str, str]:
+    """The text before and after the reference to a trial's program."""
+    heading = text[trial.heading.start : trial.heading.stop].rstrip()
+    bare = heading.removesuffix(trial.id + ":")
+    validity = {True: " [valid]", False: " [INVALID]", None: ""}[trial.valid]
+    above = [(heading if bare == heading else f"{bare}**{trial.id}**") + validity]
+    if trial.score is not None:
+        above.append(f"{margin}Score: {trial.score:.4f}")
     below = []
-    if one.reasoning:
-        short, whole = " ".join(one.reasoning.split()), settings["reasoning"]
+    if trial.reasoning:
+        short, whole = " ".join(trial.reasoning.split()), settings["reasoning"]
         below.append(f"{margin}Approach: " + (short[:whole] + "..." if 0 < whole < len(short) else short))
-    if one.error:
-        below.append(f"{margin}Error: {one.error[: settings['error'] or None]}")
+    if trial.error:
+        below.append(f"{margin}Error: {trial.error[: settings['error'] or None]}")
     return "\n".join(above), "\n".join(["", *below, "", ""])
 
 
 def _parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
-    """The stretches of a message that go: its code blocks, and the tails of long paragraphs between them."""
-    found = _FENCE.finditer(text) if "```" in text else ()
-    fences = [match for match in found if len(match[2]) >= settings["code"]]
+    """The parts of a message to externalize: its code blocks, and the tails of long lines between them."""
+    matches = _FENCE.finditer(text) if "```" in text else ()
+    fences = [match for match in matches if len(match[2]) >= settings["code"]]
     if not fences:
         return
     at = 0

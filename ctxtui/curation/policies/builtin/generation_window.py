@@ -1,4 +1,4 @@
-"""An evolutionary search keeps its last generations; older ones become one message: trials, best score, selection."""
+"""Keeps an evolutionary search's last generations; older ones become one message: trials, best score, selection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
-from ctxtui.curation.policies.context_spans import free_runs, summarised
+from ctxtui.curation.policies.context_spans import free_runs, summarize_runs
 from ctxtui.curation.policies.earlier import Stretch
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings
@@ -25,41 +25,43 @@ _SELECTED: Final = re.compile(r"\bselected\b[^\n]{0,20}?[:=]\s*([^\n]{1,200})", 
 _FENCE: Final = re.compile(r"^```selections?[ \t]*\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _ID: Final = re.compile(r"[\w.#:-]*\d[\w.#:-]*")
 _NAMES: Final = ("trial_id", "trial", "id", "name", "candidate", "candidate_id", "program_id")
-_TOP: Final = 3
-"""Trials that a summary names beside how many there were."""
+_MAX_NAMED_TRIALS: Final = 3
+"""Trials that a summary names in addition to their number."""
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Once `slack` generations more than `n` are there, put one summary in the place of all older ones, also of those
-    that were summarised before: a line for each with trials, best score, the three best, what was selected. A message
-    belongs to the generation that the next of the user's messages names by `boundary`: its first group is the number,
-    without a group each such message closes one."""
+    """Once there are `slack` more generations than `n`, replace all older ones, summarised ones too, by one summary.
+
+    It has a line for each generation with its number of trials, best score, three best trials and selection. A message
+    belongs to the generation that the next user message matching `boundary` names: its first group is the number;
+    without a group each such message closes one.
+    """
     every = _generations(situation, settings["boundary"], _begin(situation, settings["keep_first"]))
-    whole = [one for one in every if any(free_runs(situation, NAME, *one.stretch))]
+    whole = [generation for generation in every if any(free_runs(situation, NAME, *generation.stretch))]
     if len(whole) <= settings["n"] + settings["slack"]:
         return
-    kept = whole[len(whole) - settings["n"] :] if settings["n"] else []
-    old = every[: every.index(kept[0])] if kept else every
-    told = [_told(situation, one) for one in old]
+    recent = whole[len(whole) - settings["n"] :] if settings["n"] else []
+    old = every[: every.index(recent[0])] if recent else every
+    lines = [_describe_generation(situation, generation) for generation in old]
     first, last = old[0].name, old[-1].name
     head = (
         f"[Historical Summary - Generations {first} to {last}]"
         if len(old) > 1
         else f"[Historical Summary - Generation {first}]"
     )
-    after = f"\n\n[Detailed history continues from generation {kept[0].name}]" if kept else ""
-    text = "\n".join([head, *told]) + after
-    yield from summarised(situation, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text, again=True)
+    after = f"\n\n[Detailed history continues from generation {recent[0].name}]" if recent else ""
+    text = "\n".join([head, *lines]) + after
+    yield from summarize_runs(situation, NAME, old[0].stretch.start, old[-1].stretch.stop, "", text, again=True)
 
 
 def _begin(situation: PolicyContext, keep_first: int) -> int:
     messages = situation.context.messages
-    index = situation.lead + keep_first
+    index = situation.lead_count + keep_first
     return messages[index].start if index < len(messages) else len(situation.context)
 
 
 class _Generation(NamedTuple):
-    """One generation of the search: its number as the messages name it, and where its messages stand."""
+    """One generation of the search: its number in the messages, and its positions."""
 
     name: str
     stretch: Stretch
@@ -67,23 +69,22 @@ class _Generation(NamedTuple):
 
 def _generations(situation: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
     """The generations, from the position `begin` on."""
-    found: list[_Generation] = []
+    generations: list[_Generation] = []
     at = begin
-    for index, name in _named(situation, boundary):
+    for index, name in _boundaries(situation, boundary):
         message = situation.context.messages[index]
         if message.start < begin:
             continue
-        if found and found[-1].name == name:
-            found[-1] = _Generation(name, Stretch(found[-1].stretch.start, message.stop))
+        if generations and generations[-1].name == name:
+            generations[-1] = _Generation(name, Stretch(generations[-1].stretch.start, message.stop))
         else:
-            found.append(_Generation(name or str(len(found)), Stretch(at, message.stop)))
+            generations.append(_Generation(name or str(len(generations)), Stretch(at, message.stop)))
         at = message.stop
-    return [one for one in found if one.stretch.start < one.stretch.stop]
+    return [generation for generation in generations if generation.stretch.start < generation.stretch.stop]
 
 
-def _named(situation: PolicyContext, boundary: str) -> list[tuple[int, str]]:
-    """The user's messages that name a generation, by index, each with the name. A long context is not read again for
-    what came to it."""
+def _boundaries(situation: PolicyContext, boundary: str) -> list[tuple[int, str]]:
+    """The user messages that name a generation: index and name. Only new messages of a long context are read."""
     pattern = re.compile(boundary, re.IGNORECASE)
     context = situation.context
 
@@ -102,7 +103,7 @@ def _named(situation: PolicyContext, boundary: str) -> list[tuple[int, str]]:
 
 
 def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
-    """The generation that a message names; "" where it names one without a number, None where it names none."""
+    """The generation that a message names; "" if it names one without a number, None if it names none."""
     for position in situation.blocks(message.start, message.stop):
         match = pattern.search(situation.context.reading(position).text[:2_000])
         if match is not None:
@@ -110,9 +111,9 @@ def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) 
     return None
 
 
-def _told(situation: PolicyContext, one: _Generation) -> str:
+def _describe_generation(situation: PolicyContext, generation: _Generation) -> str:
     """One line about a generation."""
-    texts = [situation.context.reading(p).text for p in situation.blocks(*one.stretch)]
+    texts = [situation.context.reading(p).text for p in situation.blocks(*generation.stretch)]
     listed = {trial.name: trial for text in texts for trial in trials(text)}
     scores = {
         name: trial.score for name, trial in listed.items() if trial.score is not None and trial.valid is not False
@@ -120,7 +121,7 @@ def _told(situation: PolicyContext, one: _Generation) -> str:
     names: Iterable[str] = listed
     if not listed:
         names, scores = _trials(texts)
-    best = sorted(scores, key=lambda name: -(scores[name] or 0.0))[:_TOP]
+    best = sorted(scores, key=lambda name: -(scores[name] or 0.0))[:_MAX_NAMED_TRIALS]
     words = [f"{len(list(names))} trials"]
     if best:
         words.append(f"best={scores[best[0]]:.4f} ({best[0]})")
@@ -128,22 +129,22 @@ def _told(situation: PolicyContext, one: _Generation) -> str:
         words.append(f"top: {', '.join(best)}")
     if selected := _selected(texts):
         words.append(f"selected: {selected}")
-    return f"Gen {one.name}: " + ", ".join(words)
+    return f"Gen {generation.name}: " + ", ".join(words)
 
 
 def _selected(texts: Sequence[str]) -> str:
-    """The ids of the last selection: what stands under an id in a selection fence, else what a line says."""
+    """The ids of the last selection: from a selection fence, else from a line."""
     for text in reversed(texts):
         for fence in reversed(list(_FENCE.finditer(text))):
-            ids = [one for value in values(fence[1]) for one in _ids(value)]
+            ids = [id_ for value in values(fence[1]) for id_ in _ids(value)]
             if ids:
                 return ", ".join(dict.fromkeys(ids))
-    lines = [found[1] for text in texts for found in _SELECTED.finditer(text)]
+    lines = [match[1] for text in texts for match in _SELECTED.finditer(text)]
     return " ".join(lines[-1].split())[:200] if lines else ""
 
 
 def _ids(value: Json) -> Iterator[str]:
-    """The ids in a selection: members that are called an id or a trial, or plain words in a list."""
+    """The ids in a selection: members named as an id or a trial, or single words in a list."""
     if isinstance(value, dict):
         for key, item in value.items():
             if isinstance(item, str) and key.lower() in _NAMES and _ID.fullmatch(item):
@@ -159,7 +160,7 @@ def _ids(value: Json) -> Iterator[str]:
 
 
 def _trials(texts: Sequence[str]) -> tuple[list[str], dict[str, float]]:
-    """Where nothing is listed: the trials named, and the score that follows each first."""
+    """Without a list: the named trials, and the first score after each."""
     names: dict[str, None] = {}
     scores: dict[str, float] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""A window over messages whose results are cut: what a bridge to small local models needs."""
+"""Combines a window over messages with cut results, as small local models need."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NAME = "hybrid"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """What `sliding_window` proposes, then on what is left what `truncate_results` does; by their names."""
+    """Propose what `sliding_window` does, then what `truncate_results` does on the rest; under their names."""
     window = list(sliding_window.propose(situation, {key: settings[key] for key in ("n", "keep_first", "slack")}))
     yield from window
-    given = {"limit": settings["limit"], "keep_last": 0, "exclude": []}
-    yield from truncate_results.propose(situation.under(window), given)
+    result_settings = {"limit": settings["limit"], "keep_last": 0, "exclude": []}
+    yield from truncate_results.propose(situation.under(window), result_settings)
 
 
 POLICY = Policy(

@@ -1,4 +1,4 @@
-"""The last n rounds stay whole; older ones become facts: files, tests, errors, commits."""
+"""Keeps the last n rounds whole; older ones become facts: files, tests, errors, commits."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from msgspec import Struct, field
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP, SUMMARIZE, TRUNCATE
 from ctxtui.curation.context import Context, is_result
-from ctxtui.curation.policies.context_spans import free_runs, numbered, tokens_of
+from ctxtui.curation.policies.context_spans import count_text, format_range, free_runs
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.record_summary import Distinct, Facts, facts, outcomes, short, told_of_tests
 
-MOST: Final = 20
-"""Files that one range names at most."""
-ASKED, SAID = 200, 400
-"""Cells that are kept of what a person asked, and of an answer."""
-NAMED: Final = 5
-"""Failed tests that are named at most."""
+MAX_FILES: Final = 20
+"""Maximum files named in one range."""
+REQUEST_CELLS, ANSWER_CELLS = 200, 400
+"""Cells kept of a user message and of an answer."""
+MAX_NAMED_TESTS: Final = 5
+"""Maximum failed tests that are named."""
 
 _PASSED: Final = re.compile(r"\b(\d+) (?:passed|passing)\b")
 _FAILED: Final = re.compile(r"\b(\d+) (?:failed|failing|failures?|errors?)\b")
@@ -36,93 +36,92 @@ _NAME: Final = re.compile(r"^FAILED ([^\s(]\S*)|^FAIL: (\w+)", re.MULTILINE)
 _PLAIN_ERROR: Final = re.compile(r"^.*?\bError: (?=\S)")
 
 
-class RanTests(NamedTuple):
-    """How tests went: how many `passed`, how many `failed`, and the names of those that failed, as far as they are
-    told."""
+class SuiteRun(NamedTuple):
+    """Test results: numbers `passed` and `failed`, and the names of the failed ones, if known."""
 
     passed: int
     failed: int
     names: tuple[str, ...] = ()
 
-    def told(self) -> str:
-        """``12 passed, 1 failed (TestRateLimit)``."""
-        more = f", and {len(self.names) - NAMED} more" if len(self.names) > NAMED else ""
-        names = f" ({', '.join(self.names[:NAMED])}{more})" if self.names else ""
+    def describe(self) -> str:
+        """A short text: ``12 passed, 1 failed (TestRateLimit)``."""
+        more = f", and {len(self.names) - MAX_NAMED_TESTS} more" if len(self.names) > MAX_NAMED_TESTS else ""
+        names = f" ({', '.join(self.names[:MAX_NAMED_TESTS])}{more})" if self.names else ""
         return f"{self.passed} passed, {self.failed} failed{names}"
 
 
 class StepRange(Struct, kw_only=True):
-    """The steps `first` to `last`, and what they came to."""
+    """The steps `first` to `last`, and their results."""
 
     first: int
     last: int
     written: Distinct = field(default_factory=Distinct)
     read: Distinct = field(default_factory=Distinct)
-    runs: list[RanTests] = field(default_factory=list)
+    runs: list[SuiteRun] = field(default_factory=list)
     told_tests: Distinct = field(default_factory=Distinct)
     errors: Distinct = field(default_factory=Distinct)
     fixes: Distinct = field(default_factory=Distinct)
     commits: Distinct = field(default_factory=Distinct)
 
 
-def ran_tests(text: str) -> RanTests | None:
-    """How the tests went whose output is `text`; None where it is no such output."""
+def read_test_run(text: str) -> SuiteRun | None:
+    """Read test results from an output; None if it has none."""
     lines = [line for line in told_of_tests(text) if not _SUITES.match(line)]
-    passed = sum(int(found) for line in lines for found in _PASSED.findall(line))
-    failed = sum(int(found) for line in lines for found in _FAILED.findall(line))
+    passed = sum(int(match) for line in lines for match in _PASSED.findall(line))
+    failed = sum(int(match) for line in lines for match in _FAILED.findall(line))
     names = tuple(dict.fromkeys(one or other for one, other in _NAME.findall(text)))
     if passed or failed:
-        return RanTests(passed, failed, names)
+        return SuiteRun(passed, failed, names)
     ran = _RAN.search(text)
     if ran is not None:
         failed = sum(map(int, _UNITTEST.findall(text)))
-        return RanTests(max(0, int(ran[1]) - failed), failed, names)
-    each = [(found[2] or found[3], (found[1] or found[4]) in ("PASS", "ok")) for found in _ONE.finditer(text)]
+        return SuiteRun(max(0, int(ran[1]) - failed), failed, names)
+    each = [(match[2] or match[3], (match[1] or match[4]) in ("PASS", "ok")) for match in _ONE.finditer(text)]
     if not each:
         return None
     bad = tuple(dict.fromkeys(name for name, good in each if not good))
-    return RanTests(sum(good for _, good in each), len(bad), bad)
+    return SuiteRun(sum(good for _, good in each), len(bad), bad)
 
 
 def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -> list[StepRange]:
     """The ranges of `rounds` (number, positions)."""
-    found: list[StepRange] = []
+    ranges: list[StepRange] = []
     broken = False
     for number, positions in rounds:
-        if not found or found[-1].commits:
-            found.append(StepRange(first=number, last=number))
-        one, here = facts(context, positions), found[-1]
-        here.last = number
-        if broken and one.changed and one.answer:
-            _add(here.fixes, [short(one.answer, SAID)])
-        broken = _take(here, one, context, positions) or (broken and not one.changed)
-    return found
+        if not ranges or ranges[-1].commits:
+            ranges.append(StepRange(first=number, last=number))
+        round_facts, current = facts(context, positions), ranges[-1]
+        current.last = number
+        if broken and round_facts.changed and round_facts.answer:
+            _add(current.fixes, [short(round_facts.answer, ANSWER_CELLS)])
+        broken = _add_round(current, round_facts, context, positions) or (broken and not round_facts.changed)
+    return ranges
 
 
-def _take(here: StepRange, one: Facts, context: Context, positions: Sequence[int]) -> bool:
-    """Add what a round did; whether something went wrong in it."""
+def _add_round(current: StepRange, round_facts: Facts, context: Context, positions: Sequence[int]) -> bool:
+    """Add the facts of a round; returns whether something went wrong in it."""
     items = context.items
     results = [p for p in positions if is_result(items[p].block.kind) or items[p].place.role == "tool"]
-    runs = [run for run in (_ran(context, position) for position in results) if run is not None]
-    here.runs += runs
-    _add(here.written, one.changed)
-    _add(here.read, one.read)
-    _add(here.commits, one.commits)
-    told = [outcomes(context, position) for position in results]
-    errors = [error for _, lines in told for error in lines]
-    _add(here.errors, [_PLAIN_ERROR.sub("", error) for error in errors])
+    runs = [run for run in (_test_run(context, position) for position in results) if run is not None]
+    current.runs += runs
+    _add(current.written, round_facts.changed)
+    _add(current.read, round_facts.read)
+    _add(current.commits, round_facts.commits)
+    outcome_lines = [outcomes(context, position) for position in results]
+    errors = [error for _, lines in outcome_lines for error in lines]
+    _add(current.errors, [_PLAIN_ERROR.sub("", error) for error in errors])
     if not runs:
-        _add(here.told_tests, [line for lines, _ in told for line in lines])
+        _add(current.told_tests, [line for lines, _ in outcome_lines for line in lines])
     return bool(errors) or any(run.failed for run in runs)
 
 
-def _ran(context: Context, position: int) -> RanTests | None:
-    """How the tests went that the result at a position tells of; looked for once."""
-    known, digest = context.said.runs, context.items[position].block.digest
-    if digest not in known:
-        known[digest] = ran_tests(context.reading(position).text)
-    told = known[digest]
-    return None if told is None else RanTests(*told)
+def _test_run(context: Context, position: int) -> SuiteRun | None:
+    """The test results in the result at a position; cached."""
+    runs, digest = context.derived.runs, context.items[position].block.digest
+    if digest not in runs:
+        runs[digest] = read_test_run(context.reading(position).text)
+    run = runs[digest]
+    return None if run is None else SuiteRun(*run)
 
 
 def _add(items: Distinct, more: Iterable[str]) -> None:
@@ -130,55 +129,60 @@ def _add(items: Distinct, more: Iterable[str]) -> None:
         items.tell(one)
 
 
-def told_in_steps(ranges: Sequence[StepRange], what: str, asked: Sequence[str] = ()) -> str:
-    """`ranges` as text under the headings of a work log; `what` says which stretch it is (``rounds 3-7``)."""
-    lines = [f"[Summary of {what}, drawn from the record]", *(f"- Asked: {short(one, ASKED)}" for one in asked)]
-    for one in ranges:
-        lines.append(f"Steps {one.first}-{one.last}:" if one.last > one.first else f"Step {one.first}:")
-        lines += [f"- {name}: {words}" for name, words in _headed(one) if words]
+def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[str] = ()) -> str:
+    """Describe `ranges` under the headings of a work log; `what` names the stretch (``rounds 3-7``)."""
+    lines = [
+        f"[Summary of {what}, drawn from the record]",
+        *(f"- Asked: {short(step, REQUEST_CELLS)}" for step in requests),
+    ]
+    for step in ranges:
+        lines.append(f"Steps {step.first}-{step.last}:" if step.last > step.first else f"Step {step.first}:")
+        lines += [f"- {name}: {words}" for name, words in _sections(step) if words]
     return "\n".join(lines)
 
 
-def _headed(one: StepRange) -> list[tuple[str, str]]:
-    written = {*one.written}
-    read = [path for path in one.read if path not in written]
-    failed = next((run for run in reversed(one.runs[:-1]) if run.failed), None)
-    tests = one.runs[-1].told() if one.runs else "; ".join(one.told_tests[-5:])
-    if failed is not None and not one.runs[-1].failed:
-        tests += f"; before that {failed.told()}"
+def _sections(step: StepRange) -> list[tuple[str, str]]:
+    written = {*step.written}
+    read = [path for path in step.read if path not in written]
+    failed = next((run for run in reversed(step.runs[:-1]) if run.failed), None)
+    tests = step.runs[-1].describe() if step.runs else "; ".join(step.told_tests[-5:])
+    if failed is not None and not step.runs[-1].failed:
+        tests += f"; before that {failed.describe()}"
     return [
         ("Read", _listed(read)),
-        ("Modified", _listed(one.written)),
+        ("Modified", _listed(step.written)),
         ("Tests", tests),
-        ("Error", "; ".join(one.errors[:NAMED])),
-        ("Fixed", "; ".join(one.fixes[:NAMED])),
-        ("Committed", "; ".join(f'"{message}"' for message in one.commits)),
+        ("Error", "; ".join(step.errors[:MAX_NAMED_TESTS])),
+        ("Fixed", "; ".join(step.fixes[:MAX_NAMED_TESTS])),
+        ("Committed", "; ".join(f'"{message}"' for message in step.commits)),
     ]
 
 
 def _listed(items: Sequence[str]) -> str:
-    more = f", and {len(items) - MOST} more" if len(items) > MOST else ""
-    return ", ".join(items[:MOST]) + more
+    more = f", and {len(items) - MAX_FILES} more" if len(items) > MAX_FILES else ""
+    return ", ".join(items[:MAX_FILES]) + more
 
 
 NAME = "keep_rounds"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Once there are `slack` rounds more than `n`, put facts in the place of the older ones. Where that is not enough
-    for `limit` tokens (0: the usable window), the facts go, then the results that are left are cut, then all but the
-    last round goes."""
-    made = []
-    # One by one: who sees from the first what is risked need not hear all.
-    for one in _facts(situation, settings["n"], settings["slack"]):
-        made.append(one)
-        yield one
+    """Once there are `slack` more rounds than `n`, replace the older ones by facts.
+
+    If that is not enough for `limit` tokens (0: the usable window), remove the facts, then cut the remaining results,
+    then remove all but the last round.
+    """
+    edits_so_far = []
+    # Lazily: a caller that rejects the risk of the first edit needs no more.
+    for edit_ in _facts(situation, settings["n"], settings["slack"]):
+        edits_so_far.append(edit_)
+        yield edit_
     limit = settings["limit"] or situation.usable
-    after = situation.under(made)
+    after = situation.under(edits_so_far)
     further: tuple[Callable[[PolicyContext], Iterator[Edit]], ...] = (
-        lambda now: _without(now, max(1, settings["n"])),
+        lambda now: _drop_rounds(now, max(1, settings["n"])),
         lambda now: _cuts(now, settings["cut"]),
-        lambda now: _without(now, 1),
+        lambda now: _drop_rounds(now, 1),
     )
     for step in further:
         if not limit or after.total <= limit:
@@ -189,50 +193,50 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
 
 
 def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
-    old = situation.open_rounds
+    old = situation.unedited_rounds
     if len(old) <= n + slack:
         return
     gone = old[: len(old) - n] if n else old
     for run in free_runs(situation, NAME, gone[0].start, gone[-1].stop):
-        words = _told(situation, run)
-        if sum(map(situation.size, run)) > tokens_of(situation, words):
-            yield edit(situation, NAME, SUMMARIZE, run, {"text": words})
+        words = _describe_run(situation, run)
+        if sum(map(situation.size, run)) > count_text(situation, words):
+            yield make_edit(situation, NAME, SUMMARIZE, run, {"text": words})
 
 
-def _told(situation: PolicyContext, run: Sequence[int]) -> str:
-    """What the rounds in a run of blocks did, by steps: a step is a round, counted from the first."""
-    held = set(run)
-    # Rounds follow each other: of a context of thousands, only those that the run touches are gone through.
+def _describe_run(situation: PolicyContext, run: Sequence[int]) -> str:
+    """Describe the rounds in a run of blocks, by steps: a step is a round, counted from the first."""
+    positions_in_run = set(run)
+    # Rounds are in order: of thousands, only those that overlap the run are visited.
     start = bisect_right(situation.rounds, run[0], key=lambda one: one.stop)
     stop = bisect_left(situation.rounds, run[-1] + 1, key=lambda one: one.start)
     touched = enumerate(situation.rounds[start:stop], start + 1)
-    inside = ((number, [p for p in situation.blocks(*one) if p in held]) for number, one in touched)
+    inside = ((number, [p for p in situation.blocks(*round_) if p in positions_in_run]) for number, round_ in touched)
     rounds = [(number, positions) for number, positions in inside if positions]
-    between = held.difference(*(positions for _, positions in rounds))
-    asked = facts(situation.context, sorted(between)).asked
-    what = numbered("round", rounds[0][0], rounds[-1][0]) if rounds else ""
-    return told_in_steps(step_ranges(situation.context, rounds), what, asked)
+    between = positions_in_run.difference(*(positions for _, positions in rounds))
+    requests = facts(situation.context, sorted(between)).asked
+    what = format_range("round", rounds[0][0], rounds[-1][0]) if rounds else ""
+    return describe_steps(step_ranges(situation.context, rounds), what, requests)
 
 
 def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
     for position in results(situation):
-        if situation.free(position, NAME) and len(situation.context.reading(position).text) > limit:
-            yield edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
+        if situation.may_change(position, NAME) and len(situation.context.reading(position).text) > limit:
+            yield make_edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
-def _without(situation: PolicyContext, n: int) -> Iterator[Edit]:
+def _drop_rounds(situation: PolicyContext, n: int) -> Iterator[Edit]:
     """Drop what is left of the rounds before the last `n`, their facts too."""
-    asked = situation.asked.positions.get((NAME, DROP), frozenset())
-    kept = situation.pinned | situation.released(NAME) | asked
+    dropped_before = situation.edited.positions.get((NAME, DROP), frozenset())
+    protected = situation.pinned | situation.released(NAME) | dropped_before
     changes = situation.applied.changes
-    for one in situation.rounds[:-n]:
+    for round_ in situation.rounds[:-n]:
         positions = [
             p
-            for p in situation.blocks(*one)
-            if p not in kept and (situation.size(p) or (p in changes and changes[p].edit.kind == SUMMARIZE))
+            for p in situation.blocks(*round_)
+            if p not in protected and (situation.size(p) or (p in changes and changes[p].edit.kind == SUMMARIZE))
         ]
         if positions:
-            yield edit(situation, NAME, DROP, positions)
+            yield make_edit(situation, NAME, DROP, positions)
 
 
 POLICY = Policy(

@@ -1,4 +1,4 @@
-"""Smaller tool definitions: descriptions cut, those of properties left out."""
+"""Shrinks tool definitions: descriptions are cut, those of properties removed."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import MINIMISE
-from ctxtui.curation.apply.rewrite import rewritten
+from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "minimise_schemas"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Minimise every tool that gets smaller by it."""
-    given = {"description": settings["description"], "properties": settings["properties"]}
+    """Minimise every tool that gets smaller."""
+    payload = {"description": settings["description"], "properties": settings["properties"]}
     for position in situation.context.tools:
-        if not situation.free(position, NAME):
+        if not situation.may_change(position, NAME):
             continue
-        made = edit(situation, NAME, MINIMISE, [position], given)
-        after = rewritten(situation.context.items[position].block, made)
+        edit_ = make_edit(situation, NAME, MINIMISE, [position], payload)
+        after = rewrite(situation.context.items[position].block, edit_)
         if after is not None and situation.count(after) < situation.size(position):
-            yield made
+            yield edit_
 
 
 POLICY = Policy(

@@ -1,4 +1,4 @@
-"""Keeps the first messages and the last n; what is between goes, whole rounds at a time."""
+"""Keeps the first messages and the last n; the rest is dropped, whole rounds at a time."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "sliding_window"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Drop messages from the front once there are `slack` more than wanted, down to `n`: so the prefix is rewritten
-    once in `slack` messages. A call is never parted from its answer, and the newest call with its answer always stays:
-    a window that is too small for them is widened."""
+    """Drop messages from the front once there are `slack` more than `n`, so that the prefix changes once in `slack`
+    messages.
+
+    A call is never separated from its answer, and the newest call with its answer always stays: a window too small for
+    them is widened.
+    """
     messages = situation.context.messages
-    first = situation.lead + settings["keep_first"]
+    first = situation.lead_count + settings["keep_first"]
     left = situation.left[bisect_left(situation.left, first) :]
     if len(left) <= settings["n"] + settings["slack"]:
         return
-    cut = situation.cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
+    cut = situation.safe_cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
     cut = min(cut, situation.newest_call)
     for index in left[: bisect_left(left, cut)]:
         message = messages[index]
-        parts = [p for p in situation.blocks(message.start, message.stop) if not situation.is_gone(p)]
-        if all(situation.removable(p, NAME) for p in parts):
-            yield edit(situation, NAME, DROP, parts or [message.start])
+        parts = [p for p in situation.blocks(message.start, message.stop) if not situation.is_removed(p)]
+        if all(situation.may_remove(p, NAME) for p in parts):
+            yield make_edit(situation, NAME, DROP, parts or [message.start])
 
 
 POLICY = Policy(

@@ -1,11 +1,11 @@
-"""Every turn starts anew: the task, a summary of what was done, the newest message."""
+"""Keeps only the task, a summary of the earlier turns and the newest turn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies.context_spans import LENGTH_NOTE, numbered, summarised
+from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, summarize_runs
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
@@ -14,17 +14,19 @@ NAME = "stateless"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Summarise everything between the first messages and the newest turn, turn by turn, so that the context stays the
-    same size however many turns there were but for one line each."""
+    """Summarise everything between the first messages and the newest turn, turn by turn.
+
+    The context keeps its size however many turns there were, except for one line each.
+    """
     turns, messages = situation.turns, situation.context.messages
-    index = situation.lead + settings["keep_first"]
+    index = situation.lead_count + settings["keep_first"]
     if len(turns) < 2 or index >= len(messages):
         return
     start = messages[index].start
     for number, turn in enumerate(turns[:-1], 1):
         if turn.stop > start:
-            first, what = max(start, turn.start), numbered("turn", number, number)
-            yield from summarised(situation, NAME, first, turn.stop, what, length=settings["length"])
+            first, what = max(start, turn.start), format_range("turn", number, number)
+            yield from summarize_runs(situation, NAME, first, turn.stop, what, length=settings["length"])
 
 
 POLICY = Policy(

@@ -1,4 +1,4 @@
-"""Images of earlier messages are taken out: the model has seen them."""
+"""Strips images of earlier messages, which the model has seen."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "strip_images"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Strip the images of all messages but the last `keep` that hold any, once there are `slack` of them."""
+    """Strip images from all messages but the last `keep` that hold any, once there are `slack` of them."""
     context = situation.context
     holders = list(dict.fromkeys(context.message_of[p] for p in context.images))
-    kept = set(holders[len(holders) - settings["keep"] :]) if settings["keep"] else set()
-    found = [p for p in context.images if context.message_of[p] not in kept and situation.free(p, NAME)]
-    if len(found) >= settings["slack"]:
-        for position in found:
-            yield edit(situation, NAME, STRIP, [position], {"what": "images"})
+    recent_messages = set(holders[len(holders) - settings["keep"] :]) if settings["keep"] else set()
+    positions = [
+        p for p in context.images if context.message_of[p] not in recent_messages and situation.may_change(p, NAME)
+    ]
+    if len(positions) >= settings["slack"]:
+        for position in positions:
+            yield make_edit(situation, NAME, STRIP, [position], {"what": "images"})
 
 
 POLICY = Policy(

@@ -1,4 +1,4 @@
-"""Thinking of earlier turns is taken out, from the front: so the signatures of what stays hold."""
+"""Strips thinking of earlier turns, from the front, so that the remaining signatures stay valid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "strip_thinking"
 
@@ -20,16 +20,16 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     if len(turns) <= keep:
         return
     limit = turns[-keep].start
-    found = []
+    positions = []
     for position in situation.context.thinking:
         if position >= limit or position in situation.pinned or position in situation.touched.get(NAME, ()):
             # Only from the front: a gap would unbind what follows (facts §1).
             break
-        if situation.stands(position):
-            found.append(position)
-    if sum(map(situation.size, found)) >= settings["at_least"]:
-        for position in found:
-            yield edit(situation, NAME, STRIP, [position], {"what": "thinking"})
+        if situation.is_unchanged(position):
+            positions.append(position)
+    if sum(map(situation.size, positions)) >= settings["at_least"]:
+        for position in positions:
+            yield make_edit(situation, NAME, STRIP, [position], {"what": "thinking"})
 
 
 POLICY = Policy(

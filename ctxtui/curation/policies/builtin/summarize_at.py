@@ -1,11 +1,11 @@
-"""Above a size the history becomes one summary; memory, the first message and the newest turns stay."""
+"""Summarises the history above a size; memory, the first message and the newest turns stay."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies.context_spans import LENGTH_NOTE, numbered, summarised
+from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, summarize_runs
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
@@ -14,28 +14,33 @@ NAME = "summarize_at"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns, or before their last
-    rounds where one turn is all there is; memory files stay where they are."""
+    """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns.
+
+    If there is only one turn, everything before its last rounds. Memory files stay.
+    """
     limit = settings["tokens"] or situation.usable
     if not limit or situation.total <= limit:
         return
     turns = situation.turns
     start = _begin(situation, settings["keep_first"])
     if len(turns) > max(1, settings["keep"]):
-        stop, what = turns[-max(1, settings["keep"])].start, numbered("turn", 1, len(turns) - max(1, settings["keep"]))
+        stop, what = (
+            turns[-max(1, settings["keep"])].start,
+            format_range("turn", 1, len(turns) - max(1, settings["keep"])),
+        )
     else:
         rounds = situation.rounds
         if len(rounds) <= settings["keep"]:
             return
         stop = rounds[-max(1, settings["keep"])].start
-        what = numbered("round", 1, len(rounds) - max(1, settings["keep"]))
+        what = format_range("round", 1, len(rounds) - max(1, settings["keep"]))
     for first, last in _between_memory(situation, start, stop):
-        yield from summarised(situation, NAME, first, last, what, length=settings["length"])
+        yield from summarize_runs(situation, NAME, first, last, what, length=settings["length"])
 
 
 def _begin(situation: PolicyContext, keep_first: int) -> int:
     messages = situation.context.messages
-    index = min(situation.lead + keep_first, len(messages) - 1)
+    index = min(situation.lead_count + keep_first, len(messages) - 1)
     return messages[index].start if messages else 0
 
 

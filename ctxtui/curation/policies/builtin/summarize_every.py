@@ -1,11 +1,11 @@
-"""Every k rounds become one summary."""
+"""Summarises every k rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies.context_spans import LENGTH_NOTE, numbered, summarised
+from ctxtui.curation.policies.context_spans import LENGTH_NOTE, format_range, summarize_runs
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
@@ -14,8 +14,10 @@ NAME = "summarize_every"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Summarise each `k` rounds as soon as `keep` younger ones follow them; what was summarised once stays so, unless
-    there are `levels`: then `k` summaries of one level become one of the next."""
+    """Summarise each `k` rounds once `keep` younger ones follow them.
+
+    Summaries are final, unless there are `levels`: then `k` summaries of one level become one of the next.
+    """
     rounds, k = situation.rounds, max(1, settings["k"])
     stop = len(rounds) - settings["keep"]
     sizes = [k**level for level in range(max(1, settings["levels"]), 0, -1)] if k > 1 else [1]
@@ -23,8 +25,8 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     while first + k <= stop:
         size = next(size for size in sizes if first % size == 0 and first + size <= stop)
         some = rounds[first : first + size]
-        what = numbered("round", first + 1, first + size)
-        yield from summarised(
+        what = format_range("round", first + 1, first + size)
+        yield from summarize_runs(
             situation, NAME, some[0].start, some[-1].stop, what, again=size > k, length=settings["length"]
         )
         first += size

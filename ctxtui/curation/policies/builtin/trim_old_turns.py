@@ -1,4 +1,4 @@
-"""What a person's message said in an old turn, in one line: a template filled from its JSON and its words."""
+"""Rewrites a user's message of an old turn as one line: a template filled from its JSON and its text."""
 
 from __future__ import annotations
 
@@ -13,49 +13,50 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP, REPLACE
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
-from ctxtui.curation.policies.context_spans import tokens_of
+from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "trim_old_turns"
 TEMPLATE: Final = "[turn {turn}] {first}"
-FIRST: Final = 120
-LONGEST: Final = 600
-"""Characters of one placeholder's words."""
+FIRST_CHARS: Final = 120
+MAX_VALUE_CHARS: Final = 600
+"""Maximum characters of one placeholder's value."""
 
 NOTHING: Final = "none"
-"""What stands for a placeholder that the message does not fill."""
+"""Value of a placeholder that the message does not fill."""
 _FIELD: Final = re.compile(r"\{(\w+(?:[.|]\w+)*)\}")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(\S[^\n]*)")
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Write what a person said in messages older than the last `keep` by the `template`, once there are `slack` of
-    them: one text for all texts of a message.
+    """Rewrite user messages older than the last `keep` by the `template`, once there are `slack` of them.
+
+    All texts of a message become one.
 
     Placeholders: ``{turn}`` the message's number, ``{first}`` its first words, ``{names}`` every ``name`` in its JSON;
-    any other word the JSON under that key (``{buttons.name}``: under one key inside another), however its parts are
-    joined, else what the message says behind that word and a colon, in the line or as a list below it. Of words with a
-    ``|`` between them the first counts that is there; ``none`` where the message says nothing.
+    any other word the JSON under that key (``{buttons.name}``: under one key inside another), in any spelling of its
+    parts, else the text after that word and a colon, in the line or as a list below it. Of words with a ``|`` between
+    them the first present one counts; ``none`` if the message has nothing.
     """
-    said = situation.said
-    old = list(enumerate(said[: max(0, len(said) - settings["keep"])], 1))
-    found = [(n, _texts(situation, message)) for n, message in old]
-    found = [(n, texts) for n, texts in found if texts and all(situation.free(p, NAME) for p in texts)]
-    if len(found) < settings["slack"]:
+    user_messages = situation.user_messages
+    old = list(enumerate(user_messages[: max(0, len(user_messages) - settings["keep"])], 1))
+    candidates = [(n, _texts(situation, message)) for n, message in old]
+    candidates = [(n, texts) for n, texts in candidates if texts and all(situation.may_change(p, NAME) for p in texts)]
+    if len(candidates) < settings["slack"]:
         return
-    for number, texts in found:
+    for number, texts in candidates:
         whole = "\n".join(situation.context.reading(p).text for p in texts)
-        words = filled(settings["template"], number, whole)
-        if sum(map(situation.size, texts)) > tokens_of(situation, words) + settings["least"]:
-            yield edit(situation, NAME, REPLACE, texts[:1], {"text": words})
+        words = fill_template(settings["template"], number, whole)
+        if sum(map(situation.size, texts)) > count_text(situation, words) + settings["least"]:
+            yield make_edit(situation, NAME, REPLACE, texts[:1], {"text": words})
             if texts[1:]:
-                yield edit(situation, NAME, DROP, texts[1:])
+                yield make_edit(situation, NAME, DROP, texts[1:])
 
 
 def _texts(situation: PolicyContext, message: Message) -> list[int]:
-    """The person's own texts in a message."""
+    """Positions of the user's own texts in a message."""
     items = situation.context.items
     return [
         p
@@ -65,34 +66,36 @@ def _texts(situation: PolicyContext, message: Message) -> list[int]:
 
 
 @lru_cache(256)
-def filled(template: str, turn: int, text: str) -> str:
-    """`template` with its placeholders filled from a message's `text`: remembered, as every request of an agent has the
-    old turns of the one before."""
-    held = list(values(text))
+def fill_template(template: str, turn: int, text: str) -> str:
+    """Fill the placeholders of `template` from a message's `text`.
+
+    Cached, as every request of an agent has the old turns of the one before.
+    """
+    objects = list(values(text))
 
     def word(found: re.Match[str]) -> str:
         key = found[1]
         if key == "turn":
             return str(turn)
         if key == "first":
-            return " ".join(text[: FIRST * 2].split())[:FIRST]
+            return " ".join(text[: FIRST_CHARS * 2].split())[:FIRST_CHARS]
         if key == "names":
-            return ", ".join(dict.fromkeys(str(one) for one in _under(held, "name")))[:LONGEST]
-        told = (_said(held, text, one) for one in key.split("|"))
-        return next(filter(None, told), NOTHING)[:LONGEST]
+            return ", ".join(dict.fromkeys(str(one) for one in _values_under(objects, "name")))[:MAX_VALUE_CHARS]
+        told = (_value_of(objects, text, one) for one in key.split("|"))
+        return next(filter(None, told), NOTHING)[:MAX_VALUE_CHARS]
 
     return _FIELD.sub(word, template)
 
 
-def _said(held: Json, text: str, key: str) -> str:
-    """What `held`, the JSON of a message's `text`, or a line of the text has under `key`."""
+def _value_of(objects: Json, text: str, key: str) -> str:
+    """The value under `key` in `held`, the JSON of a message's `text`, or in a line of the text."""
     first, *parts = key.split(".")
-    held = _under(held, first)
-    if held:
+    objects = _values_under(objects, first)
+    if objects:
         for part in parts:
-            held = _under(held, part)
-        return ", ".join(dict.fromkeys(_plain(one) for one in held if one is not None))
-    # Items of a list in words have no members: "Buttons:" stands for {buttons.name}.
+            objects = _values_under(objects, part)
+        return ", ".join(dict.fromkeys(_plain(value) for value in objects if value is not None))
+    # Items of a text list have no members: "Buttons:" matches {buttons.name}.
     spelled = r"[ _-]?".join(map(re.escape, first.split("_")))
     line = re.search(rf"(?im)^\W*{spelled}(?: \(\d+\))?\W*[:=][*_ \t]*(\S[^\n]*?)?[ \t]*(?:\n\n?|\Z)", text)
     return "" if line is None else line[1] or ", ".join(_items(text, line.end()))
@@ -106,38 +109,38 @@ def _items(text: str, at: int) -> Iterator[str]:
 
 
 def _plain(value: Json) -> str:
-    """A value as people write it: lists in brackets without quotes, objects as ``key=value``."""
+    """Write a value as people do: lists in brackets without quotes, objects as ``key=value``."""
     if isinstance(value, list):
         return f"[{', '.join(map(_plain, value))}]"
     if isinstance(value, dict):
         return ", ".join(f"{key}={_plain(item)}" for key, item in value.items())
-    return value if isinstance(value, str) else canonical.text_of(value)
+    return value if isinstance(value, str) else canonical.dump_text(value)
 
 
-def _under(value: Json, key: str) -> list[Json]:
-    """Every value under `key`, at any depth; ``selectedTab`` is ``selected_tab``."""
-    found: list[Json] = []
-    _gather(value, _joined(key), found)
-    return found
+def _values_under(value: Json, key: str) -> list[Json]:
+    """Every value under `key`, at any depth; ``selectedTab`` matches ``selected_tab``."""
+    results: list[Json] = []
+    _gather(value, _normalized(key), results)
+    return results
 
 
-def _gather(value: Json, joined: str, found: list[Json]) -> None:
-    # No generator: of a request with many old turns this is most of the work.
+def _gather(value: Json, joined: str, results: list[Json]) -> None:
+    # No generator, for speed: this is most of the work on a request with many old turns.
     if isinstance(value, list):
         for item in value:
             if isinstance(item, (dict, list)):
-                _gather(item, joined, found)
+                _gather(item, joined, results)
     elif isinstance(value, dict):
-        own = [name for name in value if _joined(name) == joined]
-        found.extend(value[name] for name in own)
+        own = [name for name in value if _normalized(name) == joined]
+        results.extend(value[name] for name in own)
         for name, item in value.items():
             if isinstance(item, (dict, list)) and name not in own:
-                _gather(item, joined, found)
+                _gather(item, joined, results)
 
 
 @lru_cache(4096)
-def _joined(name: str) -> str:
-    """A name without what joins its parts."""
+def _normalized(name: str) -> str:
+    """A name without separators, in lower case."""
     return name.replace("_", "").replace("-", "").replace(" ", "").lower()
 
 

@@ -1,4 +1,4 @@
-"""Cuts long tool results: the first and the last half of a limit stay, with a line saying how much went."""
+"""Cuts long tool results: the first and the last half of a limit stay, with a line about the cut."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
-from ctxtui.curation.policies.tool_results import longer, results, tool_of
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
+from ctxtui.curation.policies.tool_results import longer_than, results, tool_of
 
 NAME = "truncate_results"
 
@@ -17,13 +17,13 @@ NAME = "truncate_results"
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
     limit = settings["limit"]
-    found = results(situation)
-    last = found[-settings["keep_last"]] if 0 < settings["keep_last"] <= len(found) else len(situation.context)
-    for position in longer(situation, limit * 1.1) if settings["keep_last"] <= len(found) else ():
-        if position < last and situation.free(position, NAME):
+    positions = results(situation)
+    last = positions[-settings["keep_last"]] if 0 < settings["keep_last"] <= len(positions) else len(situation.context)
+    for position in longer_than(situation, limit * 1.1) if settings["keep_last"] <= len(positions) else ():
+        if position < last and situation.may_change(position, NAME):
             if settings["exclude"] and tool_of(situation, position) in settings["exclude"]:
                 continue
-            yield edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
+            yield make_edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
 POLICY = Policy(

@@ -1,1 +1,1 @@
-"""A program run again from a recorded call: which answers are given again, and where it is live."""
+"""Run a program again from a recorded call: recorded answers up to the fork, live ones after it."""

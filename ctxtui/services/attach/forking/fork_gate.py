@@ -1,4 +1,4 @@
-"""A program that forks from a recorded call: its way there is answered from the record, what comes then is live."""
+"""Answer a forking program's requests from the recording up to the fork; later ones are live."""
 
 from __future__ import annotations
 
@@ -14,60 +14,61 @@ from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_
 
 
 class ForkGate(Struct):
-    """Answers from `answers` what says the same as then; all else is decided by `live`. A thread that has said
-    something else, or has gone by the fork, is live from there on."""
+    """Answers requests whose messages match the recording from `answers`; `live` decides on all others. A thread is
+    live once it has sent other messages or has passed the fork.
+    """
 
     live: Gate
     answers: RecordedAnswers
     played: int = 0
-    """Requests that were answered from the record."""
-    departed: str = ""
-    """Where the program left the record before the fork, in words; "" where it did not."""
+    """Number of requests answered from the recording."""
+    departure: str = ""
+    """Message about a program that differs from the recording before the fork; "" otherwise."""
     reached: bool = False
-    """Whether the call that is forked from was answered."""
-    _gone: set[str] = field(default_factory=set)
-    """Threads that are live."""
+    """Whether the call at the fork was answered from the recording."""
+    _live_threads: set[str] = field(default_factory=set)
+    """Threads that are live now."""
 
     def wants(self, head: Head, url: str) -> bool:
-        """Whether it may be answered from the record, or `live` wants it whole."""
+        """Whether the request may be answered from the recording, or `live` needs it whole."""
         return bool(len(self.answers)) or self.live.wants(head, url)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """The recorded answer; else what `live` says."""
+        """Answer with the recorded answer, or else as `live` decides."""
         sender = sender_of(waiting.head.last)
         thread, body = sender.thread or MAIN, value(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
-        if not isinstance(body, dict) or not dialect_of(exchange, body) or thread in self._gone:
+        if not isinstance(body, dict) or not dialect_of(exchange, body) or thread in self._live_threads:
             return await self.live.decide(waiting)
-        aside = bool(side_call(exchange.path, body))
-        found = self.answers.answer(waiting.url, waiting.body)
-        if found is not None:
+        is_side_call = bool(side_call(exchange.path, body))
+        recorded = self.answers.take_answer(waiting.url, waiting.body)
+        if recorded is not None:
             self.played += 1
-            if found.number == self.answers.calls:
+            if recorded.number == self.answers.calls:
                 self.reached = True
-                self._gone.add(thread)
-            told = f"{self.answers.name} call {found.number}" if found.number else self.answers.name
-            return RequestVerdict(answer=found.raw, told={"played": told})
-        if aside:
+                self._live_threads.add(thread)
+            source = f"{self.answers.name} call {recorded.number}" if recorded.number else self.answers.name
+            return RequestVerdict(answer=recorded.raw, told={"played": source})
+        if is_side_call:
             return await self.live.decide(waiting)
-        self._gone.add(thread)
-        if thread != MAIN or self.departed or self.reached:
+        self._live_threads.add(thread)
+        if thread != MAIN or self.departure or self.reached:
             return await self.live.decide(waiting)
-        self.departed = f"it departs from the record of {self.answers.name} before {self._fork}: live from here"
+        self.departure = f"it departs from the record of {self.answers.name} before {self._fork}: live from here"
         verdict = await self.live.decide(waiting)
         done = verdict.told.get("done")
         return replace(
-            verdict, told={**verdict.told, "done": [self.departed, *(done if isinstance(done, list) else [])]}
+            verdict, told={**verdict.told, "done": [self.departure, *(done if isinstance(done, list) else [])]}
         )
 
     @property
-    def words(self) -> str:
-        """What came of it, for a person."""
+    def summary(self) -> str:
+        """Summary of the fork for the user."""
         count = "1 request was" if self.played == 1 else f"{self.played:,} requests were"
-        told = f"{count} answered from the record of {self.answers.name}"
-        if self.departed:
-            return f"{told}; {self.departed.partition(':')[0]}, and was live from there"
-        return told if self.reached else f"{told}; {self._fork}, the fork, was not asked"
+        text = f"{count} answered from the record of {self.answers.name}"
+        if self.departure:
+            return f"{text}; {self.departure.partition(':')[0]}, and was live from there"
+        return text if self.reached else f"{text}; {self._fork}, the fork, was not asked"
 
     @property
     def _fork(self) -> str:

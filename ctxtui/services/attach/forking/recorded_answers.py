@@ -1,5 +1,4 @@
-"""The answers of a recorded session up to one of its calls, as they went: a program that forks from there gets them
-again, and goes on with its provider behind them."""
+"""The recorded answers of a session up to the call that a program forks from."""
 
 from __future__ import annotations
 
@@ -26,77 +25,79 @@ from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.wire.translate.turns import RESULT, SYSTEM
 
-_UNSTEADY: Final = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F][0-9a-fA-F.:-]*")
-"""Figures, times, and names that are made by chance."""
-_LEFT_OUT: Final = frozenset(
+VOLATILE_TEXT: Final = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F][0-9a-fA-F.:-]*")
+"""Matches numbers, times, and random ids, which differ from run to run."""
+CONNECTION_HEADERS: Final = frozenset(
     ("content-length", "content-encoding", "transfer-encoding", "connection", "keep-alive", "date", "server")
 )
-"""Headers of an answer that are of its way, not of what it says."""
+"""Headers that belong to the recorded connection."""
 
 
 class RecordedAnswer(Struct, frozen=True):
-    """An answer of HTTP/1.1 as it is given again, and the `number` of its call in the thread that is forked (0: it is
-    of another thread, or beside the conversation)."""
+    """An HTTP/1.1 answer to replay, and the `number` of its call in the forked thread. The number is 0 for another
+    thread and for requests outside of the conversation.
+    """
 
     raw: bytes
     number: int
 
 
 class RecordedAnswers:
-    """Answers by what was asked: whoever says the same in its messages gets the same answer. System prompt, tools and
-    parameters may be others: they are what a fix changes. Of two requests that say the same words the one counts that
-    has the same figures in its tools' results too, where there is one. `name` is the session's, `thread` what the
-    forked one is called ("" for the main one); `calls` of its calls are answered from the record."""
+    """Recorded answers, looked up by the messages of a request. System prompt, tools and parameters may differ: they
+    are what a fix changes. Of several requests with the same messages, one with the same numbers in its tool results is
+    preferred. `name` is the session's, `thread` the forked one ("": the main thread); its first `calls` calls are
+    answered from the recording.
+    """
 
     def __init__(self, name: str, calls: int, thread: str = "") -> None:
         self.name, self.calls, self.thread = name, calls, thread
-        self._known: list[tuple[Said, Said, RecordedAnswer]] = []
+        self._answers: list[tuple[Said, Said, RecordedAnswer]] = []
 
-    def add(self, asked: Said | None, answer: RecordedAnswer) -> None:
-        """What a recorded request said, and its answer."""
-        if asked is not None:
-            self._known.append((asked, _unsteady_left_out(asked), answer))
+    def add(self, messages: Said | None, answer: RecordedAnswer) -> None:
+        """Store the messages of a recorded request and its answer."""
+        if messages is not None:
+            self._answers.append((messages, _mask_volatile(messages), answer))
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._answers)
 
-    def answer(self, url: str, body: bytes) -> RecordedAnswer | None:
-        """The next recorded answer to a request that says the same; None where there is none, or no more."""
-        asked = said_in(url, body)
-        if asked is None:
+    def take_answer(self, url: str, body: bytes) -> RecordedAnswer | None:
+        """Take the next recorded answer to a request with these messages; None if there is none left."""
+        messages = messages_in(url, body)
+        if messages is None:
             return None
-        alike = _unsteady_left_out(asked)
-        found = [n for n, (_, steady, _) in enumerate(self._known) if steady == alike]
-        found.sort(key=lambda n: self._known[n][0] != asked)
-        return self._known.pop(found[0])[2] if found else None
+        masked = _mask_volatile(messages)
+        matches = [n for n, (_, steady, _) in enumerate(self._answers) if steady == masked]
+        matches.sort(key=lambda n: self._answers[n][0] != messages)
+        return self._answers.pop(matches[0])[2] if matches else None
 
 
-def said_in(url: str, body: bytes) -> Said | None:
-    """What the messages of a request to `url` say; None where it puts nothing before a model."""
+def messages_in(url: str, body: bytes) -> Said | None:
+    """The messages of a request to `url`; None if it is no request to a model."""
     try:
         decoded = decode(Exchange(body, url=url))
     except Malformed:
         return None
-    return None if decoded is None else _said(decoded.items)
+    return None if decoded is None else _messages_of(decoded.items)
 
 
-def _said(items: Sequence[Item]) -> Said:
-    """What the messages say, less those of the system's side: a client puts there what it is told anew each time."""
-    return tuple(one for one in said(items) if one[0] not in SYSTEM)
+def _messages_of(items: Sequence[Item]) -> Said:
+    """The messages without the system's, which a client fills anew each time."""
+    return tuple(message for message in said(items) if message[0] not in SYSTEM)
 
 
-def _unsteady_left_out(told: Said) -> Said:
-    """The same without what differs from run to run: figures and names made by chance in results of tools, and in what
-    a client says for itself."""
+def _mask_volatile(messages: Said) -> Said:
+    """Mask what differs from run to run: numbers and ids in tool results and client texts."""
     return tuple(
-        (side, what, _UNSTEADY.sub("#", words) if what == RESULT or CLIENT_TEXT.match(words) else words)
-        for side, what, words in told
+        (side, kind, VOLATILE_TEXT.sub("#", text) if kind == RESULT or CLIENT_TEXT.match(text) else text)
+        for side, kind, text in messages
     )
 
 
-def answers_of(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
-    """The answers of an attached session up to call `number` of `thread` (0: the last one). Raises `BadConfig` for a
-    session of which they are not on record, `NotFound` for a call that there is not."""
+def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
+    """Collect the answers of an attached session up to call `number` of `thread` (0: the last one). Raises `BadConfig`
+    for a session without recorded answers, `NotFound` for a call that does not exist.
+    """
     if loaded.source != NAME or loaded.path is None:
         raise BadConfig(
             f"{loaded.name} was not recorded through ctxtui: its answers are not on record as they went",
@@ -108,7 +109,7 @@ def answers_of(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
     if not calls or number > len(calls):
         raise NotFound(f"there is no call {number} in {loaded.name}", place="--fork", way_out=f"it has {len(calls)}")
     number = number or len(calls)
-    found = RecordedAnswers(loaded.name, number, "" if thread == MAIN else thread)
+    answers = RecordedAnswers(loaded.name, number, "" if thread == MAIN else thread)
     numbers = {call.id: n for n, call in enumerate(calls[:number], 1) if BY_TRANSCRIPT not in call.extra}
     if not numbers:
         raise BadConfig(
@@ -119,55 +120,61 @@ def answers_of(loaded: Loaded, thread: str, number: int) -> RecordedAnswers:
     by_id = session.calls
     by_line = {call.line: call for call in session.calls.values() if BY_TRANSCRIPT not in call.extra}
     last = list(numbers)[-1]
-    exchanges = [(one, by_id.get(one.id) if one.id else by_line.get(one.begun)) for one in _exchanges(loaded.path)]
-    end = max((one.begun for one, call in exchanges if call is not None and call.id == last), default=0)
-    for one, call in exchanges:
-        asked = (
-            _said(session.tree.items(call.raw_head))
+    exchanges = [
+        (exchange, by_id.get(exchange.id) if exchange.id else by_line.get(exchange.begun))
+        for exchange in _read_exchanges(loaded.path)
+    ]
+    end = max((exchange.begun for exchange, call in exchanges if call is not None and call.id == last), default=0)
+    for exchange, call in exchanges:
+        messages = (
+            _messages_of(session.tree.items(call.raw_head))
             if call is not None
-            else said_in(one.exchange.url, one.exchange.request)
+            else messages_in(exchange.exchange.url, exchange.exchange.request)
         )
-        if one.begun <= end:
-            found.add(asked, RecordedAnswer(one.raw, numbers.get(call.id, 0) if call is not None else 0))
-    return found
+        if exchange.begun <= end:
+            answers.add(messages, RecordedAnswer(exchange.raw, numbers.get(call.id, 0) if call is not None else 0))
+    return answers
 
 
-def parted(text: str) -> tuple[str, int]:
-    """``SESSION:CALL`` in parts; without a call it is 0."""
+def split_fork(text: str) -> tuple[str, int]:
+    """Split ``SESSION:CALL``; the call is 0 if it is missing."""
     name, colon, number = text.rpartition(":")
     return (name, int(number)) if colon and number.isdecimal() else (text, 0)
 
 
-def _exchanges(path: Path) -> list[AnsweredExchange]:
-    """The exchanges that were answered whole, in the order in which they began."""
-    bodies, open_ = BodiesByReference(), dict[str, _Answered | _Socket]()
-    found: list[AnsweredExchange] = []
+def _read_exchanges(path: Path) -> list[AnsweredExchange]:
+    """Read the exchanges with complete answers, in the order in which they began."""
+    bodies, open_ = BodiesByReference(), dict[str, _PendingExchange | _Socket]()
+    exchanges: list[AnsweredExchange] = []
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            told = obj(value(line))
-            name = word(told.get("x"))
-            one = open_.get(name)
-            if "asked" in told:
-                asked = obj(told["asked"])
-                body = bodies.body(name, obj(asked.get("body")))
+            record = obj(value(line))
+            name = word(record.get("x"))
+            pending = open_.get(name)
+            if "asked" in record:
+                request = obj(record["asked"])
+                body = bodies.body(name, obj(request.get("body")))
                 if body is not None:
-                    open_[name] = _Answered(Exchange(body, url=word(asked.get("url")), line=number))
-            elif isinstance(one, _Socket):
-                found += one.take(told, number)
-            elif one is not None:
-                one.take(told)
-                if one.switched:
-                    open_[name] = _Socket(one.exchange.url)
-                elif "ended" in told:
+                    open_[name] = _PendingExchange(Exchange(body, url=word(request.get("url")), line=number))
+            elif isinstance(pending, _Socket):
+                exchanges += pending.add_record(record, number)
+            elif pending is not None:
+                pending.add_record(record)
+                if pending.is_websocket:
+                    open_[name] = _Socket(pending.exchange.url)
+                elif "ended" in record:
                     del open_[name]
-                    if one.whole and not word(told.get("error")):
-                        found.append(AnsweredExchange(exchange=one.exchange, raw=one.raw, begun=one.exchange.line))
-    return sorted(found, key=lambda one: one.begun)
+                    if pending.is_answered and not word(record.get("error")):
+                        exchanges.append(
+                            AnsweredExchange(exchange=pending.exchange, raw=pending.raw, begun=pending.exchange.line)
+                        )
+    return sorted(exchanges, key=lambda one: one.begun)
 
 
 class AnsweredExchange(Struct, frozen=True, kw_only=True):
-    """An exchange, its answer as it is given again, the line at which it `begun`, and the id of its response where it
-    went over a WebSocket ("" elsewhere)."""
+    """An exchange, its answer to replay, and the line at which it `begun`. `id` is that of its response if it went over
+    a WebSocket ("" otherwise).
+    """
 
     exchange: Exchange
     raw: bytes
@@ -175,8 +182,8 @@ class AnsweredExchange(Struct, frozen=True, kw_only=True):
     id: str = ""
 
 
-class _Answered:
-    """An exchange, and what came back so far."""
+class _PendingExchange:
+    """An exchange, and the part of its answer read so far."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
@@ -184,29 +191,28 @@ class _Answered:
         self._fields: list[tuple[str, str]] = []
         self._pieces: list[bytes] = []
 
-    def take(self, told: dict[str, Json]) -> None:
-        """A line of it."""
-        if "answered" in told:
-            answered = obj(told["answered"])
-            self._status = count(answered.get("status"))
-            pairs = [listed(one) for one in listed(answered.get("headers"))]
-            self._fields = [(word(one[0]), word(one[1])) for one in pairs if len(one) == 2]
-        elif "data" in told:
-            self._pieces.append(bytes_of({"base64" if told.get("base64") else "text": told["data"]}))
+    def add_record(self, record: dict[str, Json]) -> None:
+        if "answered" in record:
+            answer = obj(record["answered"])
+            self._status = count(answer.get("status"))
+            pairs = [listed(pair) for pair in listed(answer.get("headers"))]
+            self._fields = [(word(pair[0]), word(pair[1])) for pair in pairs if len(pair) == 2]
+        elif "data" in record:
+            self._pieces.append(bytes_of({"base64" if record.get("base64") else "text": record["data"]}))
 
     @property
-    def switched(self) -> bool:
-        """Whether it has become a WebSocket."""
+    def is_websocket(self) -> bool:
+        """Whether it was upgraded to a WebSocket."""
         return self._status == 101
 
     @property
-    def whole(self) -> bool:
-        """Whether a model answered it: what was refused or broke off is asked again."""
+    def is_answered(self) -> bool:
+        """Whether a model answered it. Refused and broken requests are not replayed."""
         return self._status == 200
 
     @property
     def raw(self) -> bytes:
-        """Its answer as it is given again: unpacked, at once, and the connection ends with it."""
+        """Its answer to replay: decompressed, in one piece, closing the connection."""
         return _raw([(name, text) for name, text in self._fields if "\n" not in text], b"".join(self._pieces))
 
 
@@ -217,24 +223,24 @@ class _Socket:
         self._talk = SocketTalk(url)
         self._begun = 0
 
-    def take(self, told: dict[str, Json], number: int) -> Iterator[AnsweredExchange]:
-        """A line of it; what that completes."""
-        if "frame" not in told:
+    def add_record(self, record: dict[str, Json], number: int) -> Iterator[AnsweredExchange]:
+        """Read a line; yield the exchange that it completes."""
+        if "frame" not in record:
             return
-        asks = told.get("by") == "client"
-        done = self._talk.frame(word(told["frame"]), asks, None)
-        begun, self._begun = self._begun, number if asks else self._begun
-        if done is None or warm_up(done):
-            # A warm-up is asked live: it costs nothing.
+        from_client = record.get("by") == "client"
+        exchange = self._talk.frame(word(record["frame"]), from_client, None)
+        begun, self._begun = self._begun, number if from_client else self._begun
+        if exchange is None or warm_up(exchange):
+            # A warm-up request goes to the provider: it costs nothing.
             return
-        events = [obj(value(line[6:])) for line in done.response.splitlines() if line.startswith(b"data: ")]
+        events = [obj(value(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: ")]
         last = events[-1] if events else {}
         if word(last.get("type")) == "response.completed":
-            raw = _raw([("content-type", "text/event-stream")], done.response)
-            yield AnsweredExchange(exchange=done, raw=raw, begun=begun, id=word(at(last, "response", "id")))
+            raw = _raw([("content-type", "text/event-stream")], exchange.response)
+            yield AnsweredExchange(exchange=exchange, raw=raw, begun=begun, id=word(at(last, "response", "id")))
 
 
 def _raw(fields: Sequence[tuple[str, str]], body: bytes) -> bytes:
-    head = "".join(f"{name}: {text}\r\n" for name, text in fields if name.lower() not in _LEFT_OUT)
+    head = "".join(f"{name}: {text}\r\n" for name, text in fields if name.lower() not in CONNECTION_HEADERS)
     length = f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
     return f"HTTP/1.1 200 OK\r\n{head}{length}".encode("latin-1", "replace") + body

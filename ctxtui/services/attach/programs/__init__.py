@@ -1,1 +1,1 @@
-"""One module for each program that is led to a relay in a way of its own, and nothing else."""
+"""One module for each program that needs more than variables to be routed to a relay."""

@@ -1,4 +1,4 @@
-"""Codex."""
+"""Routing of Codex."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ctxtui.services.attach.program import OPENAI, Env, OwnMeans, Started, Urls
+from ctxtui.services.attach.program import OPENAI, Env, RoutingFunctions, Started, Urls
 
 
 def _config(env: Env) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def _config(env: Env) -> dict[str, Any]:
 
 
 def _provider(config: dict[str, Any]) -> tuple[str, str]:
-    """The key that holds the base URL in force, and that URL ("" where the default is)."""
+    """The config key of the base URL in force, and the URL ("": the default)."""
     name = config.get("model_provider", "openai")
     own = (config.get("model_providers") or {}).get(name)
     if isinstance(own, dict) and isinstance(own.get("base_url"), str):
@@ -29,14 +29,14 @@ def _provider(config: dict[str, Any]) -> tuple[str, str]:
     return "openai_base_url", url if isinstance(url, str) else ""
 
 
-def _told(env: Env, cwd: str) -> Urls:
+def _configured_urls(env: Env, cwd: str) -> Urls:
     url = _provider(_config(env))[1]
     return {OPENAI.name: url} if url else {}
 
 
-def _lead(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     key = _provider(_config(env))[0]
     return Started(["-c", f"{key}={json.dumps(urls[OPENAI.name])}", *arguments], {})
 
 
-OWN: Final = OwnMeans(told=_told, lead=_lead)
+OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start)

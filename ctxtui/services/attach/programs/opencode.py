@@ -1,4 +1,4 @@
-"""OpenCode."""
+"""Routing of OpenCode."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ctxtui.services.attach.program import ANTHROPIC, OPENAI, Env, OwnMeans, Started, Urls
+from ctxtui.services.attach.program import ANTHROPIC, OPENAI, Env, RoutingFunctions, Started, Urls
 
-_CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
-_NAMES: Final = (ANTHROPIC.name, OPENAI.name)
+_CONFIG_VARIABLE: Final = "OPENCODE_CONFIG_CONTENT"
+_PROVIDERS: Final = (ANTHROPIC.name, OPENAI.name)
 
 
 def _configs(env: Env, cwd: str) -> list[Any]:
-    """What configures it, from what counts least."""
+    """Its configurations, by ascending priority."""
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME") or Path.home()) / ".config") / "opencode"
     texts: list[str] = []
     for path in (home / "opencode.json", Path(env.get("OPENCODE_CONFIG") or "/dev/null"), Path(cwd) / "opencode.json"):
@@ -22,37 +22,37 @@ def _configs(env: Env, cwd: str) -> list[Any]:
             texts.append(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-    found: list[Any] = []
-    for text in (*texts, env.get(_CONTENT, "")):
+    configs: list[Any] = []
+    for text in (*texts, env.get(_CONFIG_VARIABLE, "")):
         try:
-            found.append(json.loads(text))
+            configs.append(json.loads(text))
         except (ValueError, RecursionError):
             continue
-    return [one for one in found if isinstance(one, dict)]
+    return [config for config in configs if isinstance(config, dict)]
 
 
-def _told(env: Env, cwd: str) -> Urls:
-    found: dict[str, str] = {}
+def _configured_urls(env: Env, cwd: str) -> Urls:
+    urls: dict[str, str] = {}
     for config in _configs(env, cwd):
-        for name in _NAMES:
+        for name in _PROVIDERS:
             at: Any = config
             for step in ("provider", name, "options", "baseURL"):
                 at = at.get(step) if isinstance(at, dict) else None
             if isinstance(at, str) and at:
-                found[name] = at
-    return found
+                urls[name] = at
+    return urls
 
 
-def _lead(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     try:
-        own = json.loads(env.get(_CONTENT) or "{}")
+        own = json.loads(env.get(_CONFIG_VARIABLE) or "{}")
     except (ValueError, RecursionError):
         own = {}
     config: dict[str, Any] = own if isinstance(own, dict) else {}
     for name, url in urls.items():
         options = config.setdefault("provider", {}).setdefault(name, {}).setdefault("options", {})
         options["baseURL"] = url
-    return Started(list(arguments), {_CONTENT: json.dumps(config)})
+    return Started(list(arguments), {_CONFIG_VARIABLE: json.dumps(config)})
 
 
-OWN: Final = OwnMeans(told=_told, lead=_lead)
+OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start)

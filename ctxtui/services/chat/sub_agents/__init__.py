@@ -1,1 +1,1 @@
-"""Chats that a chat's model starts."""
+"""Chats of sub-agents, started by a chat's model."""

@@ -1,4 +1,4 @@
-"""One sub-agent at work: its talk and turn, put on record as a thread of the chat's session."""
+"""The run of a sub-agent, recorded as a thread of the chat's session."""
 
 from __future__ import annotations
 
@@ -24,143 +24,144 @@ from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.opening import SYSTEM
-from ctxtui.services.chat.recorder import Recording, reader_for
-from ctxtui.services.chat.request_edits import Edited
-from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
-from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
+from ctxtui.services.chat.recorder import ChatRecorder, make_reader
+from ctxtui.services.chat.request_edits import RequestEditor
+from ctxtui.services.chat.request_forecast import RequestForecast, RequestForecaster, hold_reason
+from ctxtui.services.chat.spending import SendPermit, Spending, with_answer_limit
 from ctxtui.wire.grammar import ANTHROPIC
-from ctxtui.wire.translate.turns import TEXT, part_of
+from ctxtui.wire.translate.turns import TEXT, to_part
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
 
 
-MaySpend = Callable[[str, "ChatModel", "RequestForecast | None", Draft], Awaitable[Leave]]
+MaySpend = Callable[[str, "ChatModel", "RequestForecast | None", Draft], Awaitable[SendPermit]]
 MayRetry = Callable[[str], str]
 _LABEL = 60
-"""Characters of a prompt that stand for a missing label."""
+"""Characters of the prompt used as the default label."""
 
 
-async def free_to_go(thread: str, partner: ChatModel, found: RequestForecast | None, draft: Draft) -> Leave:
-    """Nothing is held against it."""
-    return Leave()
+async def permit_all(thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft) -> SendPermit:
+    """Permit every request."""
+    return SendPermit()
 
 
 class ChildRun:
-    """Lets a sub-agent do `task` as the thread `thread` of `host`'s session; its requests leave in
-    `shape`. `begin`, then `go` once: whoever waits for it and is cancelled ends it, and what it had heard is kept.
-    `began` is set when its first answer begins."""
+    """Runs a sub-agent on `task` as the thread `thread` of `host`'s session; `shape` edits its requests. Call `begin`,
+    then `go` once; cancelling `go` ends the sub-agent and keeps its partial answer. `began` is set when its first
+    answer begins.
+    """
 
     def __init__(
-        self, host: Host, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
+        self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, shape: RequestEditor
     ) -> None:
         assert host.writer is not None and host.line is not None
         self._host = host
         self._task = task
         self._thread = thread
-        self._partner = partner
+        self._chat_model = chat_model
         self.began = asyncio.Event()
-        self.teller: Foreteller | None = None
-        """Foretells its requests."""
-        self.may_spend: MaySpend = free_to_go
+        self.forecaster: RequestForecaster | None = None
+        """Forecasts its requests."""
+        self.may_spend: MaySpend = permit_all
         self.may_retry: MayRetry = lambda thread: ""
         self._spending = Spending(task.budget_usd)
         self._unpaid: list[Call] = []
-        """Calls whose cost is not in `_spending` yet."""
-        self._over = asyncio.Event()
+        """Calls not yet added to `_spending`."""
+        self._finished = asyncio.Event()
         self._calls: list[Call] = []
-        self._why = ""
-        self._record = Recording(host.session, host.writer.put, host.clock, thread)
+        self._failure = ""
+        self._record = ChatRecorder(host.session, host.writer.put, host.clock, thread)
         settings = host.config.settings
         tokens = task.answer_tokens or settings.answer_tokens
-        params = params_for(partner, dataclasses.replace(settings, answer_tokens=tokens))
+        params = params_for(chat_model, dataclasses.replace(settings, answer_tokens=tokens))
         system = host.own.system or SYSTEM if task.system is None else task.system
-        start = ConversationStart(partner.endpoint.dialect, params, tools.definitions, system)
+        start = ConversationStart(chat_model.endpoint.dialect, params, tools.definitions, system)
         self._talk = begin(host.session.tree, start)
-        if partner.endpoint.dialect == ANTHROPIC:
-            # Its end is read by nobody else; the system text is, by those with the same one.
+        if chat_model.endpoint.dialect == ANTHROPIC:
+            # Other sub-agents with the same system text can read that from the cache, but not the rest.
             self._talk.static = CACHED
         self._talk.shape = shape
         around = Surroundings(
-            tell=self._moment,
+            tell=self._handle_moment,
             judge=self._judge,
-            exchange=self._exchange,
+            exchange=self._make_reader,
             clock=host.clock,
-            recorded=host.recorded,
+            recorded=host.wait_recorded,
         )
         self._runner = Runner(self._talk, tools, host.line, around)
         allowed = frozenset(tools.names)
         self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
 
     def begin(self) -> None:
-        """The thread is there."""
+        """Announce and record the thread."""
         label = self._task.label or " ".join(self._task.prompt.split())[:_LABEL]
         seen = ThreadSeen(self._thread, label, MAIN)
         assert self._host.writer is not None
         self._host.writer.put(seen)
         self._host.tell(ChatNews(None, (seen, TipMoved(self._thread, self._talk.head)), thread=self._thread))
 
-    async def go(self) -> ChildResult:
-        """Do the task; what came of it."""
+    async def run_to_end(self) -> ChildResult:
+        """Run the task and return its result."""
         try:
             self._runner.feed(events.UserSaid(self._task.prompt))
-            await self._over.wait()
+            await self._finished.wait()
         finally:
             await self._runner.close()
-        await asyncio.to_thread(self._pay)
+        await asyncio.to_thread(self._add_costs)
         spent = self._spending
         return ChildResult(
-            text=last_words(self._host.session.tree, self._calls[-1]) if self._calls else "",
+            text=answer_text(self._host.session.tree, self._calls[-1]) if self._calls else "",
             thread=self._thread,
-            why=self._why,
+            why=self._failure,
             rounds=len(self._calls),
             usage=spent.usage,
             cost_usd=None if spent.partial else spent.usd,
         )
 
-    def _pay(self) -> None:
-        """Count what its calls cost; for a worker thread: the first price takes a moment."""
+    def _add_costs(self) -> None:
+        """Add the cost of its calls; for a worker thread, as the first price is slow."""
         while self._unpaid:
-            self._spending.took(self._unpaid.pop(0), self._partner, self._host.price)
+            self._spending.add_call(self._unpaid.pop(0), self._chat_model, self._host.price)
 
     async def _judge(self, draft: Draft) -> str:
-        """Why a request may not leave; nobody is there to let it go that is held."""
-        teller, settings = self.teller, self._host.config.settings
+        """The reason not to send a request; a held request would wait forever without a user."""
+        teller, settings = self.forecaster, self._host.config.settings
         assert teller is not None
-        found = await asyncio.to_thread(teller.foretell, draft, self._host.clock(), self._thread)
-        # Who starts several at once lets them miss.
-        held = held_because(found, dataclasses.replace(settings, hold_on_miss=False))
-        if held:
-            return held
-        await asyncio.to_thread(self._pay)
+        forecast = await asyncio.to_thread(teller.forecast, draft, self._host.clock(), self._thread)
+        # Sub-agents that start together miss the cache by design.
+        hold_reason_ = hold_reason(forecast, dataclasses.replace(settings, hold_on_miss=False))
+        if hold_reason_:
+            return hold_reason_
+        await asyncio.to_thread(self._add_costs)
         for reserve in (self._spending.reserve, self.may_spend):
-            leave = await reserve(self._thread, self._partner, found, draft)
-            if leave.refused:
-                return leave.refused
-            if leave.answer:
-                draft = self._runner.draft = with_answer_limit(draft, leave.answer)
+            permit = await reserve(self._thread, self._chat_model, forecast, draft)
+            if permit.refused:
+                return permit.refused
+            if permit.answer:
+                draft = self._runner.draft = with_answer_limit(draft, permit.answer)
         return ""
 
     def _over_budget(self) -> str:
-        """Why a request that broke off may not leave a second time."""
+        """The reason not to send an interrupted request again."""
         if self._task.budget_usd is not None:
-            self._pay()
-        return self._spending.again(self._thread) or self.may_retry(self._thread)
+            self._add_costs()
+        return self._spending.retry_refusal(self._thread) or self.may_retry(self._thread)
 
-    def _exchange(self, draft: Draft, attempt: int) -> AnswerReader:
+    def _make_reader(self, draft: Draft, attempt: int) -> AnswerReader:
         session, at = self._host.session, self._host.clock()
         own_id = f"{session.about.id}.{self._thread}.{len(self._calls) + 1}"
-        return reader_for(session, self._partner, draft, own_id, attempt, at=at, thread=self._thread)
+        return make_reader(session, self._chat_model, draft, own_id, attempt, at=at, thread=self._thread)
 
-    def _moment(self, moment: progress.Moment) -> None:
+    def _handle_moment(self, moment: progress.Moment) -> None:
         match moment:
             case progress.UserSaid():
-                # Its system prompt and tools are on record nowhere else before the first answer.
+                # Before the first answer, its system prompt and tools are recorded nowhere else.
                 moment = replace(moment, before=ROOT)
             case progress.CallBegan(call):
                 self.began.set()
-                if self._runner.draft is not None and call.first_byte is not None and self.teller is not None:
-                    self.teller.began(self._runner.draft, call.first_byte, self._thread)
+                if self._runner.draft is not None and call.first_byte is not None and self.forecaster is not None:
+                    self.forecaster.note_answer_begun(self._runner.draft, call.first_byte, self._thread)
             case progress.CallEnded(call, _, _):
                 self._calls.append(call)
                 self._unpaid.append(call)
@@ -169,16 +170,16 @@ class ChildRun:
             case progress.RetryWaits() if why := self._over_budget():
                 asyncio.get_running_loop().call_soon(self._runner.feed, events.Interrupted(why))
             case progress.Noted("error" | "interrupt", text):
-                self._why = self._why or text
+                self._failure = self._failure or text
             case progress.RequestHeld(reason):
-                # After the machine has done what it is at.
+                # Later, when the state machine has finished this step.
                 asyncio.get_running_loop().call_soon(self._runner.feed, events.Interrupted(reason))
             case progress.Rested():
-                self._over.set()
-        self._host.tell(ChatNews(moment, tuple(self._record.take(moment)), thread=self._thread))
+                self._finished.set()
+        self._host.tell(ChatNews(moment, tuple(self._record.record(moment)), thread=self._thread))
 
 
-def last_words(tree: Tree, call: Call) -> str:
-    """The words of the answer of `call`."""
-    parts = [part_of(i.block) for i in tree.items(call.response_head, call.raw_head) if i.block.kind != HEADER]
-    return "\n\n".join(part.reading.text for part in parts if part.what == TEXT and part.reading.text)
+def answer_text(tree: Tree, call: Call) -> str:
+    """The text of the answer of `call`."""
+    parts = [to_part(i.block) for i in tree.items(call.response_head, call.raw_head) if i.block.kind != HEADER]
+    return "\n\n".join(part.reading.text for part in parts if part.category == TEXT and part.reading.text)

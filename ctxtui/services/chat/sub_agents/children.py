@@ -1,4 +1,4 @@
-"""The sub-agents of a chat: each a thread of its session, with a context, a turn and limits of its own."""
+"""The sub-agents of a chat: each a thread of its session with its own context, turn and limits."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.services.chat.context_window import windowed
-from ctxtui.services.chat.request_edits import Edited
-from ctxtui.services.chat.request_forecast import Foreteller, foreteller_for
-from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, free_to_go
+from ctxtui.services.chat.context_window import with_window
+from ctxtui.services.chat.request_edits import RequestEditor
+from ctxtui.services.chat.request_forecast import RequestForecaster, make_forecaster
+from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, permit_all
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
@@ -26,112 +26,123 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
 
 
-AT_ONCE: Final = 16
-"""Sub-agents that are at work at the same time; others wait for their turn."""
+MAX_CONCURRENT: Final = 16
+"""Maximum sub-agents running at the same time; others wait."""
 
 
 class Children:
-    """Starts the sub-agents of `host`'s chat, once that has begun. `may_spend` says whether a thread may send a
-    request, `may_retry` why not a second time, after it broke off ("": it may)."""
+    """Starts the sub-agents of `host`'s chat, once the chat has begun. `may_spend` decides whether a thread may send a
+    request; `may_retry` returns the reason not to send an interrupted one again.
+    """
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self.may_spend: MaySpend = free_to_go
+        self.may_spend: MaySpend = permit_all
         self.may_retry: MayRetry = lambda thread: ""
         self.overlay_of: Callable[[str], ThreadEdits | None] = lambda thread: None
-        """Gives the edits under which the requests of a thread leave."""
-        self._room = asyncio.Semaphore(AT_ONCE)
-        self._finding = asyncio.Lock()
-        self._tellers: dict[str, Foreteller] = {}
+        """Returns the edits for the requests of a thread."""
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
+        self._forecaster_lock = asyncio.Lock()
+        self._forecasters: dict[str, RequestForecaster] = {}
 
     async def start(self, task: ChildTask) -> ChildResult:
-        """Let a sub-agent do `task`; what came of it. Raises `CtxtuiError` where it cannot begin."""
-        return await self._go(await self._made(task))
+        """Run a sub-agent on `task` and return its result. Raises `CtxtuiError` if it cannot begin."""
+        return await self._run(await self._make_run(task))
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Let one do each of the `tasks`, all at once; `after_first`: the others when the first one's answer began.
-        Raises `CtxtuiError` where one cannot begin: then none does."""
-        runs = [await self._made(task) for task in tasks]
+        """Run sub-agents on all `tasks` at once; with `after_first`, the others start when the first one's answer
+        begins. Raises `CtxtuiError` if one cannot begin; then none is run.
+        """
+        runs = [await self._make_run(task) for task in tasks]
         if not runs:
             return []
-        first, *others = runs
+        first, *rest = runs
         try:
             async with asyncio.TaskGroup() as group:
-                going = [group.create_task(self._go(first))]
-                if after_first and others:
-                    # Where it ends without an answer, they need not wait for one.
+                tasks_ = [group.create_task(self._run(first))]
+                if after_first and rest:
+                    # If it ends without an answer, do not wait for one.
                     answered = asyncio.ensure_future(first.began.wait())
-                    await asyncio.wait({going[0], answered}, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait({tasks_[0], answered}, return_when=asyncio.FIRST_COMPLETED)
                     answered.cancel()
-                going += [group.create_task(self._go(one)) for one in others]
-        except* CtxtuiError as failed:
-            raise failed.exceptions[0] from None
-        return [one.result() for one in going]
+                tasks_ += [group.create_task(self._run(run)) for run in rest]
+        except* CtxtuiError as group_error:
+            raise group_error.exceptions[0] from None
+        return [run.result() for run in tasks_]
 
-    def shape_of(self, thread: str, partner: ChatModel) -> Edited:
-        """What makes the requests of `thread` under its own edits, and under the policies that were named for all."""
+    def request_editor(self, thread: str, chat_model: ChatModel) -> RequestEditor:
+        """Make the request editor of `thread`: its own edits, and the policies for all threads."""
         host, overlay_of = self._host, self.overlay_of
-        profile = host.profile(partner.window) if host.profile is not None else None
-        card = model_table().card(partner.model)
-        return Edited(host.session.tree, lambda: overlay_of(thread), card, profile, host.files.usable)
+        profile = host.profile(chat_model.window) if host.profile is not None else None
+        card = model_table().card(chat_model.model)
+        return RequestEditor(host.session.tree, lambda: overlay_of(thread), card, profile, host.files.usable_tokens)
 
-    async def _go(self, run: ChildRun) -> ChildResult:
-        async with self._room:
-            return await run.go()
+    async def _run(self, run: ChildRun) -> ChildResult:
+        async with self._slots:
+            return await run.run_to_end()
 
-    async def _made(self, task: ChildTask) -> ChildRun:
+    async def _make_run(self, task: ChildTask) -> ChildRun:
         host = self._host
-        if host.runner is None or host.partner is None or host.tools is None:
+        if host.runner is None or host.chat_model is None or host.tools is None:
             raise CtxtuiError("the chat has not begun")
         if not task.prompt.strip():
             raise CtxtuiError("the agent's task is empty", place=AGENT)
-        partner = host.partner
-        if task.model and task.model != partner.model:
-            partner = windowed(replace(partner, model=task.model, window=0, origin="", most_output=0), host.config)
-        teller = await self._teller(partner)
+        chat_model = host.chat_model
+        if task.model and task.model != chat_model.model:
+            chat_model = with_window(
+                replace(chat_model, model=task.model, window=0, origin="", most_output=0), host.config
+            )
+        forecaster = await self._forecaster_for(chat_model)
         number = 1 + sum(thread.startswith(f"{AGENT}-") for thread in host.session.threads)
         thread = f"{AGENT}-{number}"
-        names = self._lent(task)
-        tools = host.tools.lent(names, Caller(host.cwd, NoAgents(), host.say))
-        run = ChildRun(host, task, thread, partner, tools, self.shape_of(thread, partner))
-        run.teller, run.may_spend, run.may_retry = teller, self.may_spend, self.may_retry
+        names = self._tool_names(task)
+        tools = host.tools.for_sub_agent(names, Caller(host.cwd, NoAgents(), host.say))
+        run = ChildRun(host, task, thread, chat_model, tools, self.request_editor(thread, chat_model))
+        run.forecaster, run.may_spend, run.may_retry = forecaster, self.may_spend, self.may_retry
         run.begin()
         return run
 
-    def _lent(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools that fit what is asked for and need no leave. Raises `NotFound` for a name that is no tool
-        of the parent's."""
+    def _tool_names(self, task: ChildTask) -> frozenset[str]:
+        """The parent's tools that match the task and need no permission. Raises `NotFound` for a name that is no tool
+        of the parent.
+        """
         host = self._host
         assert host.tools is not None and host.runner is not None
         names, allowed = host.tool_names, host.runner.state.allowed
-        for wanted in task.tools:
-            if not any(sign in wanted for sign in "*?[") and wanted not in names:
-                raise NotFound(f"no tool {wanted!r}", place=AGENT, way_out=f"there are {', '.join(names)}")
-        free = [name for name in names if name != AGENT and (name in allowed or not host.tools.asks(name))]
-        return frozenset(name for name in free if any(fnmatchcase(name, wanted) for wanted in task.tools))
+        for pattern in task.tools:
+            if not any(sign in pattern for sign in "*?[") and pattern not in names:
+                raise NotFound(f"no tool {pattern!r}", place=AGENT, way_out=f"there are {', '.join(names)}")
+        without_permission = [
+            name for name in names if name != AGENT and (name in allowed or not host.tools.asks(name))
+        ]
+        return frozenset(
+            name for name in without_permission if any(fnmatchcase(name, pattern) for pattern in task.tools)
+        )
 
-    async def _teller(self, partner: ChatModel) -> Foreteller:
-        async with self._finding:
-            found = self._tellers.get(partner.model)
-            if found is None:
-                # What it needs (tokenizer, prices) takes a moment to load: no key waits for it.
-                found = self._tellers[partner.model] = await asyncio.to_thread(_teller_for, self._host, partner)
-            return found
+    async def _forecaster_for(self, chat_model: ChatModel) -> RequestForecaster:
+        async with self._forecaster_lock:
+            forecaster = self._forecasters.get(chat_model.model)
+            if forecaster is None:
+                # In a thread, because tokenizer and prices load slowly and keys must not wait.
+                forecaster = self._forecasters[chat_model.model] = await asyncio.to_thread(
+                    _make_forecaster, self._host, chat_model
+                )
+            return forecaster
 
 
-def _teller_for(host: Host, partner: ChatModel) -> Foreteller:
+def _make_forecaster(host: Host, chat_model: ChatModel) -> RequestForecaster:
     counter = host.files.counter = host.files.counter or Counter()
     book = book_for(host.session, counter, host.config.settings)
-    return foreteller_for(book, counter, partner, price_here(prices_for(host.config.settings)))
+    return make_forecaster(book, counter, chat_model, price_here(prices_for(host.config.settings)))
 
 
 class NoAgents:
-    """What a sub-agent's own tools get: it starts none."""
+    """The caller for a sub-agent's own tools: it cannot start sub-agents."""
 
     async def start(self, task: ChildTask) -> ChildResult:
-        """Raises `CtxtuiError`."""
+        """Raise `CtxtuiError`."""
         raise CtxtuiError("a sub-agent starts no agents of its own", place=AGENT)
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Raises `CtxtuiError`."""
+        """Raise `CtxtuiError`."""
         raise CtxtuiError("a sub-agent starts no agents of its own", place=AGENT)

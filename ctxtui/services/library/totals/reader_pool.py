@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.process_pool import answers, processors
+from ctxtui.services.process_pool import iter_answers, processor_count
 from ctxtui.views.model.session_summary import SessionSummary
 
-BESIDE_A_SCREEN: Final = max(1, min(3, processors() - 1))
+BESIDE_A_SCREEN: Final = max(1, min(3, processor_count() - 1))
 """Processes that read while a screen is shown; one processor is left to it."""
 
 _MAKER: Final = "ctxtui.services.workers.summary_worker:make"
@@ -34,7 +34,7 @@ def figured(
     The processes are put into `children`: closing them ends the work at once. Ends early when `stop` is set.
     """
     asked = ((one, settings) for one in wanted)
-    yield from answers(_MAKER, asked, _ended, workers, cluster=cluster, stop=stop, children=children)
+    yield from iter_answers(_MAKER, asked, _ended, workers, cluster=cluster, stop=stop, children=children)
 
 
 def _ended(asked: _Asked, error: ChildGone) -> SessionSummary:

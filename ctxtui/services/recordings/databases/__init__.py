@@ -1,1 +1,1 @@
-"""Sessions that other programs keep in SQLite databases: where they lie, and each by its address."""
+"""Sessions that other programs store in SQLite databases: their lists, and their addresses."""

@@ -1,5 +1,7 @@
-"""The names of sessions in databases, ``DATABASE#ID``, and in folders of bodies, ``FOLDER#ID``: they go wherever a
-recording's path goes."""
+"""Addresses of sessions in databases (``DATABASE#ID``) and folders of bodies (``FOLDER#ID``).
+
+They are accepted wherever a recording's path is.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,17 @@ from urllib.parse import quote, unquote
 from ctxtui.live_database import INDEX, LOG, has_index
 
 MARK: Final = "#"
-"""Stands between a database and the id of a session in it."""
+"""Separates a database from the id of a session in it."""
 MAGIC: Final = b"SQLite format 3\0"
 
-_SPOKEN: Final = ":@+,=~ "
+_UNQUOTED: Final = ":@+,=~ "
 
 
 def is_database(path: Path) -> bool:
-    """Whether the file `path` begins as a SQLite database does. A pipe, which can be read once, is not looked into, nor
-    is a database that is in use, which is told by what lies beside it."""
+    """True if the file `path` is a SQLite database, judged by its first bytes.
+
+    Pipes and databases in use are not opened; the latter are known by the files next to them.
+    """
     try:
         if not path.is_file() or path.name.endswith((INDEX, LOG)):
             return False
@@ -31,12 +35,12 @@ def is_database(path: Path) -> bool:
 
 
 def address_of(database: Path, id_: str) -> Path:
-    """The name of a session in a database, which `load` and `locate` take as they take a file's."""
-    return Path(f"{database}{MARK}{quote(id_, safe=_SPOKEN)}")
+    """The address of a session in a database, which `load` and `locate` accept like a file's path."""
+    return Path(f"{database}{MARK}{quote(id_, safe=_UNQUOTED)}")
 
 
-def parted(path: Path) -> tuple[Path, str]:
-    """The database or folder and the id that an address names; any other path as it is, with ""."""
+def split_address(path: Path) -> tuple[Path, str]:
+    """Split an address into database or folder and id; any other path is returned with ""."""
     file, mark, id_ = str(path).rpartition(MARK)
     if not mark or not id_ or path.exists() or not (is_database(Path(file)) or _is_body_folder(Path(file))):
         return path, ""
@@ -44,12 +48,12 @@ def parted(path: Path) -> tuple[Path, str]:
 
 
 def _is_body_folder(path: Path) -> bool:
-    # Imported here: few paths have a mark in them.
+    # Imported here: few paths contain the mark.
     from ctxtui.services.recordings.body_folder import is_body_folder
 
     return is_body_folder(path)
 
 
 def file_of(path: Path) -> Path:
-    """The file that what `path` names is kept in: what has a size and a time of change."""
-    return parted(path)[0]
+    """The file that holds what `path` names: it has a size and a modification time."""
+    return split_address(path)[0]

@@ -1,5 +1,8 @@
-"""The sessions that SQLite databases of other programs hold (OpenCode's, Goose's, llm's): listed by their own columns,
-named one by one as ``DATABASE#ID``, read as rows. Only ever opened to read (facts §13.4)."""
+"""List and read the sessions in other programs' SQLite databases: OpenCode, Goose, llm.
+
+Sessions are listed by the database's own columns, addressed as ``DATABASE#ID``, and read as rows. Databases are only
+read (facts §13.4).
+"""
 
 from __future__ import annotations
 
@@ -30,22 +33,24 @@ TABLES: Final = (
     "messages", "parts", "tools", "turn_tools", "tool_responses", "attachments", "part_attachments",
     "prompt_attachments", "fragments", "part_fragments", "prompt_fragments", "system_fragments",
 )  # fmt: skip
-"""The tables that some reader knows; others are not read."""
+"""The tables that some reader knows; other tables are not read."""
 
 _WAL: Final = slice(18, 20)
-"""The bytes of a database's head that say how it is written: 2 and 2 for a write-ahead log."""
+"""Format version bytes in a database's header: 2 and 2 for a write-ahead log."""
 
-Wanted = Callable[["sqlite3.Connection", str], tuple[str, Mapping[str, object]]]
-"""Which rows of a table are read: a condition and its values by name."""
+RowFilter = Callable[["sqlite3.Connection", str], tuple[str, Mapping[str, object]]]
+"""A row filter: returns an SQL condition for a table, and its values by name."""
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to the database `path` that changes nothing, neither in it nor beside it; bytes that are no UTF-8
-    are read as U+FFFD. Raises `Unreadable` where SQLite cannot read it."""
+def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the database `path` without changing it or any file next to it. Raises `Unreadable`.
+
+    Invalid UTF-8 is read as U+FFFD.
+    """
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:
-        with closing(sqlite3.connect(address + ("&immutable=1" if _rests(path) else ""), uri=True)) as connection:
+        with closing(sqlite3.connect(address + ("&immutable=1" if _is_at_rest(path) else ""), uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             yield connection
@@ -53,9 +58,11 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise Unreadable(f"SQLite cannot read this database: {error}", place=str(path)) from error
 
 
-def _rests(path: Path) -> bool:
-    """Whether a database with a write-ahead log has none now: nobody writes to it, and an ordinary connection would
-    leave files beside it. One that is in use is not looked into (`ctxtui.live_database`)."""
+def _is_at_rest(path: Path) -> bool:
+    """True if a write-ahead database has no log now, so that no process is writing.
+
+    An ordinary connection would leave files next to it. One that is in use is not opened (`ctxtui.live_database`).
+    """
     log = path.with_name(path.name + LOG)
     if log.exists() and has_index(path):
         return False
@@ -72,21 +79,20 @@ def tables_of(connection: sqlite3.Connection) -> list[str]:
     return [name for name in TABLES if name in there]
 
 
-def rows(path: Path, wanted: Wanted | None = None) -> Iterator[bytes]:
-    """The rows of the known tables of `path` as JSON lines, in order of writing, after a line that names the tables;
-    those that `wanted` chooses, all of them without it.
+def read_rows(path: Path, wanted: RowFilter | None = None) -> Iterator[bytes]:
+    """Yield the rows of the known tables as JSON lines in order of writing, after a line that names the tables.
 
-    Raises `Unreadable` where SQLite cannot read it.
+    `wanted` selects rows (None: all). Raises `Unreadable`.
     """
-    with reading(path) as connection:
-        known = tables_of(connection)
-        head = _line({HEAD: known})
+    with open_readonly(path) as connection:
+        tables = tables_of(connection)
+        head = _line({HEAD: tables})
         if detect(head) is None:
-            # Somebody else's database: its own first bytes say what it is.
+            # Another program's database: yield the magic bytes, so that the error names its type.
             yield MAGIC
             return
         yield head
-        for name in known:
+        for name in tables:
             where, values = wanted(connection, name) if wanted is not None else ("1", {})
             for row in connection.execute(f'SELECT * FROM "{name}" WHERE {where} ORDER BY rowid', values):
                 yield _line({"table": name, "row": {key: _plain(row[key]) for key in row.keys()}})  # noqa: SIM118
@@ -104,7 +110,7 @@ OPENCODE: Final = "opencode"
 LLM: Final = "llm"
 GOOSE: Final = "goose"
 
-_LISTED: Final = 6
+_MAX_LISTED: Final = 6
 _CHAIN: Final = (
     "WITH RECURSIVE chain(hash) AS ("
     "SELECT tip_message_hash FROM turns WHERE thread_id IN (SELECT value FROM json_each(:family)) {threads}"
@@ -114,10 +120,10 @@ _CHAIN: Final = (
 
 
 class DatabaseSession(Struct, frozen=True, kw_only=True):
-    """A session as the columns of its database tell it.
+    """A session as listed in its database.
 
-    `source` is the format's name, `parent` the session of the same database that began it or that it goes on from ("":
-    it stands for itself), `created` and `updated` are Unix seconds (0: not known), `messages` how many rows it has.
+    `source` is the format's name; `parent` is the session of the same database that started it or that it continues
+    ("": none). `created` and `updated` are Unix seconds (0: unknown), `messages` is a number of rows.
     """
 
     id: str
@@ -132,50 +138,50 @@ class DatabaseSession(Struct, frozen=True, kw_only=True):
     messages: int = 0
 
 
-def sessions_in(database: Path) -> list[DatabaseSession]:
-    """The sessions in the file `database`, newest first; none where it is no database that a reader knows.
+def list_sessions(database: Path) -> list[DatabaseSession]:
+    """List the sessions in the file `database`, newest first; empty if no reader knows it.
 
-    Those with a `parent` are read with it, as threads of its; the others are sessions each, as `updated` as whatever
-    they began. Raises `Unreadable` where SQLite cannot read it.
+    Sessions with a `parent` are read with it as its threads; a session is as new as its newest child. Raises
+    `Unreadable`.
     """
     if not is_database(database):
         return []
-    with reading(database) as connection:
-        there = set(tables_of(connection))
-        if there >= {"session", "message", "part"} or there >= {"session_v2", "session_message"}:
-            found = list(_opencode(connection))
-        elif there >= {"sessions", "messages", "schema_version"}:
-            found = list(_goose(connection))
-        elif "turns" in there or {"conversations", "responses"} <= there:
-            found = list(_llm(connection, there))
+    with open_readonly(database) as connection:
+        tables = set(tables_of(connection))
+        if tables >= {"session", "message", "part"} or tables >= {"session_v2", "session_message"}:
+            sessions = list(_opencode(connection))
+        elif tables >= {"sessions", "messages", "schema_version"}:
+            sessions = list(_goose(connection))
+        elif "turns" in tables or {"conversations", "responses"} <= tables:
+            sessions = list(_llm(connection, tables))
         else:
             return []
-    return sorted(_with_children(found), key=lambda one: (-one.updated, one.id))
+    return sorted(_with_children(sessions), key=lambda one: (-one.updated, one.id))
 
 
-def roots(database: Path) -> list[DatabaseSession]:
-    """Those of `sessions_in` that stand for themselves and hold anything."""
-    found = sessions_in(database)
-    return [one for one in found if not one.parent and (one.messages or any(c.parent == one.id for c in found))]
+def list_roots(database: Path) -> list[DatabaseSession]:
+    """The sessions of `list_sessions` that have no parent and are not empty."""
+    sessions = list_sessions(database)
+    return [one for one in sessions if not one.parent and (one.messages or any(c.parent == one.id for c in sessions))]
 
 
-def found_in(database: Path, wanted: str) -> DatabaseSession:
-    """The session of `database` that `wanted` names: its id, its title, or the beginning of one that no other has.
+def find_session(database: Path, wanted: str) -> DatabaseSession:
+    """Find a session by its id, its title, or the unique beginning of one.
 
     Raises `NotFound`, `Several`, `Unreadable`.
     """
-    there = sessions_in(database)
-    for fits in _FITS:
-        found = [one for one in there if fits(one, wanted)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise Several(f"{wanted} fits {_some(found)}", way_out="give more of the id")
-    listed = f"it holds {_some(there)}" if there else "it holds no session"
+    sessions = list_sessions(database)
+    for matches in _MATCHES:
+        matching = [one for one in sessions if matches(one, wanted)]
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise Several(f"{wanted} fits {_list_some(matching)}", way_out="give more of the id")
+    listed = f"it holds {_list_some(sessions)}" if sessions else "it holds no session"
     raise NotFound(f"no session {wanted} in {database}: {listed}", way_out=f"name one as {database}{MARK}ID")
 
 
-_FITS: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
+_MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
     lambda one, wanted: one.id == wanted,
     lambda one, wanted: one.title.lower() == wanted.lower(),
     lambda one, wanted: one.id.lower().startswith(wanted.lower()),
@@ -183,19 +189,19 @@ _FITS: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
 )
 
 
-def _some(found: Sequence[DatabaseSession]) -> str:
-    named = [f"{one.id} ({one_line(one.title)})" if one.title else one.id for one in found[:_LISTED]]
-    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+def _list_some(found: Sequence[DatabaseSession]) -> str:
+    named = [f"{one.id} ({one_line(one.title)})" if one.title else one.id for one in found[:_MAX_LISTED]]
+    more = f" and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
     return ", ".join(named) + more
 
 
-def rows_of(database: Path, id_: str) -> Wanted:
-    """Which rows of `database` belong to the session `id_` and to those that it began."""
-    there = sessions_in(database)
+def session_filter(database: Path, id_: str) -> RowFilter:
+    """A row filter for the session `id_` and its descendants."""
+    sessions = list_sessions(database)
     family = [id_]
     for known in family:
-        family += [one.id for one in there if one.parent == known and one.id not in family]
-    by_session = next((_ROWS[one.source] for one in there if one.source in _ROWS), None)
+        family += [one.id for one in sessions if one.parent == known and one.id not in family]
+    by_session = next((_ROWS[one.source] for one in sessions if one.source in _ROWS), None)
 
     def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
         known = by_session or _llm_rows(set(tables_of(connection)), _has_tips(connection))
@@ -226,14 +232,16 @@ def _has_tips(connection: sqlite3.Connection) -> bool:
 
 
 def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
-    """The conditions for llm's tables, of both generations, that are `there`; `tips` says that threads name the
-    message that they end with."""
+    """The conditions for those of llm's tables, of both generations, that are in `there`.
+
+    `tips` is True if threads name their last message.
+    """
     made: dict[str, str] = {}
     if "turns" in there:
         turns = f"turn_id IN (SELECT id FROM turns WHERE thread_id {_ONE_OF})"
         made |= {"threads": f"id {_ONE_OF}", "turns": f"thread_id {_ONE_OF}", "turn_tools": turns}
         if "messages" in there:
-            # A fork that nothing was asked in yet ends at a message all the same.
+            # A fork without any request yet still ends at a message.
             also = f"UNION SELECT tip_message_hash FROM threads WHERE id {_ONE_OF} " if tips else ""
             chain = _CHAIN.format(threads=also)
             made |= {"messages": f"hash IN ({chain})", "parts": f"message_hash IN ({chain})"}
@@ -256,11 +264,11 @@ _SHARED: Final = (
     ("attachments", "attachment_id", ("part_attachments", "prompt_attachments")),
     ("fragments", "fragment_id", ("part_fragments", "prompt_fragments", "system_fragments")),
 )
-"""Tables whose rows several sessions may share: the column that names one, and the tables that have it."""
+"""Tables with rows shared by several sessions: the column that refers to them, and the tables that have it."""
 
 
-def _asked(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Json]]:
-    """The rows of `table` with those of the `wanted` columns that it has; none where it has none."""
+def _read_columns(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Json]]:
+    """Yield the rows of `table` with those of the `wanted` columns that exist; nothing if none does."""
     has = _columns(connection, table)
     columns = ", ".join(name for name in wanted if name in has)
     if columns:
@@ -270,12 +278,12 @@ def _asked(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) ->
 def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
     columns = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
     tables = ("session_v2", "session")
-    known = {word(row.get("id")): row for table in tables for row in _asked(connection, table, columns)}
-    held: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in known}
+    known = {word(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
+    messages_by_session: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in known}
     for table in ("message", "session_message"):
-        for row in _asked(connection, table, ("session_id", "time_created", "time_updated")):
-            held.setdefault(word(row.get("session_id")), []).append(row)
-    for id_, messages in held.items():
+        for row in _read_columns(connection, table, ("session_id", "time_created", "time_updated")):
+            messages_by_session.setdefault(word(row.get("session_id")), []).append(row)
+    for id_, messages in messages_by_session.items():
         row = known.get(id_, {})
         times = [moment(one.get(key)) or 0.0 for one in messages for key in ("time_created", "time_updated")]
         parent = word(row.get("parent_id"))
@@ -284,7 +292,7 @@ def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
             source=OPENCODE,
             title=word(row.get("title")),
             cwd=word(row.get("directory")),
-            parent=parent if parent in held else "",
+            parent=parent if parent in messages_by_session else "",
             created=moment(row.get("time_created")) or min(times, default=0.0),
             updated=max(moment(row.get("time_updated")) or 0.0, *times, 0.0),
             model=word(at(decoded(row.get("model")), "id")),
@@ -294,9 +302,9 @@ def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
 
 
 def _goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
-    held = Counter(word(row.get("session_id")) for row in _asked(connection, "messages", ("session_id",)))
+    counts = Counter(word(row.get("session_id")) for row in _read_columns(connection, "messages", ("session_id",)))
     columns = ("id", "name", "description", "working_dir", "created_at", "updated_at", "model_config_json")
-    for row in _asked(connection, "sessions", columns):
+    for row in _read_columns(connection, "sessions", columns):
         id_ = word(row.get("id"))
         yield DatabaseSession(
             id=id_,
@@ -306,22 +314,24 @@ def _goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
             created=moment(row.get("created_at")) or 0.0,
             updated=moment(row.get("updated_at")) or 0.0,
             model=word(at(decoded(row.get("model_config_json")), "model_name")),
-            messages=held[id_],
+            messages=counts[id_],
         )
 
 
 def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSession]:
     known = {}
     for table in ("conversations", "threads"):
-        for row in _asked(connection, table, ("id", "name", "forked_from", "datetime_utc")) if table in there else ():
+        for row in (
+            _read_columns(connection, table, ("id", "name", "forked_from", "datetime_utc")) if table in there else ()
+        ):
             known[word(row.get("id"))] = row
-    said: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in known}
+    turns_by_session: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in known}
     for table, of in (("responses", "conversation_id"), ("turns", "thread_id")):
         columns = ("id", of, "model", "resolved_model", "datetime_utc")
-        for row in _asked(connection, table, columns) if table in there else ():
+        for row in _read_columns(connection, table, columns) if table in there else ():
             id_ = word(row.get("id"))
-            said.setdefault(word(row.get(of)) or id_, {})[id_] = row
-    for name, turns in said.items():
+            turns_by_session.setdefault(word(row.get(of)) or id_, {})[id_] = row
+    for name, turns in turns_by_session.items():
         times = [moment(one.get("datetime_utc")) or 0.0 for one in turns.values()]
         last = max(turns.values(), key=lambda one: (word(one.get("datetime_utc")), word(one.get("id"))), default={})
         row = known.get(name, {})
@@ -330,7 +340,7 @@ def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSe
             id=name,
             source=LLM,
             title=word(row.get("name")),
-            parent=parent if parent in said else "",
+            parent=parent if parent in turns_by_session else "",
             created=min(times, default=0.0) or moment(row.get("datetime_utc")) or 0.0,
             updated=max(times, default=0.0) or moment(row.get("datetime_utc")) or 0.0,
             model=word(last.get("resolved_model")) or word(last.get("model")),
@@ -339,14 +349,14 @@ def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSe
 
 
 def _with_children(found: Sequence[DatabaseSession]) -> list[DatabaseSession]:
-    """`found`, each as new as the newest of those that it began; one of a ring of parents stands for itself."""
-    held = {one.id: one for one in found}
-    for id_ in list(held):
-        seen, at_ = {id_}, held[id_].parent
+    """Update each session's time from its descendants, and break cycles of parents."""
+    by_id = {one.id: one for one in found}
+    for id_ in list(by_id):
+        seen, at_ = {id_}, by_id[id_].parent
         while at_ and at_ not in seen:
             seen.add(at_)
-            held[at_] = replace(held[at_], updated=max(held[at_].updated, held[id_].updated))
-            at_ = held[at_].parent
+            by_id[at_] = replace(by_id[at_], updated=max(by_id[at_].updated, by_id[id_].updated))
+            at_ = by_id[at_].parent
         if at_:
-            held[id_] = replace(held[id_], parent="")
-    return list(held.values())
+            by_id[id_] = replace(by_id[id_], parent="")
+    return list(by_id.values())

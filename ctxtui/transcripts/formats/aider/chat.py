@@ -1,4 +1,4 @@
-"""aider's chat history as a recording; the messages that were sent may stand beside it."""
+"""aider's chat history as a recording, optionally with its history of sent messages."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ __all__ = ["reader", "sniff"]
 
 
 def reader(tree: Tree) -> Reader:
-    """A reader of a chat history: its calls get the contexts that were sent, where those are recorded."""
+    """Make a reader of a chat history; its calls get the contexts that were sent, if recorded."""
     return JoinedReader(AiderReader(tree), tree, lambda name: LlmHistoryReader(tree), union=False)

@@ -1,4 +1,4 @@
-"""aider's chat history in Markdown: what was typed, what was answered, notices with rounded token counts."""
+"""aider's chat history in Markdown: user input, answers, notices with rounded token counts."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _TOKENS: Final = re.compile(r"Tokens: (.+?) received\.?(.*)")
 _FIGURE: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
 _COST: Final = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
 COPIED: Final = "Copied by ctxtui from another session"
-"""The notice in front of a chat that ctxtui wrote: up to the next one, no model was asked here."""
+"""Notice before a chat that ctxtui wrote; its answers were made in another session."""
 _RESTORED: Final = "Restored previous conversation history"
 _SCALE: Final = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a chat history."""
+    """Confidence that `head` begins a chat history."""
     text = file_head.text_of_head(head)
     if "# aider chat started at 2" in text:
         return 0.95
@@ -58,7 +58,7 @@ class AiderReader(Reader):
         self._told: list[Event] = []
         self._rest = b""
         self._whole: list[Item] = []
-        """What both sides have said in all chats of the file: what aider restores."""
+        """Messages of both sides in all chats of the file, which aider restores."""
 
     def feed(self, data: bytes) -> list[Event]:
         return [event for line in self._lines.feed(data) for event in self._take(line)]
@@ -99,7 +99,7 @@ class AiderReader(Reader):
             self._held.append(words.rstrip() if kind == "typed" else words)
 
     def _close(self) -> Iterator[Event]:
-        """What was being collected is whole: a person's message, or an answer that waits for its figures."""
+        """End the collected text: a person's message, or an answer whose token counts follow."""
         words = "\n".join(self._held).strip("\n")
         kind, self._kind, self._held = self._kind, "", []
         if not words.strip():
@@ -131,7 +131,7 @@ class AiderReader(Reader):
             yield Happened("interrupt", words)
 
     def _answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
-        """The answer that waits becomes a call; figures without an answer (it broke off) do as well."""
+        """Add the pending answer as a call; token counts without an answer (an interrupted one) are a call too."""
         if self._waiting is None and usage is None:
             return
         items = spoken("assistant", "\n\n".join(self._waiting)) if self._waiting else []
@@ -140,7 +140,7 @@ class AiderReader(Reader):
         line = self._waiting_line if self._waiting else 0
         words, self._waiting = "\n".join(self._waiting or ()), None
         if usage is None and not self._asked:
-            # Text that nobody asked a model for: what a command printed.
+            # Text without a request: the output of a command.
             yield Happened("output", one_line(words), at=self._clock)
             return
         self._asked = False
@@ -160,7 +160,7 @@ def _kind(text: str) -> tuple[str, str]:
 
 
 def _usage(words: str) -> Usage | None:
-    """aider's own figures, rounded from a thousand on; what was sent includes what was written to the cache."""
+    """Parse aider's own counts, rounded from a thousand on; "sent" includes cache writes."""
     found = {}
     for number, scale, name in _FIGURE.findall(words):
         try:

@@ -1,5 +1,7 @@
-"""What aider's ``--llm-history-file`` holds: the messages of each request as text, every line after its role, and the
-answer. The time is of the machine's own zone, whose name is not recorded; model and usage are in the chat history."""
+"""aider's ``--llm-history-file``: the messages of each request as text, every line after its role, and the answer.
+
+Times are in the machine's time zone, which is not recorded; model and usage are in the chat history.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _PART: Final = re.compile(r"^(type|text): ", re.MULTILINE)
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins such a file."""
+    """Confidence that `head` begins such a file."""
     lines = file_head.text_of_head(head).lstrip("\r\n").split("\n", 2)
     first = _HEADER.fullmatch(lines[0].rstrip("\r"))
     if not first:
@@ -92,7 +94,7 @@ class LlmHistoryReader(Reader):
             Described(source=NAME, title=self._title, client=NAME), ThreadSeen(MAIN),
             *events, TipMoved(MAIN, self._tip),
         ]  # fmt: skip
-        # What is not known to be whole is read again.
+        # Possibly incomplete sections are read again.
         self._section, self._asked, self._given, self._tip = section, asked, kept, tip
         if standing == self._told:
             return []
@@ -101,7 +103,7 @@ class LlmHistoryReader(Reader):
         return news
 
     def _close(self) -> Iterator[Event]:
-        """A section is whole: a request waits for its answer, an answer makes a call of it."""
+        """End a section: a request is kept until its answer, an answer completes a call."""
         section, self._section = self._section, None
         if section is None:
             return
@@ -113,7 +115,7 @@ class LlmHistoryReader(Reader):
             self._asked = None
 
     def _alone(self) -> Iterator[Event]:
-        """A request without an answer: it is under way, or was never answered."""
+        """Add a request without an answer, which is pending or was never answered."""
         asked, self._asked = self._asked, None
         if asked is not None:
             yield from self._call(asked, None)
@@ -148,12 +150,12 @@ class LlmHistoryReader(Reader):
 
 
 def _messages(section: _Section | None) -> Iterator[tuple[str, str]]:
-    """(role, words) of each message; both empty for one of which nothing is known."""
+    """Yield (role, text) of each message; both empty if it cannot be parsed."""
     held: list[list[str]] = []
     lines = section.lines if section else []
     for n, line in enumerate(lines):
         after = lines[n + 1] if n + 1 < len(lines) else ""
-        # Inside a message a rule stands after the role, but for texts beside pictures.
+        # Inside a message a rule follows the role, except in texts next to pictures.
         if line == _RULE and (not after or after == _RULE or _ROLE.match(after)):
             held.append([])
         elif held:
@@ -167,15 +169,15 @@ def _messages(section: _Section | None) -> Iterator[tuple[str, str]]:
 
 
 def _words(lines: list[str], role: str) -> str:
-    """The words behind the role; a line without it goes on with the one before it."""
+    """Text after the role; a line without the role continues the one before it."""
     mark = role + " "
     bare = [line[len(mark) :] if line.startswith(mark) else "" if line == role else line for line in lines]
-    # The line end behind the section is not the message's.
+    # The line end after the section is not part of the message.
     return "\n".join(bare[:-1] if bare and lines[-1] == "" else bare)
 
 
 def _parts(words: str) -> list[Json]:
-    """A message's parts: its words, or texts and pictures where aider listed them member by member."""
+    """Parts of a message: its text, or texts and pictures if aider listed them member by member."""
     if not re.search(r"^Image_url URL: ", words, re.MULTILINE):
         return [words]
     found: list[Json] = []
@@ -192,8 +194,8 @@ def _parts(words: str) -> list[Json]:
 
 
 def reader(tree: Tree) -> Reader:
-    """A reader of the record of messages: its calls get model and figures, where a chat history tells them."""
-    # The chat's contexts are another telling of the same: they get a tree of their own.
+    """Make a reader of the message history; its calls get model and usage, if a chat history has them."""
+    # The chat history holds the same contexts in another form, so they get a separate tree.
     apart = Tree()
     own = LlmHistoryReader(tree)
     return JoinedReader(own, tree, lambda name: AiderReader(apart), transcript=False, union=False, apart=apart)

@@ -1,7 +1,7 @@
-"""A chat history that aider restores (``--restore-chat-history``), with an edited context.
+"""Write a chat history that aider restores (``--restore-chat-history``), with an edited context.
 
-aider takes from such a file what was typed and what was answered, in order, and nothing else: system prompt, examples,
-files and the map of the repository it puts together anew.
+aider takes only user input and answers from such a file, in order; it rebuilds system prompt, examples, files and the
+map of the repository.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _REMINDER: Final = re.compile(
 )
 _MARK: Final = re.compile(r"# |> |#### ")
 _APART: Final = "> And:  "
-"""Stands between two messages of one side, which would else be taken for one."""
+"""Separates two messages of one side, which would otherwise be merged."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """A chat history, so that aider, when it restores it, has the context that is asked for."""
+    """Write a chat history, so that aider has the requested context when it restores it."""
     spoken = _spoken(order)
     lost: list[str] = []
     said: list[tuple[bool, str]] = []
@@ -59,7 +59,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
             lost.append(f"{_OTHER} {item.block.kind}")
     if order.end is not None and len(order.path) > order.end:
         lost.append(UNANSWERED)
-    # What aider puts together anew is one thing, however many blocks it is.
+    # Everything that aider rebuilds is one loss, however many blocks it has.
     lost = [*(one for one in lost if one != _OWN), *([_OWN] if _OWN in lost else [])]
     started = datetime.fromtimestamp(order.now, UTC).strftime("%Y-%m-%d %H:%M:%S")
     lines = ["", f"# aider chat started at {started}", "", f"> {COPIED}", ""]
@@ -88,9 +88,10 @@ def _answer(words: str, lost: list[str]) -> Iterator[str]:
 
 
 def _spoken(order: ResumeOrder) -> dict[int, str]:
-    """What a person and the model said, by its place on the path; the rest aider puts in by itself.
+    """Text of the person and the model, by index on the path; aider inserts everything else.
 
-    The chat history holds nothing else. In the record of messages aider's own are told by their words (0.86).
+    The chat history holds only that text. In the message history, aider's own texts are recognized by their wording
+    (0.86).
     """
     texts = {
         at: block_content.read(item.block).text
@@ -114,13 +115,13 @@ def _spoken(order: ResumeOrder) -> dict[int, str]:
 
 
 def _known(words: str, known: list[str]) -> str:
-    """The longest known text that `words` are, or begin with: aider's reminder may follow what was typed."""
+    """Longest known text that `words` equals or begins with; aider's reminder may follow user input."""
     plain = _plain(words)
     return next((one for one in known if one and (plain == one or plain.startswith(f"{one}\n"))), "")
 
 
 def _told(history: str) -> Iterator[str]:
-    """What a chat history holds of both sides, message by message."""
+    """Yield the text of both sides in a chat history, message by message."""
     held: list[str] = []
     kind = ""
     for line in [*history.splitlines(), "> "]:

@@ -1,4 +1,4 @@
-"""Requests and answers inside other people's records: under the usual names, as objects, strings, event streams."""
+"""Find requests and answers inside arbitrary records: under common names, as objects, strings, event streams."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ REQUESTS: Final = (
     "request", "req", "request_body", "requestBody", "raw_request", "llm_request", "input", "inputs", "prompt", "body",
     "json", "params", "payload", "data", "kwargs", "parsed_body",
 )  # fmt: skip
-"""Members under which a request is looked for, the likeliest first."""
+"""Members that may hold a request, the likeliest first."""
 
 RESPONSES: Final = (
     "response", "res", "resp", "response_body", "responseBody", "raw_response", "llm_response", "output", "outputs",
     "completion", "result", "body", "json", "payload", "data", "message", "content", "text", "parsed_body",
 )  # fmt: skip
-"""Members under which an answer is looked for, the likeliest first."""
+"""Members that may hold an answer, the likeliest first."""
 
 _ANSWERS_AT_TOP: Final = RESPONSES[: RESPONSES.index("body")]
 _STARTED: Final = ("started_at", "start_time", "startTime", "startedDateTime", "timestamp", "time", "ts", "date",
@@ -37,9 +37,12 @@ _DEPTH: Final = 4
 
 
 class Pair(Struct, frozen=True):
-    """What a record holds of a call. `request` is the body (None where there is none), `sent` whether just its
-    members were sent. `messages` stand instead where only those are known. `answer` is a JSON value, or the text of
-    an event stream. `headers` and `path` are the request's."""
+    """A call found in a record.
+
+    `request` is the body (None if there is none), `sent` whether exactly its members were sent. `messages` are set
+    instead if only those are known. `answer` is a JSON value, or the text of an event stream. `headers` and `path`
+    are the request's.
+    """
 
     request: Text | None = None
     sent: bool = False
@@ -52,7 +55,7 @@ class Pair(Struct, frozen=True):
 
 
 def find(text: Text) -> Pair | None:
-    """The request and the answer in a record; None where it holds neither."""
+    """Find the request and the answer in a record; None if it has neither."""
     record = text.value()
     if not isinstance(record, dict):
         return None
@@ -67,12 +70,12 @@ def find(text: Text) -> Pair | None:
 
 
 def has_answer(request: Json) -> bool:
-    """Whether a request's members stand in one object with its answer."""
+    """Whether a request's members are in one object with its answer."""
     return isinstance(request, dict) and _answer(request, _ANSWERS_AT_TOP, _DEPTH) is not None
 
 
 def _headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
-    """The request's headers: an object, or a list of pairs."""
+    """Headers of the request: an object, or a list of pairs."""
     held = record.get("request_headers") or obj(record.get("request")).get("headers") or record.get("headers")
     pairs = obj(held).items() if isinstance(held, dict) else (listed(one) for one in listed(held))
     return tuple((word(one[0]), word(one[1])) for one in pairs if len(one) == 2)
@@ -82,7 +85,7 @@ def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
     for place in (record, obj(record.get("request")), obj(record.get("response")), obj(record.get("metadata"))):
         for name in names:
             seconds = moment(place.get(name))
-            # Numbers below are durations or counts, not moments of our time.
+            # Smaller numbers are durations or counts, not times.
             if seconds is not None and seconds > 1e9:
                 return seconds
     return None
@@ -90,7 +93,7 @@ def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
 
 def _request(record: dict[str, Json], text: Text) -> Pair | None:
     if sort_of(record) == BodyShape.REQUEST:
-        # The request's members stand beside the answer's: which of them were sent is not known.
+        # The request's members are mixed with the answer's, so which were sent is not known.
         return Pair(_written({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
     path = _path(record, REQUESTS, _DEPTH)
     if path is None:
@@ -101,12 +104,12 @@ def _request(record: dict[str, Json], text: Text) -> Pair | None:
     if isinstance(value, str):
         return Pair(walked(value.strip()), sent=True)
     raw = _slice(text, keys)
-    # Somebody's pretty printing is not what was sent: its members are.
+    # Pretty-printed text was not sent in that form; only its members were.
     return Pair(_written(value) if raw is None or "\n" in raw else walked(raw), sent=True)
 
 
 def _written(value: Json) -> Text:
-    return walked(canonical.text_of(value))
+    return walked(canonical.dump_text(value))
 
 
 def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
@@ -125,7 +128,7 @@ def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[J
 
 
 def _slice(text: Text, keys: list[str]) -> str | None:
-    """The text under `keys` of a record's text; of duplicate keys the last one counts."""
+    """Text under `keys` of a record's text; the last of duplicate keys counts."""
     at, end = 0, len(text.text)
     try:
         for key in keys:
@@ -164,13 +167,13 @@ def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
 
 
 def events_text(value: Json) -> str:
-    """A list of stream events as the text of their stream; "" where it is none."""
+    """Join a list of stream events to the text of their stream; "" if it is not one."""
     items = listed(value)
     told = [obj(item) for item in items]
     streamed = [word(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in told]
     if not items or not all(streamed):
         return ""
-    return "".join(f"data: {canonical.text_of(item)}\n\n" for item in items)
+    return "".join(f"data: {canonical.dump_text(item)}\n\n" for item in items)
 
 
 def _is_event(item: dict[str, Json]) -> bool:

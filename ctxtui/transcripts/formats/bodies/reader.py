@@ -1,4 +1,4 @@
-"""Plain bodies: requests, pairs of request and answer, answers, messages; one a file or many."""
+"""Reader of plain bodies: requests, pairs of request and answer, answers, messages; one a file or many."""
 
 from __future__ import annotations
 
@@ -41,23 +41,25 @@ from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
-from ctxtui.wire.translate.turns import tool_home
+from ctxtui.wire.stream import error_text
+from ctxtui.wire.translate.turns import tool_dialect
 
 _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "openai"), ("deepseek", "deepseek"))
 _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama"}
 
 
 class BodyDecoder:
-    """Decodes the bodies of one recording. `source` is the dialect where nothing else tells."""
+    """Decodes the bodies of one recording. `source` is the dialect used if a body does not determine it."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._memo = Memo()
 
     def decode(self, pair: Pair) -> Decoded:
-        """The context in a record (of a request, of messages, or only what the answer repeats) and its answer. Raises
-        `Malformed`."""
+        """Decode the context in a record and its answer. Raises `Malformed`.
+
+        The context comes from a request, from messages, or only from the parts that the answer echoes.
+        """
         if pair.request is not None:
             found = self._request(pair.request, pair.sent)
         elif pair.messages is None:
@@ -70,11 +72,11 @@ class BodyDecoder:
         return found._replace(response=answer_of(pair.answer, found.dialect) or Response())
 
     def opened(self, items: list[Item]) -> Decoded:
-        """A context that begins with `items` and goes on record by record."""
+        """Start a context with `items` that grows record by record."""
         return Decoded(self._source, tuple(items), "", {}, Response())
 
     def message(self, value: Json) -> list[Item]:
-        """The items of one message on its own."""
+        """Decode a single message to items."""
         section = next(s for s in GRAMMARS[self._source].sections if s.name == "messages")
         return [part.item for part in section.split(value, "$")]
 
@@ -90,8 +92,10 @@ class BodyDecoder:
 
 
 def known_of(pair: Pair, decoded: Decoded, text: Text) -> Call:
-    """What the record `text` says of a call beside its bodies. Without an answer's id the same record is the same call.
-    A request that names no model may not be all that was sent."""
+    """Build a call from the fields of the record `text` outside its bodies.
+
+    Without an answer's id, equal records are the same call. A request without a model may be incomplete.
+    """
     created = pair.answer.get("created", pair.answer.get("created_at")) if isinstance(pair.answer, dict) else None
     model = decoded.response.model or decoded.model
     provider = _HOMES.get(decoded.dialect) or next((name for head, name in _PROVIDERS if model.startswith(head)), "")
@@ -108,7 +112,7 @@ def known_of(pair: Pair, decoded: Decoded, text: Text) -> Call:
 
 
 def echoed(answer: Json) -> list[Item]:
-    """Tools and instructions that a Responses answer repeats from its request."""
+    """Decode tools and instructions that a Responses answer repeats from its request."""
     told = {key: answer[key] for key in ("instructions", "tools") if isinstance(answer, dict) and answer.get(key)}
     if not told:
         return []
@@ -119,8 +123,10 @@ _PREFIXES: Final = (("response.", RESPONSES), ("message_", ANTHROPIC), ("content
 
 
 def answer_of(value: Json, dialect: str) -> Response | None:
-    """The answer that `value` (a JSON value, or an event stream's text) is to a request in `dialect`; None for no
-    answer at all. One that breaks off, or that no dialect reads, is kept as far as it goes."""
+    """Decode `value` (a JSON value, or an event stream's text) as an answer to a request in `dialect`.
+
+    None if it is not an answer. An interrupted or unreadable one is kept as far as possible.
+    """
     if isinstance(value, str):
         return _streamed(value, dialect)
     if not isinstance(value, dict):
@@ -135,11 +141,11 @@ def answer_of(value: Json, dialect: str) -> Response | None:
             return Response(items=tuple(part.item for part in messages.split(value, "$")))
     except Malformed as error:
         return Response(error=str(error), complete=False, extra=dict(value))
-    return Response(error=error_words(value), extra=dict(value)) if value.get("error") else None
+    return Response(error=error_text(value), extra=dict(value)) if value.get("error") else None
 
 
 def _streamed(text: str, dialect: str) -> Response | None:
-    events = sse.parse(text.encode("utf-8", "surrogateescape"))
+    events = sse.parse_stream(text.encode("utf-8", "surrogateescape"))
     reader = DIALECTS[_spoken(events) or dialect].stream_reader()
     reader.feed(events)
     try:
@@ -164,7 +170,7 @@ NO_CONTEXT: Final = "JSON that is no request, answer or message"
 
 
 class BodiesReader(Reader):
-    """Reads plain bodies of any dialect; `source` is the dialect that the file's head shows."""
+    """Reads plain bodies of any dialect; `source` is the dialect detected from the file's head."""
 
     def __init__(self, tree: Tree, source: str) -> None:
         self._tree = tree
@@ -217,7 +223,7 @@ class BodiesReader(Reader):
             self._margins.found(found.start, found.start + len(found.raw), self._fed)
         self._values += 1
         if self._lone is not None:
-            # No longer the only value: what stands around it is no part of it.
+            # No longer the only value, so the text around it is not part of it.
             yield from self._threads.update(*self._lone)
             self._lone = None
         try:
@@ -269,7 +275,7 @@ class BodiesReader(Reader):
         yield from self._exchanges.add(decoded, known, client, sender.session)
 
     def _message(self, value: Json, text: Text) -> Iterator[Event]:
-        """Messages one a line are one context that grows."""
+        """Append a message to the growing context of messages that are one a line."""
         items = self._decoder.message(value)
         if self._growing is None:
             decoded = self._decoder.opened(items)
@@ -282,12 +288,12 @@ class BodiesReader(Reader):
         yield from self._threads.update(*self._growing)
 
     def _cut(self, text: str) -> Iterator[Event]:
-        """A file of one body that breaks off: what came is a context, but no call that is known to be whole."""
+        """Read an incomplete file of one body: the received part is a context, but not a complete call."""
         value = file_head.mend(text.lstrip(BLANK))
         if sort_of(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
         try:
-            body = walked(canonical.text_of(value))
+            body = walked(canonical.dump_text(value))
             pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
             items = self._decoder.decode(pair).items
         except (Malformed, RecursionError):
@@ -297,7 +303,7 @@ class BodiesReader(Reader):
 
 
 def is_record(text: str) -> bool:
-    """Whether a line's text is a record by itself, and no part of one that is written over many lines."""
+    """Whether a line's text is a record by itself, not part of one that spans many lines."""
     try:
         found = walked(text)
         record = sort_of(found.value()) in (BodyShape.REQUEST, BodyShape.ANSWER) or pairs.find(found) is not None
@@ -307,7 +313,7 @@ def is_record(text: str) -> bool:
 
 
 NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses"}
-"""The format's name of each dialect."""
+"""Format name of each dialect."""
 
 
 _SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAGES: 0.6, BodyShape.MESSAGE: 0.55}
@@ -317,28 +323,28 @@ _OTHERS: Final = frozenset({"kwargs", "backing_model"})
 _LOOKED_AT: Final = 8
 _SURE_OF_TOOLS: Final = 0.5
 _TALK: Final = frozenset({"messages", "input", "contents", "prompt"})
-"""Members under which a request's conversation stands."""
+"""Members that hold a request's conversation."""
 _BEFORE_SYSTEM: Final = frozenset({"system", "max_tokens", "stream", "temperature", "metadata", "thinking"})
 _BEFORE_INPUT: Final = frozenset({"input", "model", "instructions", "stream", "store", "temperature", "metadata"})
-"""Members that may stand with a long text before anything else tells that it is a request's."""
+"""Members that may accompany a long text before other evidence of a request."""
 _DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"})
-"""Members of which a tool's definition has one."""
+"""A tool's definition has one of these members."""
 
 
 def sniff_as(name: str, head: bytes, file_name: str) -> float:
-    """How sure the format of dialect `name` is of a head."""
+    """Confidence that a head is in dialect `name`."""
     spoken, sure = _told(head[: file_head.HEAD_BYTES])
     return sure if spoken == name else 0.0
 
 
 def open_as(name: str, tree: Tree) -> BodiesReader:
-    """A reader of a file whose head speaks dialect `name`."""
+    """Make a reader of a file whose head is in dialect `name`."""
     return BodiesReader(tree, name)
 
 
 @lru_cache(maxsize=4)
 def _told(head: bytes) -> tuple[str, float]:
-    """The dialect of a head and how sure that is; three formats ask in turn."""
+    """Dialect of a head and the confidence in it; cached, since three formats ask for it."""
     found = file_head.values(head)[:_LOOKED_AT]
     lists = [value for value in found if isinstance(value, list) and sort_of(value) == BodyShape.OTHER]
     found += [item for value in lists for item in value[:_LOOKED_AT]]
@@ -355,14 +361,16 @@ def _told(head: bytes) -> tuple[str, float]:
 
 
 def _begun(value: Json) -> tuple[str, float]:
-    """What a request that is longer than the head says before its messages: a long system prompt, many tools. A pair
-    is told by its request."""
+    """Detect a request longer than the head by the members before its messages: a long system prompt, many tools.
+
+    A pair is detected by its request.
+    """
     if not isinstance(value, dict):
         return "", 0.0
     if isinstance(value.get("request"), dict) and "response" not in value:
         return _begun(value["request"])
     if isinstance(value.get("input"), str) and value.keys() <= _BEFORE_INPUT:
-        # The text itself is what is long; what comes behind it tells whether it is an embedding's.
+        # The text itself is long; only later members would identify an embedding request.
         return RESPONSES, _SURE_OF_TOOLS
     if value.keys() & _TALK:
         return "", 0.0
@@ -371,7 +379,7 @@ def _begun(value: Json) -> tuple[str, float]:
     # The last one may be cut.
     if defined and all(tool.keys() & _DEFINES for tool in defined[:-1]):
         if defined[:-1] or defined[0].keys() & _DEFINES:
-            return tool_home(defined[0]), _SURE_OF_TOOLS
+            return tool_dialect(defined[0]), _SURE_OF_TOOLS
         if isinstance(defined[0].get("description"), str) and "name" in defined[0]:
             return (RESPONSES if "type" in defined[0] else ANTHROPIC), _SURE_OF_TOOLS
     if isinstance(value.get("system"), str | list) and ("model" in value or value.keys() <= _BEFORE_SYSTEM):
@@ -383,7 +391,7 @@ def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
     sort = sort_of(value)
     sure = _SURE.get(sort, 0.0)
     if sort == BodyShape.REQUEST and value.keys() & _OTHERS:
-        # A gateway's own log, which has a reader that knows the rest of it too.
+        # A gateway's own log, whose reader knows its other members too.
         sure = _LOG
     match sort:
         case BodyShape.REQUEST:
@@ -405,4 +413,4 @@ def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
 
 
 def _text(value: Json) -> Text:
-    return walked(canonical.text_of(value))
+    return walked(canonical.dump_text(value))

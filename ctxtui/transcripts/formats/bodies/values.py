@@ -1,6 +1,6 @@
-"""Bytes in any chunking -> the JSON values in them, each with its own text, byte for byte.
+"""Extract JSON values from bytes in any chunking, each with its own text, byte for byte.
 
-Where a file is one body, the white space around it is part of it: an export gives the file back byte for byte.
+If a file is one body, the white space around it is part of it: an export reproduces the file byte for byte.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
 
 BLANK: Final = " \t\r\n\0\ufeff"
-"""What may stand around a value: white space, NULs that a crash left, byte order marks."""
+"""Characters allowed around a value: white space, NULs that a crash left, byte order marks."""
 
 INTO: Final = frozenset({"messages", "input", "tools", "functions", "system", "instructions"})
-"""Members that are walked element by element, because a request keeps its context there."""
+"""Members that are walked element by element, since they hold a request's context."""
 
 
 class Text(Struct, frozen=True):
     """One JSON value: its text, which begins on line `line` (1-based), at byte `start` of the file.
 
-    An object comes with its `members` walked, a list with its `items`, anything else with neither. Bytes that are no
-    UTF-8 stand as lone surrogates in `text` (``surrogateescape``).
+    An object has its walked `members`, a list its `items`, anything else neither. Bytes that are not UTF-8 are lone
+    surrogates in `text` (``surrogateescape``).
     """
 
     line: int
@@ -40,28 +40,28 @@ class Text(Struct, frozen=True):
 
     @property
     def raw(self) -> bytes:
-        """The bytes as they stand in the file."""
+        """The bytes as in the file."""
         return encoded(self.text)
 
     def value(self) -> Json:
-        """The value, whole."""
+        """Return the whole value."""
         if self.members is not None:
             return {m.key: m.value if m.items is None else [v.value for v in m.items] for m in self.members}
         return None if self.items is None else [item.value for item in self.items]
 
 
 def encoded(text: str) -> bytes:
-    """The bytes that `text` was read from."""
+    """Return the bytes that `text` was read from."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def decoded(data: bytes) -> str:
-    """The text of bytes that may not all be UTF-8."""
+    """Decode bytes that may not all be UTF-8."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def walked(text: str, line: int = 1, start: int = 0) -> Text:
-    """The value at the beginning of `text`. Raises `Malformed` where none is."""
+    """Walk the value at the beginning of `text`. Raises `Malformed` if there is none."""
     if text[:1] == "{":
         members = list(spans.members(text, 0, INTO))
         end = spans.close(text, members[-1].end if members else 1)
@@ -73,10 +73,10 @@ def walked(text: str, line: int = 1, start: int = 0) -> Text:
 
 
 class ValueStream:
-    """Values out of bytes: one a line, several glued on one, or written over many lines.
+    """Extracts values from bytes: one a line, several glued on one, or spread over many lines.
 
-    `whole` tells whether a line's text is a record by itself: then a value still open before it was torn, and is
-    given up.
+    `whole` tests whether a line's text is a record by itself: then a value still open before it was torn, and is
+    dropped.
     """
 
     def __init__(self, whole: Callable[[str], bool]) -> None:
@@ -102,7 +102,7 @@ class ValueStream:
 
     @property
     def rest(self) -> TextLine | None:
-        """What has no end yet, None if nothing does."""
+        """The incomplete value, None if there is none."""
         joined = _joined([*self._open, self._lines.rest])
         return joined if joined.data.strip(b" \t\r\n\0") else None
 
@@ -130,7 +130,7 @@ def _joined(lines: list[TextLine]) -> TextLine:
 
 
 def _values(line: TextLine) -> tuple[list[Text], TextLine | None]:
-    """The values at the beginning of a line's text, and the rest of it from where it is none."""
+    """Values at the beginning of a line's text, and the rest that is not a value."""
     number, start, data = line
     text = decoded(data)
     found: list[Text] = []
@@ -153,7 +153,7 @@ def _values(line: TextLine) -> tuple[list[Text], TextLine | None]:
 
 
 def _opens(data: bytes) -> bool:
-    # A value goes on over the line's end if a bracket is open there; text cut inside a string cannot.
+    # A value continues on the next line if a bracket is open; text cut inside a string cannot.
     return data[:1] in (b"{", b"[") and depth(data) > 0 and b'"' not in BRACKET.sub(b"", data)
 
 
@@ -168,13 +168,13 @@ def _bad(line: TextLine) -> Skipped:
 
 
 MOST: Final = 4096
-"""Bytes before the body that are kept."""
+"""Maximum bytes kept from before the body."""
 
 _BLANK: Final = " \t\r\n"
 
 
 class Margins:
-    """What stands before and behind the first value of a file."""
+    """The text before and after the first value of a file."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -190,12 +190,12 @@ class Margins:
         self._offset += len(data)
 
     def found(self, start: int, end: int, data: bytes) -> None:
-        """The first value stands at bytes `start` to `end`; `data` is the piece of the file that was fed last."""
+        """Set the first value's bytes, `start` to `end`; `data` is the chunk of the file that was fed last."""
         self._bounds = start, end
         self._behind += data[max(0, end - (self._offset - len(data))) :]
 
     def around(self, skeleton: Skeleton) -> Skeleton:
-        """`skeleton`, of the body that is the file's only value, with what stands around it."""
+        """Add the surrounding text to `skeleton`, of the body that is the file's only value."""
         start, _ = self._bounds or (0, 0)
         before, behind = decoded(bytes(self._head[:start])), decoded(bytes(self._behind))
         plain = start <= MOST and not before.removeprefix("\ufeff").strip(_BLANK) and not behind.strip(_BLANK)

@@ -1,1 +1,1 @@
-"""Claude Code's session files with those of its subagents; also written, so that it resumes them."""
+"""Claude Code's session files with those of its subagents; also written, for Claude Code to resume."""

@@ -1,4 +1,7 @@
-"""Records of assistant messages -> calls. One API response may be many records, in one file or several (design §2)."""
+"""Turn records of assistant messages into calls.
+
+One API response may be many records, in one file or several (design §2).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core import block
-from ctxtui.core.answer_least import least_tokens
+from ctxtui.core.answer_least import min_tokens
 from ctxtui.core.block import Item, message_place
 from ctxtui.core.call import (
     ANSWER_LEAST,
@@ -47,12 +50,15 @@ from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.reader import NeedsContexts
 
 _NO_TIME: Final = 0.5
-"""Seconds."""
+"""Minimum seconds between a person's message and its answer."""
 
 
 class Sent(Struct, frozen=True):
-    """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them;
-    `front_whole`: both are known), and the request itself, None where it is not on record."""
+    """Recorded parts of a request.
+
+    `front` is the node at the end of its system prompt and tools (`ROOT`: neither is known; `front_whole`: both
+    are), and `exchange` the request itself, None if it is not recorded.
+    """
 
     front: int = ROOT
     front_whole: bool = True
@@ -60,13 +66,13 @@ class Sent(Struct, frozen=True):
 
 
 class CallSoFar:
-    """A call as it was told last, and what records of its answer have said since."""
+    """A call as last emitted, with the updates from later records of its answer."""
 
     def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
         self.told = call
         self.answer = answer
         self.blocks = blocks
-        """Digests of the answer's blocks: a record may say again what another one said."""
+        """Digests of the answer's blocks; records may repeat each other's blocks."""
         self.model = call.model
         self.stop_reason = call.stop_reason
         self.usage = call.usage
@@ -77,7 +83,7 @@ class CallSoFar:
         self._end = call.bytes_[1]
 
     def take(self, said: ClaudeMessage, record: ClaudeRecord, at: float | None, end: int) -> None:
-        """Take in what `record`, of the time `at` and ending at byte `end`, says of the call."""
+        """Add the data of `record`, which has the time `at` and ends at byte `end`."""
         self.model = said.model or self.model
         self.stop_reason = said.stop or self.stop_reason
         if at is not None and (self.ended is None or at > self.ended):
@@ -95,9 +101,9 @@ class CallSoFar:
             self.epoch = completed(self.epoch, usage.input)
 
     def made(self, tree: Tree) -> Call:
-        """The call."""
+        """Build the call."""
         call, usage = self.told, self.usage
-        # Built in full: this is done for every answer of a session, and `replace` takes several times as long.
+        # Built field by field, since `replace` takes several times as long and every answer passes here.
         self.told = made = Call(
             call.id,
             call.thread,
@@ -123,20 +129,20 @@ class CallSoFar:
 
 
 def later(old: Usage | None, new: Usage | None) -> Usage | None:
-    """Of two reports of one answer the one that counts: the later one, but none from before the answer's end."""
+    """Return the newer of two reports of one answer, but keep a final report over one from before the answer's end."""
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
 
 
 def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
-    """`extra` with what the answer, whose end nobody reported so far, comes to at least."""
+    """Add the minimum tokens of an answer whose final usage is not reported yet."""
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in raw_parts(raw, None)}
-        answer.least = sum(map(least_tokens, blocks.values()))
+        answer.least = sum(map(min_tokens, blocks.values()))
     else:
         new = answer.blocks(tree, answer.weighed)
-        answer.least += sum(map(least_tokens, new))
+        answer.least += sum(map(min_tokens, new))
         answer.weighed += len(new)
     return {**extra, ANSWER_LEAST: answer.least} if answer.least else extra
 
@@ -144,8 +150,11 @@ def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict
 def first_facts(
     record: ClaudeRecord, sent: Sent, asked: Point, input_before: int, times: tuple[float | None, float | None]
 ) -> dict[str, Json]:
-    """What is known of a call, beyond its report, when its first `record` comes. It was sent after `asked`, the last
-    call of its thread had `input_before` tokens of input; `times`: of the newest record before it, and its own."""
+    """Collect a call's `extra` when its first `record` arrives.
+
+    It was sent after `asked`; the last call of its thread had `input_before` tokens of input; `times` are those of the
+    newest record before it, and its own.
+    """
     exchange = sent.exchange
     exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
     known: dict[str, Json] = {FRONT_RECORDED: True} if sent.front != ROOT and sent.front_whole and not exact else {}
@@ -155,27 +164,27 @@ def first_facts(
 
 
 def _shrunk(anchor: Anchor, input_before: int) -> dict[str, Json]:
-    """Who asked for the compaction that the context begins with, and at how many tokens."""
+    """Trigger and size of the compaction that the context begins with."""
     if anchor.used or not anchor.trigger:
         return {}
     return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or input_before}}
 
 
 def _client(record: ClaudeRecord) -> dict[str, Json]:
-    """Which client made a request, and for whom: ``sdk-cli`` (``-p``) and the SDKs run it for programs."""
+    """Client version, and whether a program runs the client: ``sdk-cli`` (``-p``) and the SDKs."""
     found: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
     return found | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else found
 
 
 def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
-    """When a person asked, where a copy gave other records its own time: nothing is answered in no time."""
+    """Time of a person's message, if a copy gave other records its own time: no answer is faster than `_NO_TIME`."""
     if said is None or before is None or at is None or at - before >= _NO_TIME or before - said < _NO_TIME:
         return {}
     return {"asked_at": said}
 
 
 def extra_of(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
-    """What is `known` of a call beyond its report, with what a record of its answer says."""
+    """Add a record's facts to a call's `known` ones."""
     found = dict(known)
     if record.copied_by:
         found[COPIED_BY] = record.copied_by
@@ -197,24 +206,24 @@ class Answers:
     def __init__(self, tree: Tree, *, contexts: bool = True) -> None:
         self._tree = tree
         self.contexts = contexts
-        """Whether contexts are kept; else what calls used is all that is told."""
+        """Whether contexts are built; else only calls with their usage are emitted."""
         self._answers: dict[str, ApiResponse] = {}
         self._owners: dict[str, ApiResponse] = {}
         self._results: dict[str, str] = {}
-        """Call of a tool -> digest of the result block that answered it."""
+        """Tool call id -> digest of its result block."""
         self._so_far: CallSoFar | None = None
-        """The call whose answer comes in."""
+        """The call whose answer is being read."""
         self.calls: dict[str, Call] = {}
-        """Every call as it was told last."""
+        """Every call as last emitted."""
 
     def owner(self, call_id: str) -> ApiResponse | None:
-        """The answer that made the tool call `call_id`."""
+        """Find the answer that made the tool call `call_id`."""
         return self._owners.get(call_id)
 
     def of(self, said: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
-        """The call id of a record's message, and its answer where another record of it was seen.
+        """Return the call id of a record's message, and its answer if an earlier record of it was read.
 
-        The message id names a response; gateways that give many responses one id are told apart by the request id.
+        The message id identifies a response; gateways that reuse one id are distinguished by the request id.
         """
         id_ = said.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
         known = self._answers.get(id_)
@@ -235,7 +244,7 @@ class Answers:
         found: FoundObject,
         sent: Sent,
     ) -> ApiResponse:
-        """A new call of `thread`, whose request was sent after `parent`; `sent` is what the file says of it."""
+        """Begin a new call of `thread`, whose request was sent after `parent`; `sent` is its recorded part."""
         asked, head = sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head
@@ -280,8 +289,10 @@ class Answers:
         at: float | None,
         end: int,
     ) -> tuple[str, Usage | None]:
-        """Add what a record of the time `at`, which ends at byte `end`, says to `answer`: new blocks in the order of
-        the records, the latest usage. Gives the call's model and usage; the call is made when it is `told`."""
+        """Add a record of the time `at`, which ends at byte `end`, to `answer`: new blocks in order, the latest usage.
+
+        Returns the call's model and usage; the call itself is built by `told`.
+        """
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer or so_far.told is not self.calls[answer.id]:
             blocks = {one.digest for one in answer.blocks(self._tree)}
@@ -291,7 +302,7 @@ class Answers:
         return so_far.model, so_far.usage
 
     def told(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
-        """The call of `answer` of `thread`, with all that its records have said so far."""
+        """Build the call of `answer` of `thread` from all its records so far."""
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer:
             return self.calls[answer.id]
@@ -305,7 +316,7 @@ class Answers:
         return so_far.extra if so_far is not None and so_far.answer.id == id_ else self.calls[id_].extra
 
     def put_under(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
-        """Put the system prompt and tools at `front`, which have become known, before calls that have `old` there."""
+        """Set the system prompt and tools at `front` on calls that have `old` there, after they became known."""
         for id_ in ids:
             answer, call = self._answers[id_], self.calls[id_]
             if answer.front != old:
@@ -336,15 +347,17 @@ class Answers:
             answer.version += 1
 
     def _calls_tool(self, answer: ApiResponse, call_id: str) -> None:
-        """Note that `answer` waits for the result of a call of a tool, unless that is known."""
+        """Note that `answer` waits for the result of a tool call, unless it is known."""
         if self._owners.get(call_id) is not answer:
-            # What another answer called before is answered there: this one waits for good.
+            # A call that an earlier answer made gets its result there, so this answer never gets one.
             self._owners.setdefault(call_id, answer)
             answer.waiting += 1
 
     def answered(self, part: ContentPart, at: float | None, role: str) -> tuple[Anchor | None, bool]:
-        """Put a result where the call it answers stands. Gives the answer that made the call, and whether the result
-        is settled there: a second, different result of one call is not."""
+        """Add a result to the answer that made its call.
+
+        Returns that answer, and whether the result belongs there: a second, different result of one call does not.
+        """
         owner = self._owners.get(part.answers)
         if owner is None:
             return None, False
@@ -360,7 +373,7 @@ class Answers:
         return owner, known is None or known == part.block.digest
 
     def replaced(self, call_id: str, text: str) -> None:
-        """From now on the result of `call_id` reads `text`: the client keeps a large one out of its requests."""
+        """Replace the result of `call_id` with `text`, as the client does in later requests with a large one."""
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
             if owner and item.block.digest == digest:
@@ -370,6 +383,8 @@ class Answers:
 
 
 def began(before: float | None, at: float | None) -> float | None:
-    """When a request was sent that was answered at `at`: with the newest record in its context, of the time `before`. A
-    copied file may carry the copy's time on some records: nothing is asked after it was answered."""
+    """Estimate when the request answered at `at` was sent: at `before`, the newest record in its context.
+
+    None if `before` is later, as in a copied file, whose records may have the copy's time.
+    """
     return before if before is None or at is None or before <= at else None

@@ -1,7 +1,7 @@
-"""What the client of Claude Code puts before the model besides messages: attachments, and the marks of its own texts.
+"""Content that Claude Code adds to messages: attachments, and marks of the client's own texts.
 
 An attachment record holds the facts (a file's text, a reminder's list), not the sentences that the client builds from
-them; the words in it are what is shown. Kinds without any words are understood and silent.
+them; the texts in it are shown. Kinds without any text are understood and ignored.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ MEMORY: Final = "memory"
 META: Final = "meta"
 
 _NAMED: Final = frozenset({"opened_file_in_ide", "compact_file_reference", "agent_mention", "plan_file_reference"})
-"""Kinds of which the model reads a name only: of a file, of an agent."""
+"""Kinds of which the model reads only the name of a file or an agent."""
 _MEMORIES: Final = ("memory", "memories", "claude_md", "instructions")
 _NOT_SENT: Final = frozenset(
     "hook_success hook_cancelled hook_non_blocking_error hook_permission_decision hook_system_message "
     "command_permissions dynamic_skill already_read_file edited_image_file structured_output".split()
 )
-"""Kinds that the client keeps for itself, though they hold words. A hook's success is sent at two events (below)."""
+"""Kinds with text that the client does not send. A hook's success is sent at two events (below)."""
 _SENT_HOOKS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
 _HEADS: Final = ("path", "filePath", "filename", "displayPath", "planFilePath", "server", "uri")
 _WORDS: Final = (
@@ -44,13 +44,16 @@ _BY_SYSTEM: Final = frozenset(
     "environment model deferred_tools_delta agent_listing_delta skill_listing date total_tokens_reminder "
     "auto_mode".split()
 )
-"""Kinds that are sent in a system turn, for clients that do not say so (facts §13.1)."""
+"""Kinds sent in a system turn, for clients that do not record the role (facts §13.1)."""
 _WRAPPED: Final = re.compile(r"\s*<system-reminder>\n(.*)\n</system-reminder>\s*", re.DOTALL)
 
 
 def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
-    """What the model reads of an attachment of `kind`, as the client wrote it down: a text of a system turn without its
-    wrapper, or blocks of the user's message; `role` is the side it says ("" where it does not)."""
+    """Convert an attachment of `kind` in the form that the client recorded as sent.
+
+    It is a text of a system turn without its wrapper, or blocks of the user's message; `role` is the recorded role
+    ("" if none).
+    """
     side = role or ("system" if kind in _BY_SYSTEM else "user")
     found = []
     for one in rendered if isinstance(rendered, list) else []:
@@ -61,19 +64,19 @@ def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
                 mark = "" if side == "system" else mark_of(part) or META
                 found.append(Item(block.text(bare.group(1) if bare else part), Place("messages", side, mark)))
             elif isinstance(part, dict):
-                found.append(Item(block.of(part), Place("messages", side, META if side == "user" else "")))
+                found.append(Item(block.from_part(part), Place("messages", side, META if side == "user" else "")))
     return found
 
 
 def mark_of(words: str) -> str:
-    """The mark of a user record's text that the client wrote without saying so (``isMeta`` is for most of them)."""
+    """Return the mark of a user text that the client wrote without flagging it (most are flagged by ``isMeta``)."""
     if not _META_TEXT.match(words):
         return ""
     return MEMORY if _MEMORY_TEXT.match(words) else META
 
 
 def items_of(attachment: Json) -> list[Item]:
-    """What the model reads of an attachment; empty for a silent kind."""
+    """Convert an attachment to the items that the model reads; empty for a silent kind."""
     if not isinstance(attachment, dict):
         return []
     kind = str(attachment.get("type", ""))
@@ -95,7 +98,7 @@ def items_of(attachment: Json) -> list[Item]:
 
 
 def _lines(value: Json) -> list[str]:
-    """The words in the fields that hold words, in the order of the record, without repeats."""
+    """Texts in the known text fields, in the order of the record, without repeats."""
     return list(dict.fromkeys(text for text in _walk(value) if text.strip()))
 
 
@@ -120,7 +123,7 @@ def _images(value: Json, deep: int = 0) -> Iterator[Block]:
     if not isinstance(value, dict) or deep > 6:
         return
     if value.get("type") in ("image", "document") and isinstance(value.get("source"), dict):
-        yield block.of(value)
+        yield block.from_part(value)
         return
     file = value.get("file")
     part = _FILES.get(str(value.get("type")))

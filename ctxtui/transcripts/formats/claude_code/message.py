@@ -1,4 +1,4 @@
-"""What a record of Claude Code says: the message inside it, and the blocks that it puts into a context."""
+"""Parse the message in a Claude Code record, and the blocks that it adds to a context."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ctxtui.transcripts.kit.records import needless_escapes, tidy
 from ctxtui.wire import usage
 
 ESTIMATED_BY: Final = "estimated_by"
-"""The member of a usage that names the program that worked it out: no provider reported it."""
+"""Member of a usage that names the program that estimated it, in place of a provider's report."""
 _EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations", "fallback_credit")
-"""Keys of a usage report that a call keeps as they are."""
+"""Keys of a usage report that a call keeps unchanged."""
 
 
 class Report(Struct, frozen=True):
-    """A message's usage: what it means (None where it is empty, or an estimate), and what a call keeps of it as it is.
+    """A message's usage (None if it is empty or an estimate), and the members that a call keeps unchanged.
 
-    `estimated` is tokens of input, where it is an estimate; else 0.
+    `estimated` is the input in tokens if it is an estimate, else 0.
     """
 
     usage: Usage | None = None
@@ -48,7 +48,7 @@ class _Split(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _Usual(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A report as nearly every one is written; any other is read the long way, which gives the same of this one."""
+    """A report in the common form; any other takes the slow path, which gives the same result for this form."""
 
     input_tokens: _Count
     output_tokens: _Count
@@ -66,7 +66,7 @@ _usual: Final = msgspec.json.Decoder(_Usual)
 
 @lru_cache(maxsize=256)
 def report(raw: bytes, final: bool) -> Report:
-    """The usage in JSON text `raw`; `final` says whether the record has a stop reason: else output is a count so far.
+    """Parse the usage in JSON text `raw`; not `final` means that the record has no stop reason and output is partial.
 
     The records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
     """
@@ -81,7 +81,7 @@ def _reported(raw: bytes) -> Report:
 
 
 def _as_usual(raw: bytes, final: bool) -> Report | None:
-    """What `report` gives for a report that is written as usual; None for any other."""
+    """Parse a report in the common form; None for any other."""
     try:
         found = _usual.decode(raw)
     except msgspec.ValidationError:
@@ -110,7 +110,7 @@ def _as_usual(raw: bytes, final: bool) -> Report | None:
 
 
 def report_of(value: Json, final: bool) -> Report:
-    """As `report`, for the JSON value; only zeros are no usage: no call has an empty input."""
+    """Like `report`, for the JSON value; all zeros are no usage: no call has an empty input."""
     return _ended(_of_value(value), final)
 
 
@@ -125,11 +125,11 @@ def _of_value(value: Json) -> Report:
 def _ended(found: Report, final: bool) -> Report:
     if found.usage is None or found.usage.output_final == final:
         return found
-    return Report(usage.ended(found.usage, final), found.estimated, found.extra)
+    return Report(usage.with_final_output(found.usage, final), found.estimated, found.extra)
 
 
 SYNTHETIC: Final = "<synthetic>"
-"""The model of a message that the client wrote itself: no call."""
+"""Model name of a message that the client wrote itself, without a call."""
 
 
 class ContentPart(Struct, frozen=True):
@@ -141,8 +141,10 @@ class ContentPart(Struct, frozen=True):
 
 
 class ClaudeMessage(Struct):
-    """The message of a record. `string`: its content is one string; `content` is its JSON text where `parts` are an
-    outline of it."""
+    """The message of a record.
+
+    `string`: its content is one string; `content` is its JSON text if `parts` are only an outline.
+    """
 
     role: str
     parts: list[ContentPart] = field(default_factory=list)
@@ -174,8 +176,11 @@ _parts: Final = msgspec.json.Decoder(list[Raw])
 
 
 def said(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> ClaudeMessage | None:
-    """The message in `record`, None where it holds none; `clean` as `pieces.tidy` says of the record, None where it
-    was not asked yet. Without `contexts` most blocks are left out (`_outline`)."""
+    """Parse the message in `record`, None if it has none.
+
+    `clean` as returned by `records.tidy` for the record, None if not checked yet. Without `contexts` most blocks
+    are left out (`_outline`).
+    """
     if record.loose is not None:
         return of_value(record.loose.get("message"), record.type or "")
     found = record.message
@@ -202,8 +207,10 @@ def said(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> 
 
 
 def _outline(raw: bytes) -> list[ContentPart]:
-    """The parts of a content's JSON text without what they say, but for texts and the calls of tools that spawn
-    subagents. A block that is not made of what it says has no digest."""
+    """Parse a content's parts without their text, except texts and the tool calls that spawn subagents.
+
+    A block without its text has no digest.
+    """
     if raw[:1] != b"[":
         return raw_parts(raw, None)
     found = []
@@ -220,7 +227,7 @@ def _outline(raw: bytes) -> list[ContentPart]:
 
 
 def of_value(message: Json, role: str) -> ClaudeMessage | None:
-    """The message that the JSON value `message` is; a bare string is what `role` says."""
+    """Parse the JSON value `message`; a bare string is a message of `role`."""
     if isinstance(message, str):
         return ClaudeMessage(role, _value_parts(message), string=True)
     if not isinstance(message, dict):
@@ -238,10 +245,10 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
 
 
 def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
-    """The parts of a content's JSON text; `clean` as in `said`."""
+    """Parse the parts of a content's JSON text; `clean` as in `said`."""
     first = raw[:1]
     if first == b'"':
-        # A string is minified as it stands.
+        # A string is always minified.
         clean = not needless_escapes(raw) if clean is None else clean
         return [ContentPart(raw_block.of_text(raw, clean))] if raw != b'""' else []
     if not raw or raw == b"null":
@@ -255,13 +262,13 @@ def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
     if clean is None:
         raw, clean = tidy(raw)
     if clean and len(parts) == 1:
-        # Most lists are of one part: in canonical JSON that is what stands between the brackets.
+        # Most lists have one part, which in canonical JSON is the text between the brackets.
         return [_part_of(raw[1:-1], parts[0], clean)]
     return [_part_of(bytes(item), part, clean) for item, part in zip(_parts.decode(raw), parts, strict=True)]
 
 
 def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
-    """The parts of a list that holds other things than objects."""
+    """Parse a list that holds other values than objects."""
     found = []
     for item in map(bytes, _parts.decode(raw)):
         if item[:1] != b"{":
@@ -273,7 +280,7 @@ def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
 
 def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
     kind = part.type or "text"
-    # Markers stand in the part itself, or in the items of a result (`block.without_markers`).
+    # Breakpoints are in the part itself, or in the items of a result (`block.without_markers`).
     unmarked = part.cache_control is _NOTHING and part.prompt_cache_breakpoint is _NOTHING
     if unmarked and kind == "tool_result":
         unmarked = bytes(part.content)[:1] == b'"'
@@ -305,8 +312,10 @@ INTERRUPTED = "[Request interrupted by user"
 
 
 class Spoken(Struct):
-    """What a user record says: results of calls, other blocks, and the words a person said in it; `leaves`: with one
-    of them a person left the client."""
+    """Content of a user record: results of calls, other blocks, and the text that a person typed.
+
+    `leaves`: it contains a command with which a person left the client.
+    """
 
     results: list[ContentPart] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
@@ -316,7 +325,7 @@ class Spoken(Struct):
 
 
 def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
-    """What the user record `record` with `message` says."""
+    """Sort the content of the user record `record` with `message`."""
     mark = _mark(record)
     role = message.role if message.role != "assistant" else "user"
     found = Spoken()
@@ -343,7 +352,7 @@ def _mark(record: ClaudeRecord) -> str:
 
 
 def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
-    """The blocks of a message in its own order, as `spoken` marks them."""
+    """List the blocks of a message in its own order, marked as by `spoken`."""
     found, mark, user = [], _mark(record), message.role == "user"
     for part in message.parts:
         own = ""
@@ -354,19 +363,19 @@ def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
 
 
 def leaves(words: str) -> bool:
-    """Whether a person left the client with this command: whoever goes on then is another process."""
+    """Whether this command leaves the client, so that another process continues the session."""
     return _LEAVES.match(words) is not None
 
 
 def client_text(content: Json) -> list[Item]:
-    """A text that the client wrote, as a meta block of the user's; nothing for anything but words."""
+    """Convert a text that the client wrote to a meta block of the user's; empty for anything but text."""
     if not isinstance(content, str) or not content.strip():
         return []
     return [Item(block.text(content), message_place("user", META))]
 
 
 def error_text(error: Json) -> str:
-    """The words of an API error in whatever envelope it stands: status and message, else its JSON cut short."""
+    """Format an API error in any envelope: status and message, else its JSON cut short."""
     if isinstance(error, str):
         return plain(error)
     status, message, inner = "", "", error

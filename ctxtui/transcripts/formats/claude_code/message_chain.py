@@ -1,8 +1,7 @@
-"""Contexts of a Claude Code session, rebuilt along the chain of messages (design §2).
+"""Rebuild the contexts of a Claude Code session along the chain of messages (design §2).
 
-The context of an answer is the context of the previous answer, that answer, the results of its calls and what users
-said since, as far as it stands in the record's ancestry. Parallel calls fork the graph of records; they do not fork
-the context.
+The context of an answer is the context of the previous answer, that answer, the results of its calls and later user
+messages, as far as they are in the record's ancestry. Parallel calls fork the graph of records, but not the context.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.fields import count
 
 PASSING: Final = "passing"
-"""A point that adds nothing: progress, hooks, a record of a message that stands elsewhere."""
+"""A point that adds nothing: progress, hooks, a record of a message located elsewhere."""
 SAID: Final = "said"
 CLIENT: Final = "client"
-"""A point whose text the client put there (reminders, attachments, notices)."""
+"""A point with text that the client inserted (reminders, attachments, notices)."""
 RESULT: Final = "result"
 
 
 @standard.dataclass(slots=True, eq=False)
 class Anchor:
-    """A place that context goes on from. `head` is the context there; `results` answer the calls made in it.
+    """A position that contexts continue from. `head` is the context there; `results` answer the calls made in it.
 
-    `sides` are client texts that hang on the results of parallel calls, outside the ancestry of what comes next.
-    For an anchor that is no answer, `began` says why a context starts here, `tokens_before` how large the recording
-    says the one before was (0: nothing), `trigger` who asked for that (``auto``, ``manual``, "": nothing tells), `used`
-    whether a call has gone on from it. `version` grows with every change.
-    `front` is the node of the system prompt and tools that `head` goes on from (`ROOT`: they are not recorded),
-    `rendered` whether attachments hang on it that stand elsewhere in a request than in the record.
+    `sides` are client texts that follow the results of parallel calls, outside the ancestry of later records. For
+    an anchor that is not an answer, `began` is the reason that a context starts here, `tokens_before` the recorded
+    size of the previous one (0: not recorded), `trigger` who requested that (``auto``, ``manual``, "": not
+    recorded), `used` whether a call has continued from it. `version` grows with every change. `front` is the node
+    of the system prompt and tools under `head` (`ROOT`: not recorded), `rendered` whether it has attachments whose
+    position in a request differs from their position in the file.
     """
 
     head: int = ROOT
@@ -57,11 +56,11 @@ class Anchor:
 
 @standard.dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
-    """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
-    `waiting` how many of its calls of tools have no result yet.
+    """One API response. `asked` is the point where its request ended, `context` the context that it answers, `waiting`
+    the number of its tool calls without a result.
 
-    `weighed` of its blocks come to `least` tokens at least; the others wait until it matters. `contents` are the JSON
-    texts of what is recorded of it, where its blocks are not made and its end is not reported.
+    `least` is the minimum of tokens in its first `weighed` blocks; the others are weighed when needed. `contents`
+    are the JSON texts of its records while its blocks are not built and its end is not reported.
     """
 
     id: str = ""
@@ -74,17 +73,16 @@ class ApiResponse(Anchor):
     contents: tuple[bytes, ...] = ()
 
     def blocks(self, tree: Tree, start: int = 0) -> list[Block]:
-        """The blocks of the answer, in order, from index `start` on, with the header before them where it has one."""
+        """List the answer's blocks in order, from index `start` on, after its header if it has one."""
         return [tree[node].block for node in tree.path(self.head, self.context)[start:]]
 
 
 class Point(Struct, eq=False):
-    """A record's place in the chain: `anchor`, and the point `up` that it follows below the same anchor.
+    """A record's position in the chain: `anchor`, and the point `up` that it follows under the same anchor.
 
-    `items` are what the record adds to the context (`rendered`: an attachment as it was sent), `root` the result that
-    it hangs on (a `RESULT` point is its own), `at` its time. `order` is the number of a record that may add something.
-    `head` and `version`
-    remember the context built last.
+    `items` are what the record adds to the context (`rendered`: an attachment as it was sent), `root` the result
+    that it follows (a `RESULT` point is its own), `at` its time. `order` is the number of a record that may add
+    something. `head` and `version` cache the last built context.
     """
 
     anchor: Anchor
@@ -102,7 +100,7 @@ class Point(Struct, eq=False):
 def follow(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
-    """The point after `point` for a record that adds `items`; `rendered`: an attachment as it was sent."""
+    """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as it was sent."""
     made = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     made.root = made if kind == RESULT else point.root
@@ -113,7 +111,7 @@ def follow(
 
 
 def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
-    """A point below `anchor` that stands in every later context, whatever the ancestry says (a queued message)."""
+    """Make a point under `anchor` that is part of every later context, whatever the ancestry (a queued message)."""
     made = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
     anchor.sides += (made,)
     anchor.version += 1
@@ -121,7 +119,7 @@ def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) 
 
 
 def context(tree: Tree, point: Point) -> int:
-    """The context that a request sent at `point` would have, as far as the record tells so far."""
+    """Build the context that a request sent at `point` would have, from the records so far."""
     anchor, version = point.anchor, point.anchor.version
     if anchor.sides or anchor.rendered:
         return _with_sides(tree, point)
@@ -141,7 +139,7 @@ def context(tree: Tree, point: Point) -> int:
 
 
 def _with_sides(tree: Tree, point: Point) -> int:
-    """The context at `point` where texts stand in it that its ancestry does not have, or in another order."""
+    """Build the context at `point` if it has texts outside its ancestry, or in another order."""
     anchor, chain = point.anchor, [point]
     while chain[-1].up is not None:
         chain.append(chain[-1].up)
@@ -151,7 +149,7 @@ def _with_sides(tree: Tree, point: Point) -> int:
 
 
 def adds_nothing(point: Point) -> bool:
-    """Whether the context at `point` is that of its anchor, with nothing after it."""
+    """Whether the context at `point` equals that of its anchor."""
     anchor = point.anchor
     if anchor.results or anchor.sides or anchor.rendered:
         return False
@@ -164,8 +162,7 @@ def adds_nothing(point: Point) -> bool:
 
 
 def _arranged(chain: Iterable[Point]) -> list[Item]:
-    """What points add, in the order in which a request has it: after the results of a message the client's texts, then
-    what was said, then one system turn with everything that goes there."""
+    """Order the points' items as in a request: a message's results, the client's texts, the user's, one system turn."""
     found: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []
@@ -193,7 +190,7 @@ def _arranged(chain: Iterable[Point]) -> list[Item]:
 
 
 def _lined(texts: list[Item], words: list[Item]) -> list[Item]:
-    """The client's texts as it joins them to what was said: the last one ends with a line end."""
+    """End the client's texts with a line end before user text, as the client joins them."""
     text = _words(texts[-1]) if texts and words and words[0].block.kind == "text" else ""
     if not text or text.endswith("\n"):
         return texts
@@ -208,7 +205,7 @@ def _one_text(turn: list[Item]) -> list[Item]:
 
 
 def _words(item: Item) -> str:
-    """The words of a text that says nothing else; "" for any other block."""
+    """Text of a block that is nothing but its text; "" for any other block."""
     value = item.block.value()
     plain = item.block.kind == "text" and isinstance(value, dict) and value.keys() == {"type", "text"}
     return value["text"] if plain and isinstance(value["text"], str) else ""
@@ -237,7 +234,7 @@ def _header(role: str) -> Item:
 
 
 def append(tree: Tree, head: int, items: Sequence[Item]) -> int:
-    """`head` with `items` after it; neighbours of one role make one message, whose header goes first."""
+    """Append `items` to `head`; neighbours of one role form one message, whose header comes first."""
     if not items:
         return head
     before = tree[head].place
@@ -253,12 +250,12 @@ def append(tree: Tree, head: int, items: Sequence[Item]) -> int:
 
 
 def under(tree: Tree, front: int, head: int, old: int) -> int:
-    """The context `head`, which goes on from system prompt and tools `old`, with those at `front` instead."""
+    """Replace the system prompt and tools `old` of the context `head` with those at `front`."""
     return head if front == old else tree.extend(front, tree.items(head, old))
 
 
 def newest(point: Point) -> float | None:
-    """The time of the newest record in the context at `point`, since its anchor."""
+    """Return the time of the newest record in the context at `point`, since its anchor."""
     newest = point.anchor.latest
     for side in point.anchor.sides:
         newest = later_time(newest, side.at)
@@ -270,12 +267,12 @@ def newest(point: Point) -> float | None:
 
 
 def later_time(one: float | None, other: float | None) -> float | None:
-    """The later one of two times of which either may not be known."""
+    """Return the later of two times, either of which may be unknown."""
     return other if one is None or (other is not None and other > one) else one
 
 
 def said_at(point: Point) -> float | None:
-    """The time of the latest words in the context at `point`, since its anchor; None where nobody spoke."""
+    """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
     above: Point | None = point
     while above is not None and above.kind != SAID:
         above = above.up
@@ -283,10 +280,10 @@ def said_at(point: Point) -> float | None:
 
 
 def sendable(point: Point) -> Point:
-    """The point that an answer after `point` continues from: no request leaves with a call unanswered.
+    """Return the point that an answer after `point` continues from: no request has an unanswered call.
 
-    Where the answer above still waits for results and nobody has spoken since, another conversation is written into
-    the same chain, or the answer was given up: the context goes on from what that answer was asked.
+    If the answer above still waits for results and no user text followed, the chain holds another conversation or the
+    answer was abandoned: the context continues from that answer's request.
     """
     while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.asked is not None:
         if spoken_since(point):
@@ -296,7 +293,7 @@ def sendable(point: Point) -> Point:
 
 
 def spoken_since(point: Point) -> bool:
-    """Whether anybody spoke at `point` or before it, since its anchor."""
+    """Whether there is user text at `point` or before it, since its anchor."""
     above: Point | None = point
     while above is not None:
         if above.kind == SAID:
@@ -306,11 +303,11 @@ def spoken_since(point: Point) -> bool:
 
 
 CLEARED: Final = "[Old tool result content cleared]"
-"""What the client sends instead of a tool result that it cleared."""
+"""Text that the client sends in place of a cleared tool result."""
 
 
 def after_compaction(metadata: Json) -> Anchor:
-    """The start of the context after a compact boundary (or a summary without one)."""
+    """Start a context after a compact boundary (or a summary without one)."""
     trigger = metadata.get("trigger") if isinstance(metadata, Mapping) else None
     return Anchor(
         began=EpochStart.COMPACTION,
@@ -320,11 +317,11 @@ def after_compaction(metadata: Json) -> Anchor:
 
 
 def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:
-    """The context at `point` with the results cleared that the boundary's `metadata` names."""
+    """Start a context from `point`, with the results cleared that the boundary's `metadata` names."""
     listed = metadata.get("compactedToolIds") if isinstance(metadata, Mapping) else None
     ids = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
     items = [_cleared(item, ids) for item in tree.items(context(tree, point))]
-    # The boundary's own figure counts tool results only; the last call's input says what the context was.
+    # The boundary's own figure counts only tool results; the last call's input is the size of the context.
     return Anchor(append(tree, ROOT, items), EpochStart.MICROCOMPACTION, front=point.anchor.front)
 
 
@@ -338,9 +335,9 @@ def _cleared(item: Item, ids: set[str]) -> Item:
 
 
 def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple[str, list[Item]]:
-    """The messages that a compaction kept word for word, and the record (uuid) that they follow; ("", []) if none.
+    """Return the messages that a compaction kept verbatim, and the record (uuid) that they follow; ("", []) if none.
 
-    The client names the first and the last record of the kept stretch; both stand before the boundary in the file.
+    The client names the first and the last record kept; both are before the boundary in the file.
     """
     segment = metadata.get("preservedSegment") if isinstance(metadata, Mapping) else None
     if not isinstance(segment, Mapping):

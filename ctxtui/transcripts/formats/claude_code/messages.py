@@ -1,4 +1,4 @@
-"""Records of Claude Code that hold a message, or tell of the requests that messages went out with."""
+"""Handle Claude Code records with a message, and records of requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ctxtui.transcripts.joined import UNANSWERED, UNANSWERED_LABEL, aside
 from ctxtui.transcripts.kit.fields import plain, seconds
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.reader import NeedsContexts
-from ctxtui.wire.usage import further_passes, pass_id
+from ctxtui.wire.usage import other_passes, pass_id
 
 if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 def message(
     state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, agent: str
 ) -> list[Event]:
-    """A record with a message."""
+    """Handle a record with a message."""
     thread, events = state.thread(record, agent)
     if state.contexts and records_requests(record.version):
         state.requests(agent).store.record(record, said, sent_items(record, said))
@@ -77,18 +77,18 @@ def _answer(
     point = Point(answer, above, at=at, root=above.root if above else None)
     thread.tip = state.register(record, point)
     if answers.calls[id_].thread != thread.id:
-        # Another thread's answer, copied into the history of this one.
+        # An answer of another thread, copied into this one's history.
         return events + state.moved(thread)
     model, usage = answers.extend(answer, said, record, at, found.end)
     if state.contexts:
         state.side.seen(id_, model, usage, own=not agent)
-        for number, one in enumerate(further_passes(said.report.extra), 1):
+        for number, one in enumerate(other_passes(said.report.extra), 1):
             state.side.seen(pass_id(id_, number), one.model or model, one.usage, own=not agent)
     for part in said.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)
     state.answering = (answer, thread)
-    # The call is told once all its records have come, unless the context goes on before that.
+    # The call is emitted after all its records, unless the context continues before that.
     return events if adds_nothing(point) else events + state.told()
 
 
@@ -97,7 +97,7 @@ def _synthetic(state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, th
     if not record.is_api_error_message:
         items = [Item(part.block, ASSISTANT) for part in said.parts]
         return state.move(thread, state.add(record, parent, SAID, items))
-    # The client shows an API error as an answer, and leaves it out of the next request.
+    # The client shows an API error as an answer, but does not send it.
     words = " ".join(str(part.block.member("text") or "") for part in said.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
     return [Happened("api error", plain(words), thread.id, seconds(record.timestamp), thread.call)]
@@ -127,7 +127,7 @@ def _compacted(anchor: Anchor) -> bool:
 
 
 def with_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
-    """The point after `record`: with the messages that a compaction kept behind it, where there are any."""
+    """Return the point after `record`, followed by the messages that a compaction kept, if any."""
     kept = state.kept.pop(record.uuid or "", None)
     if not kept:
         return point
@@ -140,8 +140,11 @@ def with_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
 def _results(
     state: ClaudeState, record: ClaudeRecord, what: Spoken, role: str, events: list[Event]
 ) -> tuple[Anchor | None, list[Item]]:
-    """Settle the results in a record where their calls stand. Gives an answer that made one of the calls, and the
-    results that stand where the record does: of unknown calls, and second ones of a call."""
+    """Add the results in a record to the answers that made their calls.
+
+    Returns an answer that made one of the calls, and the results that stay at the record's position: of unknown
+    calls, and second ones of a call.
+    """
     owner, loose = None, []
     for part in what.results:
         made_by, settled = state.answers.answered(part, seconds(record.timestamp), role)
@@ -173,7 +176,7 @@ def _heard(state: ClaudeState, record: ClaudeRecord, what: Spoken, thread: Claud
 
 
 def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
-    """A record of a request, or of what requests are made of. One that is followed by another was not answered."""
+    """Handle a record of a request or of its parts. A request followed by another one was not answered."""
     if not state.contexts:
         raise NeedsContexts("records of requests")
     requests = state.requests(agent)
@@ -186,8 +189,10 @@ def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent:
 
 
 def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest, agent: str) -> list[Event]:
-    """What is told of the request `before`, which the request `after` follows: it has a thread of its own, so that no
-    figure of the conversation takes it for a call that was answered."""
+    """Emit the request `before`, which `after` follows without an answer.
+
+    It gets a thread of its own, so that no figure of the conversation counts it as an answered call.
+    """
     owner = state.threads.known(agent)
     thread = owner.id if owner else agent or MAIN
     words = "no answer to a request is on record"
@@ -203,7 +208,7 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
 
 
 def meter(state: ClaudeState, record: ClaudeRecord, found: FoundObject) -> list[Event]:
-    """A record of what the session has used so far."""
+    """Handle a record of the session's usage so far."""
     if not state.contexts:
         raise NeedsContexts("what the client counts beside its calls")
     value = canonical.loads(found.raw)
@@ -216,7 +221,7 @@ def meter(state: ClaudeState, record: ClaudeRecord, found: FoundObject) -> list[
 
 
 def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
-    """The request that the answer in `record` names, as far as the file tells of it, and what it does not tell."""
+    """Find the request that the answer in `record` names, as far as it is recorded; also returns what is missing."""
     requests = state.requests(agent) if record.request_ref else None
     named = requests.named(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

@@ -1,4 +1,4 @@
-"""Claude Code's session files (facts §11): bytes in, events out."""
+"""Reader of Claude Code's session files (facts §11): bytes in, events out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SILENT: Final = frozenset(
     "history-suppression bridge-session observer-ref frame-link data-flow-records resume-head-vouch".split()
 )
 _BEGINNING: Final = 120
-"""Bytes of a block that are looked at for what it begins with."""
+"""Bytes of a block that are searched for its beginning."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
 _SAYING: Final = ("user", "assistant", "system")
@@ -52,8 +52,8 @@ _MARKS: Final = (
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a Claude Code session file."""
-    # Most files say so in their first line.
+    """Confidence that `head` begins a Claude Code session file."""
+    # The first line identifies most files.
     first = _sure_of(head[: head.find(b"\n") + 1])
     return first if first >= _SURE else _sure_of(head)
 
@@ -76,7 +76,7 @@ def _sure_of(head: bytes) -> float:
 
 
 def _is_qwen_codes(record: dict[str, Json]) -> bool:
-    """Whether a record is, or may be the beginning of, one of Qwen Code's, which have the same members."""
+    """Whether a record may be Qwen Code's, which have the same members."""
     message = record.get("message", {})
     if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
         return True
@@ -85,7 +85,7 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
 
 
 class ClaudeCodeReader:
-    """Reads one file of a session; `part` gives readers for its subagents' files, which share its state."""
+    """Reads one file of a session; `part` returns readers for its subagents' files, which share its state."""
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
@@ -101,12 +101,12 @@ class ClaudeCodeReader:
 
     @property
     def other(self) -> Counter[str]:
-        """Records of unknown types, which put nothing before the model, by type."""
+        """Counts of records of unknown types, none of which the model reads, by type."""
         return self._state.other
 
     @property
     def silent(self) -> Counter[str]:
-        """Records that are understood and put nothing before the model, by kind."""
+        """Counts of known records that the model does not read, by kind."""
         return self._state.silent
 
     def feed(self, data: bytes) -> list[Event]:
@@ -116,7 +116,7 @@ class ClaudeCodeReader:
 
     def settle(self) -> list[Event]:
         events = [*self._take(self._stream.settle()), *self._state.told()]
-        # What is beside the records is told once all files are read: the session's own settles last.
+        # Unrecorded usage is emitted once all files are read; the session's own file settles last.
         return events if self._agent else [*events, *self._state.side_calls()]
 
     def part(self, name: str) -> Reader:
@@ -128,7 +128,7 @@ class ClaudeCodeReader:
         events: list[Event] = []
         contexts = self._state.contexts
         for piece in pieces:
-            # Without contexts, what is no UTF-8 is found where texts are read.
+            # Without contexts, invalid UTF-8 is found when texts are read.
             if isinstance(piece, FoundObject) and (piece.record is None or not contexts or is_utf8(piece.raw)):
                 events += self._record(piece)
                 continue
@@ -162,12 +162,12 @@ class ClaudeCodeReader:
 
 
 def reader(tree: Tree) -> Reader:
-    """A reader of one session's files, with the bodies that the client wrote to files of their own."""
+    """Make a reader of one session's files, including bodies that the client wrote to separate files."""
     state = ClaudeState(tree, Answers(tree))
 
     @cache
     def exchanges() -> WrittenExchanges:
-        # Imported here: most sessions have no bodies.
+        # Imported late: most sessions have no bodies.
         from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 
         return WrittenExchanges(tree, state.about.sessions)
@@ -184,23 +184,23 @@ def reader(tree: Tree) -> Reader:
 
 
 def usage_reader(tree: Tree) -> Reader:
-    """A reader of one session's files whose events tell of calls and what they used, and hold no context."""
+    """Make a reader of one session's files that emits calls with their usage, without contexts."""
     return ClaudeCodeReader(ClaudeState(tree, Answers(tree, contexts=False)))
 
 
 def is_body_name(name: str) -> bool:
-    """Whether a companion file called `name` is one of those that the client writes bodies into."""
+    """Whether the companion file `name` is one that the client writes bodies to."""
     return name == _BODIES[0] or name.endswith(_BODIES[1:])
 
 
 def agent_of(name: str) -> str:
-    """The id of the subagent whose file is called `name`."""
+    """Return the id of the subagent whose file is called `name`."""
     match = _AGENT.search(name)
     return match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
 
 
 def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
-    """The events that one record makes; `agent` is the subagent whose file it stands in ("" for the session's)."""
+    """Return the events of one record; `agent` is the subagent whose file it is in ("" for the session's)."""
     if state.threads.repeats(record, agent):
         return []
     if not agent:
@@ -236,7 +236,7 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
 
 
 def _message(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
-    """A record with a message; one that has none stands in the chain of the others at most."""
+    """Handle a record with a message; one without is at most a link in the chain."""
     message = said(record, found.clean, contexts=state.contexts)
     if message is not None and message.role in _SAYING:
         if message.role == "user" and not agent and message.parts:

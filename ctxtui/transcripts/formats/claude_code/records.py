@@ -1,5 +1,7 @@
-"""The records of a Claude Code session file, typed (facts §11). The format is internal to the client and changes
-between versions, so every field may be missing or of another type."""
+"""The typed records of a Claude Code session file (facts §11).
+
+The format is internal to the client and changes between versions, so every field may be missing or of another type.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +20,24 @@ _NOTHING: Final = Raw(b"")
 
 _VERSION: Final = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _BEFORE_REQUESTS: Final = (2, 1, 280)
-"""The newest version known to write no records of its requests (facts §13.1)."""
+"""The newest version known not to record its requests (facts §13.1)."""
 
 
 @lru_cache(maxsize=64)
 def newer(version: str | None, than: tuple[int, int, int]) -> bool:
-    """Whether a client of this version may be newer than another; one that does not say may."""
+    """Whether a client of this version may be newer than another; True for an unknown version."""
     match = _VERSION.match(version or "")
     return match is None or tuple(map(int, match.groups())) > than
 
 
 @lru_cache(maxsize=64)
 def records_requests(version: str | None) -> bool:
-    """Whether a client of this version may write down its requests."""
+    """Whether a client of this version may record its requests."""
     return newer(version, _BEFORE_REQUESTS)
 
 
 class MessageFields(msgspec.Struct, gc=False):
-    """The message in a record: its content and usage as JSON text."""
+    """The message in a record, with content and usage as JSON text."""
 
     role: str | None = None
     id: str | None = None
@@ -46,7 +48,7 @@ class MessageFields(msgspec.Struct, gc=False):
 
 
 class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
-    """One record. JSON that is needed only sometimes stays raw: read it with `json`."""
+    """One record. JSON that is rarely needed stays raw: read it with `json`."""
 
     type: str | None = None
     subtype: str | None = None
@@ -82,12 +84,12 @@ class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
     custom_title: str | None = None
     ai_title: str | None = None
     copied_by: str | None = None
-    """The program that wrote a copied answer down, in a session to be resumed."""
+    """The program that copied this answer into a session to be resumed."""
     loose: dict[str, Any] | None = msgspec.field(default=None, name="(read leniently)")
-    """The whole record as JSON value, where it had to be read leniently."""
+    """The whole record as JSON value, if it had to be read leniently."""
 
     def json(self, key: str) -> Json:
-        """The JSON value of a raw field, by its name in the file; None where it is missing."""
+        """Return the JSON value of a raw field, by its name in the file; None if it is missing."""
         if self.loose is not None:
             return self.loose.get(key)
         raw = bytes(getattr(self, _FIELD[key]))
@@ -100,13 +102,13 @@ _decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
 def strictly(raw: bytes) -> ClaudeRecord:
-    """The record in the JSON object `raw`; raises `msgspec.MsgspecError` where a field is of an unexpected type."""
-    # A function with a name: where a reader stands can be written down with it.
+    """Decode the JSON object `raw`; raises `msgspec.MsgspecError` if a field has an unexpected type."""
+    # A named function, so that a reader's state can be pickled.
     return _decoder.decode(raw)
 
 
 def decode(raw: bytes) -> ClaudeRecord:
-    """The record in the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
+    """Decode the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
     try:
         return _decoder.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
@@ -115,7 +117,7 @@ def decode(raw: bytes) -> ClaudeRecord:
 
 
 def of_value(value: dict[str, Json]) -> ClaudeRecord:
-    """The record that the JSON object `value` is."""
+    """Make a record from a JSON object."""
     fields = {}
     for name, item in value.items():
         field = _FIELDS.get(name)

@@ -1,9 +1,9 @@
-"""Sessions that Claude Code resumes: its own with an edited context, and contexts of other tools (facts §11).
+"""Write sessions that Claude Code resumes: its own with an edited context, and contexts of other tools (facts §11).
 
-The client rebuilds the context from the chain of records (`parentUuid`), which stays unbroken: what is dropped is taken
-out of it, and what followed hangs on what stood before. The new session's id is the file's name. The client's meter and
-its compaction go by the usage of the last answer, and by nothing else (facts §13.1); a report of all zeros is none for
-both, then they go by the one before and count what follows themselves.
+The client rebuilds the context from the chain of records (`parentUuid`), which must stay unbroken: removed records are
+unlinked, and their followers point to what was before them. The new session's id is the file's name. The client's meter
+and its compaction use only the usage of the last answer (facts §13.1); both ignore a report of all zeros, use the one
+before and count what follows themselves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import field
 
 from ctxtui.core import block_content, canonical
-from ctxtui.core.block import Block, Item, of
+from ctxtui.core.block import Block, Item, from_part
 from ctxtui.core.call import MAKER
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, said
@@ -45,23 +45,23 @@ from ctxtui.wire.translate.turns import Losses
 
 _ABOUT: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 _COPIED: Final = "copiedBy"
-"""The member of an answer's record that says that ctxtui wrote it: the call was made in another session, if at all. The
-client passes over it."""
+"""Member of an answer's record written by ctxtui; its call was made in another session, if at all. The client ignores
+it."""
 _REQUEST: Final = "api-request"
-"""How the types of records begin that tell what was sent: they repeat messages, and no client resumes from them."""
+"""Prefix of the types of request records, which repeat messages and are not used by a resuming client."""
 _REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-resumed"})
-"""Those that go: the shape of requests (system and tools) holds no conversation and stays."""
+"""Removed request records; the shape of requests (system and tools) holds no conversation and stays."""
 _SPENT: Final = "cost-state"
-"""The client takes the money in it for the session's own; a copy has spent nothing yet."""
+"""The client counts the money in this record as the session's own, but a copy has spent nothing yet."""
 _ABOUT_END: Final = _REQUESTS | {"last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta"}
 _CHAINED: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
 _NONE: Final = {"input_tokens": 0, "output_tokens": 0}
 _FEW: Final = 12
-"""Hex digits of a record's uuid that name a new answer."""
+"""Hex digits of a record's uuid in a new answer's id."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """A session's main file, so that a client that resumes it has the context that is asked for.
+    """Write a session's main file, so that a client that resumes it has the requested context.
 
     The new file must be named after its session's id. Subagents' own files are not part of it.
     """
@@ -71,7 +71,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     chain = ResumeChain(records)
     new = fresh_ids(order.ids, chain.known)
     session_id = next(new)
-    # What is put in behind everything hangs on the last record of the path that stays.
+    # Items appended after everything follow the last record of the path that stays.
     last = max((n for n, _ in found.values() if not records[n].removed), default=None)
     for number, record in enumerate(records):
         for items in record.before:
@@ -85,8 +85,10 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class SourceRecord(ResumeEntry):
-    """One record of the source: its bytes as they stand and its value. `usage` is its new report (None: nothing
-    changed), `set_` gives other members new values (None: they go)."""
+    """One record of the source: its bytes and its value.
+
+    `usage` is its new report (None: unchanged), `set_` holds new values of other members (None: removed).
+    """
 
     raw: bytes
     value: dict[str, Any]
@@ -95,7 +97,7 @@ class SourceRecord(ResumeEntry):
 
     @property
     def answer_id(self) -> str:
-        """The id of the model's answer that it is a part of; "" where it is none."""
+        """The id of the model's answer that it is a part of; "" if it is not part of one."""
         message = self.value.get("message")
         if self.value.get("type") != "assistant" or self.value.get("isSidechain") or not isinstance(message, dict):
             return ""
@@ -103,14 +105,14 @@ class SourceRecord(ResumeEntry):
 
     @property
     def members(self) -> dict[str, bytes | None]:
-        """The members that a change gives other values, as JSON text; None for those that go."""
+        """Changed members as JSON text; None for removed ones."""
         members: dict[str, bytes | None] = dict(self.set_)
         changed: dict[str, Any] = {} if self.usage is None else {"usage": self.usage}
         if self.changes:
             parts = self.changed_parts(self.value["message"].get("content"), Block.value)
             changed["content"] = _content(parts)
             if "toolUseResult" in self.value:
-                # The client's own copy of what the result said.
+                # The client's own copy of the result.
                 members["toolUseResult"] = canonical.dumps("\n".join(_text_of(one) for one in parts))
         if changed:
             members["message"] = canonical.dumps({**self.value["message"], **changed})
@@ -118,7 +120,7 @@ class SourceRecord(ResumeEntry):
 
 
 def read(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
-    """The records of the source, each once, and what of it could not be read."""
+    """Read the records of the source, each once; also returns what could not be read."""
     found, lost = read_source(order)
     records: list[SourceRecord] = []
     known: set[str] = set()
@@ -162,7 +164,7 @@ def _made(records: Sequence[SourceRecord], near: int, items: Sequence[Item], uui
 
 
 def made_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
-    """A new record with a message of `role`, about the same session and client as the record `like`."""
+    """Make a record with a message of `role`, in the same session and client as the record `like`."""
     about: dict[str, Any] = {key: like[key] for key in _ABOUT if key in like}
     message: dict[str, Any] = {"role": role, "content": _content(parts)}
     if role == "assistant":
@@ -175,7 +177,7 @@ def made_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) ->
 
 
 def _content(parts: list[Any]) -> Any:
-    """The spelling of a message's content: plain words are a string."""
+    """Spell a message's content: plain text becomes a string."""
     match parts:
         case [str() as words]:
             return words
@@ -185,7 +187,7 @@ def _content(parts: list[Any]) -> Any:
 
 
 def _text_of(part: Any) -> str:
-    return part if isinstance(part, str) else block_content.read(of(part)).text
+    return part if isinstance(part, str) else block_content.read(from_part(part)).text
 
 
 _OPEN: Final = "<system-reminder>"
@@ -195,11 +197,10 @@ _CLOSE: Final = "</system-reminder>"
 def places(
     records: Sequence[SourceRecord], path: Sequence[Item]
 ) -> tuple[dict[int, tuple[int, int]], dict[int, list[int]]]:
-    """Where each place of `path` stands (record and part), and the further records that it was made of.
+    """Map each index of `path` to its record and part, and to further records that it was made of.
 
-    A context that is known from the records of requests holds the client's reminders as they were sent: wrapped, joined
-    to what a person typed, several in one turn. In the file each is an attachment of its own (facts §13.1), which is
-    found by its words.
+    A context from the records of requests holds the client's reminders as sent: wrapped, joined to a person's text,
+    several in one turn. In the file each is an attachment of its own (facts §13.1), which is found by its text.
     """
     found, beside = find_blocks(path, records), {}
     taken = set(found.values())
@@ -228,7 +229,7 @@ def places(
 
 
 def _texts(value: dict[str, Any]) -> list[str]:
-    """The texts of a record, without the client's wrapping."""
+    """Texts of a record, without the client's wrapping."""
     rendered, message = value.get("rendered"), value.get("message")
     if value.get("isSidechain"):
         return []
@@ -249,8 +250,10 @@ def _bare(words: Any) -> str:
 
 
 def _settle(records: list[SourceRecord], order: ResumeOrder) -> None:
-    """Let no figure and no request stand behind the first change. The last answer gets the size that was worked out,
-    marked as an estimate."""
+    """Remove usage and requests after the first change.
+
+    The last answer gets the computed size, marked as an estimate.
+    """
     first = first_change(records)
     last = next((r.answer_id for r in reversed(records) if r.answer_id and not r.removed), "")
     rewritten = any(r.touched for r in records if r.answer_id == last)
@@ -275,7 +278,7 @@ def _settle(records: list[SourceRecord], order: ResumeOrder) -> None:
 
 
 def _replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
-    """The client puts its own shorter text in the place of a large result; not where the result was changed here."""
+    """Drop the client's replacement text of a large result if the result was edited."""
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
@@ -286,11 +289,11 @@ def _replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
 
 
 _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceToolAssistantUUID")
-"""Members of a record that name another one."""
+"""Members of a record that refer to another record."""
 
 
 class ResumeChain:
-    """The records of a session with what is put in before them. `known` are the uuids in use."""
+    """The records of a session with inserted ones. `known` are the uuids in use."""
 
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
@@ -301,18 +304,18 @@ class ResumeChain:
         self._last: list[dict[str, Any]] = []
 
     def put(self, record: dict[str, Any], follower: int) -> None:
-        """Put `record` in just before the record number `follower` (0-based)."""
+        """Insert `record` just before the record number `follower` (0-based)."""
         waiting = self._before.setdefault(follower, [])
         above = waiting[-1]["uuid"] if waiting else self._stays(self._records[follower].value.get("parentUuid"))
         waiting.append({**record, "parentUuid": above})
 
     def put_last(self, record: dict[str, Any], above: int | None) -> None:
-        """Put `record` in at the end, behind the record number `above` (0-based)."""
+        """Append `record` at the end, as a child of the record number `above` (0-based)."""
         own = None if above is None else self._stays(self._records[above].value.get("uuid"))
         self._last.append({**record, "parentUuid": self._last[-1]["uuid"] if self._last else own})
 
     def lines(self, session_id: str) -> Iterator[bytes]:
-        """The lines of the session, whose id is now `session_id`, each with its line end."""
+        """Yield the lines of the session under its new id `session_id`, each with its line end."""
         own = canonical.dumps(session_id)
         for number, record in enumerate(self._records):
             before = self._before.get(number, [])
@@ -328,7 +331,7 @@ class ResumeChain:
         yield from (_line({**one, "sessionId": session_id}) for one in self._last)
 
     def _stays(self, uuid: Any) -> Any:
-        """The nearest record from `uuid` upwards that stays; None where there is none."""
+        """Find the nearest record from `uuid` upwards that is not removed; None if there is none."""
         while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
             above = self._by_id[uuid].value
             uuid = above.get("parentUuid") or above.get("logicalParentUuid")
@@ -347,8 +350,10 @@ class ResumeChain:
         return changes
 
     def _kept(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """What a compaction says of the messages that it left standing, with what became of them: the client takes none
-        of them where one that it names is missing."""
+        """Update a compaction's references to the messages that it kept.
+
+        The client keeps none of them if one of the named records is missing.
+        """
         kept = dict(metadata)
         segment, listed = kept.get("preservedSegment"), kept.get("preservedMessages")
         if isinstance(segment, dict):
@@ -369,7 +374,7 @@ class ResumeChain:
         return {"anchorUuid": self._stays(named["anchorUuid"])} if "anchorUuid" in named else {}
 
     def _stretch(self, head: Any, tail: Any) -> list[Any]:
-        """The uuids from `head` to `tail` along the chain; none where `tail` does not stand below `head`."""
+        """List the uuids from `head` to `tail` along the chain; empty if `tail` is not under `head`."""
         found: list[Any] = []
         at = tail
         while isinstance(at, str) and at in self._by_id and at not in found:
@@ -380,7 +385,7 @@ class ResumeChain:
         return []
 
     def _left(self, uuids: list[Any]) -> list[Any]:
-        """`uuids` with what was put in before them and without those that are taken out."""
+        """Add the records inserted before `uuids`, and remove the removed ones."""
         left: list[Any] = []
         for uuid in uuids:
             record = self._by_id.get(uuid) if isinstance(uuid, str) else None
@@ -390,7 +395,7 @@ class ResumeChain:
         return left
 
     def _of_removed(self, record: SourceRecord) -> bool:
-        """Whether `record` only serves one that is taken out: the files as they stood when it was said."""
+        """Whether `record` belongs to a removed one: a snapshot of the files at its time."""
         owner = self._by_id.get(str(record.value.get("messageId")))
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
 
@@ -400,11 +405,11 @@ def _line(record: Mapping[str, Any]) -> bytes:
 
 
 _VERSION: Final = "2.1.332"
-"""The version whose records new sessions have (facts §13)."""
+"""Client version whose record format new sessions use (facts §13)."""
 _SAID: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 _IN_RESULT: Final = frozenset({"text", "image", "document"})
 _BESIDE: Final = frozenset({"cache_control", "citations"})
-"""Members of a block that hold only where it stood."""
+"""Members of a block that are only valid at its old position."""
 
 
 def _translatable(body: Body, losses: Losses) -> Body:
@@ -428,7 +433,7 @@ def _translatable(body: Body, losses: Losses) -> Body:
 
 
 def _readable(content: Any, losses: Losses) -> list[Body]:
-    """The parts of `content` that say of what type they are: a damaged recording may have others."""
+    """Parts of `content` with a type; a damaged recording may have others."""
     parts = content if isinstance(content, list) else [content]
     found = [part for part in parts if isinstance(part, dict) and isinstance(part.get("type"), str)]
     if len(found) < len(parts):
@@ -459,4 +464,4 @@ def _translated(order: TranslatedOrder) -> ResumedFile:
 
 
 TRANSLATION: Final = Translation(ANTHROPIC, _translatable, _translated)
-"""For any recording's context."""
+"""Translation of any recording's context."""

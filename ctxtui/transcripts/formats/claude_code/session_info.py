@@ -1,4 +1,4 @@
-"""What a Claude Code session is: id, title, folder, version; and who its subagents are."""
+"""Description of a Claude Code session (id, title, folder, version), and its subagents."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ctxtui.transcripts.kit.fields import one_line, plain
 SOURCE: Final = "claude code"
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 OUTPUT: Final = "<local-command-stdout>"
-"""What a record begins with that holds the output of a command of the client's own."""
+"""Start of a record with the output of one of the client's own commands."""
 LONG_CONTEXT: Final = 1_000_000
-"""Tokens that ``[1m]`` behind a model's name stands for."""
+"""Tokens that ``[1m]`` after a model's name requests."""
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+tokens")
 _PICTURE: Final = 20_000
@@ -28,14 +28,14 @@ _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
 
 class About(Struct):
-    """Gathers what describes the session; `news` gives it once, when it has changed."""
+    """Collects the session's description; `news` returns it when it has changed."""
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
     sessions: set[str] = field(default_factory=set)
     told: Described = field(default_factory=Described)
     _rank: int = 0
     waiting: dict[str, str] = field(default_factory=dict)
-    """Summaries that wait for the last record that they cover, by its id."""
+    """Summaries whose last covered record is not read yet, by its id."""
 
     def record(self, record: ClaudeRecord) -> None:
         now = self.now
@@ -51,25 +51,25 @@ class About(Struct):
         self.now = replace(now, id=session, cwd=cwd, version=version, client=client)
 
     def window(self, tokens: int) -> None:
-        """What the client itself showed its window to be, in tokens (0: nothing)."""
+        """Set the context window that the client displayed, in tokens (0: none)."""
         if tokens and tokens != self.now.window:
             self.now = replace(self.now, window=tokens)
 
     def title(self, text: str, rank: int) -> None:
-        """A title: the first thing a person said, unless something better is known."""
+        """Set the title unless a better one is known; the fallback is the first text of a person."""
         line = one_line(text)
         if line and (rank > self._rank or (rank == self._rank and rank > _HUMAN)):
             self._rank = rank
             self.now = replace(self.now, title=line)
 
     def asked(self, text: str) -> None:
-        """What a person said."""
+        """Use a person's text as title if there is none yet."""
         if self._rank < _HUMAN:
             command = _COMMAND.search(text)
             self.title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
 
     def titled(self, record: ClaudeRecord, known: bool) -> None:
-        """A title record; `known` says that a summary's last record is in this file (else it is of another one)."""
+        """Handle a title record; `known`: the summary's last record is in this file (else it is of another one)."""
         if record.custom_title:
             self.title(record.custom_title, _GIVEN)
         elif record.ai_title:
@@ -80,40 +80,40 @@ class About(Struct):
             self.waiting[record.leaf_uuid] = record.summary
 
     def seen(self, uuid: str) -> None:
-        """A record of this file: a summary may have been waiting for it."""
+        """Handle a record of this file, which a pending summary may refer to."""
         if uuid in self.waiting:
             self.title(self.waiting.pop(uuid), _SUMMARY)
 
     def news(self) -> Described:
-        """The description, which is told now."""
+        """Return the description and mark it as emitted."""
         self.told = self.now
         return self.now
 
 
 def shown_window(words: object) -> int:
-    """The window that the picture of ``/context`` shows (``23.2k/1m tokens``), in tokens; 0 where `words` is none."""
+    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
-    # The head alone: the picture begins with it, and other commands may have printed anything.
+    # Only the head: the picture begins with it, and other commands may have printed anything.
     plain_words = _COLOURS.sub("", words[:_PICTURE])
     found = _OF_WINDOW.search(plain_words) if "context usage" in plain_words.lower() else None
     return round(float(found[1]) * (1_000_000 if found[2] in "mM" else 1_000)) if found else 0
 
 
 def named_window(model: object) -> int:
-    """The window that a model's name asks for: ``claude-opus-4-6[1m]``; 0 where it asks for none."""
+    """Return the window that a model's name requests: ``claude-opus-4-6[1m]``; 0 if none."""
     return LONG_CONTEXT if isinstance(model, str) and "[1m]" in model.lower() else 0
 
 
 class Task(Struct, frozen=True):
-    """A call that spawns a subagent: the thread that made it and what it is for."""
+    """A call that spawns a subagent: the thread that made it and its description."""
 
     thread: str = MAIN
     description: str = ""
 
 
 class Tasks(Struct):
-    """Who spawned which subagent: by the prompt's words, or by the agent's id in the call's result."""
+    """Maps subagents to the calls that spawned them, by the prompt's text or by the agent's id in the call's result."""
 
     _calls: dict[str, Task] = field(default_factory=dict)
     _prompts: dict[str, Task] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class Tasks(Struct):
         return call_id in self._calls
 
     def result(self, call_id: str, tool_use_result: Json) -> str:
-        """Note a call's result; gives the id of the subagent that made it ("" for any other call)."""
+        """Note a call's result; returns the id of the subagent that made it ("" for any other call)."""
         agent = tool_use_result.get("agentId") if isinstance(tool_use_result, dict) else None
         if not isinstance(agent, str) or call_id not in self._calls:
             return ""
@@ -145,9 +145,9 @@ class Tasks(Struct):
 
     @property
     def agents(self) -> Mapping[str, Task]:
-        """The subagents that calls are known to have made, and what for."""
+        """The subagents whose calls are known, with the calls' tasks."""
         return self._agents
 
     def of(self, agent: str, prompt: str) -> Task | None:
-        """The call that spawned `agent`, whose first message is `prompt`."""
+        """Find the call that spawned `agent`, whose first message is `prompt`."""
         return self._agents.get(agent) or self._prompts.get(prompt.strip())

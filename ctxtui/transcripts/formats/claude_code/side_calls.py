@@ -1,7 +1,7 @@
-"""What the client of Claude Code says it spent, held against the calls on record (facts §13.1).
+"""Compare the usage that Claude Code reports with the recorded calls (facts §13.1).
 
-At its end each process writes what the session has used so far, by model. What that is more than the calls on record
-went into requests that no record names: compactions, titles, classifiers, attempts that were interrupted.
+At its end each process writes the session's usage so far, by model. The excess over the recorded calls was used by
+requests that no record names: compactions, titles, classifiers, interrupted attempts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.fields import count
-from ctxtui.wire.usage import further_passes, pass_id
+from ctxtui.wire.usage import other_passes, pass_id
 
 SIDE: Final = "side calls"
 _LABEL: Final = "calls that the client counts and does not record"
@@ -29,8 +29,9 @@ _MODEL: Final = re.compile(r"\[[^\]]*\]$|(?:[-@]20\d{6})?(?:-v\d+(?::\d+)?)?$")
 
 
 class Spent(NamedTuple):
-    """Tokens of one model: fresh, read from the cache, written to it (`hour`: of these for an hour), answered
-    (`reasoning`: of these thought)."""
+    """Tokens of one model: fresh, read from the cache, written to it (`hour`: of these for an hour), output
+    (`reasoning`: of these thinking).
+    """
 
     fresh: int = 0
     read: int = 0
@@ -40,16 +41,16 @@ class Spent(NamedTuple):
     reasoning: int = 0
 
     def plus(self, other: Spent) -> Spent:
-        """The sum."""
+        """Add two counts."""
         return Spent._make(map(add, self, other))
 
     def less(self, other: Spent) -> Spent:
-        """What it is more, by kind."""
+        """Subtract per kind, not below 0."""
         rest = Spent(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
         return rest if rest.fresh + rest.read + rest.write + rest.output else Spent()
 
     def covers(self, other: Spent) -> bool:
-        """Whether nothing in `other` is more; the shares are not asked, old records have none of them."""
+        """Whether no count of `other` is larger; `hour` and `reasoning` are ignored, since old records lack them."""
         return all(a >= b for a, b in zip(self[:3] + self[4:5], other[:3] + other[4:5], strict=True))
 
 
@@ -57,35 +58,37 @@ _NONE: Final = Spent()
 
 
 class SideCalls:
-    """The meter of a session: `meter` reads a record of it, `seen` takes in the calls on record, `news` tells."""
+    """The usage meter of a session: `meter` reads its records, `seen` the recorded calls, `news` returns the
+    difference.
+    """
 
     def __init__(self) -> None:
         self._earlier: dict[str, Spent] = {}
-        """What processes used that the meter forgot."""
+        """Usage of processes from before the meter reset, by model."""
         self._now: dict[str, Spent] = {}
         self._since: dict[str, Spent] = {}
-        """What the calls of the main file used since the last record of the meter."""
+        """Usage of the main file's calls since the last meter record, by model."""
         self._names: dict[str, str] = {}
         self._calls: dict[str, tuple[str, Spent, bool]] = {}
-        """Calls on record: model, what they used, whether they stand in the main file."""
+        """Recorded calls: model, usage, whether they are in the main file."""
         self._metered = False
-        """Whether there was a record of the meter."""
+        """Whether a meter record was read."""
         self._others: set[str] = set()
-        """Until then: calls on record that do not stand in the main file."""
+        """Until then: recorded calls that are not in the main file."""
         self._late: set[str] = set()
-        """Calls that no record of the meter can have counted yet."""
+        """Calls that no meter record can have counted yet."""
         self._at: float | None = None
         self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
         self._told: dict[str, Spent] = {}
 
     def seen(self, id_: str, model: str, usage: Usage | None, own: bool) -> None:
-        """A call on record, or more of one; `own`: in the session's own file, where the next record counts it."""
+        """Add or update a recorded call; `own`: in the session's own file, where the next meter record counts it."""
         if usage is None:
             if self._metered:
                 self._late.add(id_)
             return
         if not self._metered:
-            # Most sessions have no meter: until there is one, it is enough to know whose each call is.
+            # Most sessions have no meter; until one is read, only the file of each call is tracked.
             (self._others.discard if own else self._others.add)(id_)
             return
         model, spent = plain(model), _of(usage)
@@ -102,8 +105,10 @@ class SideCalls:
     def meter(
         self, report: Json, at: float | None, line: int, bytes_: tuple[int, int], calls: Mapping[str, Call]
     ) -> bool:
-        """A record of the meter, `at` the time of the last record before it; `calls` are those on record. False where
-        it says nothing."""
+        """Read a meter record; False if it is empty.
+
+        `at` is the time of the last record before it; `calls` are the recorded ones.
+        """
         models = report if isinstance(report, dict) else {}
         now: dict[str, Spent] = {}
         for name, one in models.items():
@@ -118,7 +123,7 @@ class SideCalls:
                 own = call.id not in self._others
                 if call.usage is not None:
                     self._calls[call.id] = (plain(call.model), _of(call.usage), own)
-                for number, one in enumerate(further_passes(call.extra), 1):
+                for number, one in enumerate(other_passes(call.extra), 1):
                     self._calls[pass_id(call.id, number)] = (plain(one.model or call.model), _of(one.usage), own)
         if not self._continued(now):
             for model, spent in self._now.items():
@@ -129,7 +134,7 @@ class SideCalls:
         return True
 
     def _continued(self, now: dict[str, Spent]) -> bool:
-        """Whether the meter goes on from its last record: a process may begin at nothing."""
+        """True if the cumulative counter continues; it resets when the client restarts."""
         if any(not now.get(model, _NONE).covers(spent) for model, spent in self._now.items()):
             return False
         grown = {model: spent.less(self._now.get(model, _NONE)) for model, spent in now.items()}
@@ -138,7 +143,7 @@ class SideCalls:
         return not all(now.get(model, _NONE).covers(spent) for model, spent in self._since.items())
 
     def news(self, calls: dict[str, Call]) -> list[Event]:
-        """What is not on record, where that is known now and is news. `calls` are all of the session."""
+        """Return events for the unrecorded usage, if known and changed. `calls` are all of the session."""
         if not self._now:
             return []
         total = dict(self._earlier)
@@ -154,15 +159,15 @@ class SideCalls:
         strange = [model for model in counted if model not in total]
         free = [model for model in total if model not in counted]
         for model in strange if free else ():
-            # The meter names a model otherwise than its answers do.
+            # The meter and the answers name a model differently.
             counted[free[0]] = counted.get(free[0], _NONE).plus(counted[model])
         rest = {model: spent.less(counted.get(model, _NONE)) for model, spent in total.items()}
         return [*self._in_all(calls, covered), *self._events(rest)]
 
     def _in_all(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
-        """Calls that are not reported in full, of models of which the meter has the rest."""
+        """Mark partially reported calls of models whose remaining usage is in the meter."""
         for id_, call in calls.items():
-            if call.answered_in_part and id_ not in self._late and plain(call.model) in covered:
+            if call.is_partial and id_ not in self._late and plain(call.model) in covered:
                 calls[id_] = made = replace(call, extra={**call.extra, IN_ALL: True})
                 yield CallSeen(made)
 
@@ -191,7 +196,7 @@ class SideCalls:
 
 @lru_cache(maxsize=64)
 def plain(model: str) -> str:
-    """A model's name less its date, revision and context window: ``claude-opus-5-5[1m]`` is ``claude-opus-5-5``."""
+    """Strip date, revision and context window from a model's name: ``claude-opus-5-5[1m]`` is ``claude-opus-5-5``."""
     name = model.rsplit("/", 1)[-1].rpartition("anthropic.")[2]
     return _MODEL.sub("", re.sub(r"\[[^\]]*\]$", "", name))
 

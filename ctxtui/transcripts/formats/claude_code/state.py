@@ -1,4 +1,4 @@
-"""What the files of one Claude Code session have told so far, and where each thread stands."""
+"""State shared by the readers of one Claude Code session's files, and the tip of each thread."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ClaudeState:
-    """The session as its readers share it.
+    """The session as shared by its readers.
 
     `kept` are messages that a compaction keeps, by the record (uuid) that they follow. `queued` are texts that a
-    person typed while the agent worked. `silent` and `other` count records that put nothing before the model:
-    understood ones, and unknown types. `clock` is the time of the last record of the main file.
+    person typed while the agent worked. `silent` and `other` count records that the model does not read: known and
+    unknown types. `clock` is the time of the last record of the main file.
     """
 
     tree: Tree
@@ -52,16 +52,16 @@ class ClaudeState:
     order: int = 0
     clock: str | float | None = None
     contexts: bool = field(init=False)
-    """Whether contexts are kept; else what calls used is all that is told."""
+    """Whether contexts are built; else only calls with their usage are emitted."""
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
-    """The answer of which records come in, and its thread: its call is told when they have come (`told`)."""
+    """The answer whose records are being read, and its thread; its call is emitted after them (`told`)."""
 
     def __post_init__(self) -> None:
         self.contexts = self.answers.contexts
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
-        """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""
+        """Return the thread of `record`, and its first event if new; `agent` is the subagent of the file."""
         thread = self.threads.of(record, agent)
         if thread.told or thread.id == MAIN:
             return thread, []
@@ -69,10 +69,10 @@ class ClaudeState:
         return thread, [ThreadSeen(thread.id, parent=MAIN)]
 
     def requests(self, agent: str) -> ClaudeRequests:
-        """The requests of the file of the subagent `agent` ("" for the session's own)."""
+        """Return the requests in the file of the subagent `agent` ("" for the session's own)."""
         found = self._requests.get(agent)
         if found is None:
-            # Imported here: most sessions are of clients that do not write them down.
+            # Imported late: most clients do not record requests.
             from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
 
             shared = self.requests("").store if agent else None
@@ -80,7 +80,7 @@ class ClaudeState:
         return found
 
     def register(self, record: ClaudeRecord, point: Point) -> Point:
-        """Remember where `record` stands, for the records that follow it."""
+        """Register the position of `record` for records that follow it."""
         if record.uuid:
             self.threads.points[record.uuid] = point
             if self.about.waiting:
@@ -88,13 +88,13 @@ class ClaudeState:
         return point
 
     def side_calls(self) -> list[Event]:
-        """What the client counts and does not record, once every subagent that is known has been read."""
+        """Return events for unrecorded usage, once every known subagent has been read."""
         if not self.threads.complete:
             return []
         return self.side.news(self.answers.calls)
 
     def told(self) -> list[Event]:
-        """The call whose answer came in, now that another record or nothing more follows."""
+        """Emit the pending call, whose answer is complete."""
         if self.answering is None:
             return []
         answer, thread = self.answering
@@ -102,24 +102,24 @@ class ClaudeState:
         return [CallSeen(self.answers.told(answer, thread)), *self.moved(thread)]
 
     def number(self) -> int:
-        """The number of the next record."""
+        """Return the number of the next record."""
         self.order += 1
         return self.order
 
     def add(
         self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
     ) -> Point:
-        """The point of `record`, which puts `items` after `parent`; `rendered`: an attachment as it was sent."""
+        """Add the point of `record`, with `items` after `parent`; `rendered`: an attachment as it was sent."""
         return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items, rendered))
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
-        """Let `thread` end at `point`, if that leads on; tells where it ends where that is news."""
+        """Move the tip of `thread` to `point` if that continues it; returns the event if the tip changed."""
         if _leads_on(thread.tip, point):
             thread.tip = point
         return self.moved(thread)
 
     def moved(self, thread: ClaudeThread) -> list[Event]:
-        """The event that `thread` ends elsewhere now, if it does."""
+        """Return the event for a changed tip of `thread`, if it changed."""
         if not self.contexts:
             return []
         head = context(self.tree, thread.tip) if thread.tip is not None else thread.head
@@ -136,7 +136,7 @@ def _leads_on(tip: Point | None, point: Point) -> bool:
         return False
     if point.anchor is not tip.anchor:
         return point.kind == CLIENT and point.anchor.began is not None and not point.anchor.used
-    # The results of parallel calls stand on branches beside one another; what a person said since does not.
+    # The results of parallel calls are on parallel branches; a person's later text is not.
     above: Point | None = point
     while above is not None and above is not tip:
         above = above.up

@@ -1,4 +1,4 @@
-"""Records of Claude Code beside the messages: boundaries, attachments, progress, queued texts, unreadable lines."""
+"""Handle Claude Code's other records: boundaries, attachments, progress, queued texts, unreadable lines."""
 
 from __future__ import annotations
 
@@ -39,8 +39,11 @@ SNAPSHOT: Final = "prompt_snapshot"
 
 
 def snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Json], agent: str) -> list[Event]:
-    """Take in a snapshot: the thread's calls from now on have what it says, and those before it that had the same
-    system prompt have its tools too. Where the requests themselves are on record they say it better."""
+    """Handle a snapshot of system prompt and tools, which applies to the thread's later calls.
+
+    Earlier calls with the same system prompt get its tools too. Ignored if the requests themselves are recorded,
+    which are more exact.
+    """
     if state.requests(agent).store.shapes:
         return []
     texts = told.get("systemPrompt")
@@ -65,7 +68,7 @@ def snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Json], ag
 
 
 def _tool(tool: Json) -> block.Block:
-    """A tool's definition: what a snapshot calls its schema is the whole of it, as it is sent."""
+    """Convert a tool's definition: the snapshot's "schema" is the whole definition as sent."""
     schema = tool.get("schema") if isinstance(tool, dict) else None
     if isinstance(schema, dict) and "input_schema" in schema:
         return block.make(TOOL, block.without_markers(schema))
@@ -80,18 +83,18 @@ _KEYS: Final = {
 }
 _RESUME: Final = "SessionStart:resume"
 _SENTOUTPUT: Final = (2, 1, 197)
-"""The newest version that is known to keep no pictures of the terminal in such records."""
+"""The newest version known not to record terminal pictures in such records."""
 _ASIDES: Final = {
     "away_summary": "a recap while its user was away",
     "memory_saved": "memories after a turn",
 }
-"""What the client says it asked the model by itself, in a request that begins as the conversation does (read in the
-client's code, 2.1.112): no call of it is recorded."""
+"""Requests that the client makes by itself, with the conversation's prefix (read in the client's code, 2.1.112); their
+calls are not recorded."""
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
 def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
-    """A record of type ``system``."""
+    """Handle a record of type ``system``."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     match record.subtype:
@@ -127,14 +130,16 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
 
 
 def _only_shown(record: ClaudeRecord, words: Json) -> bool:
-    """Whether a local command's record is what the terminal showed (the picture of ``/context``): newer clients send
-    what is meant for the model as a message (facts §13.1)."""
+    """Whether a local command's record is only terminal output (the picture of ``/context``).
+
+    Newer clients send what is meant for the model as a message (facts §13.1).
+    """
     shown = isinstance(words, str) and words.startswith(OUTPUT)
     return shown and record.version is not None and newer(record.version, _SENTOUTPUT)
 
 
 def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
-    """A record of type ``attachment``: what the client adds for the model to read."""
+    """Handle a record of type ``attachment``: content that the client adds for the model."""
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
     known = value if isinstance(value, dict) else {}
@@ -156,7 +161,7 @@ def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Eve
 
 
 def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
-    """A record of type ``progress``: of a hook, a command, or a subagent with its messages."""
+    """Handle a record of type ``progress``: of a hook, a command, or a subagent with its messages."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     events += state.move(thread, state.add(record, parent, PASSING))
@@ -177,8 +182,11 @@ def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
 
 
 def queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
-    """A queue operation: a text typed while the agent works is taken out when the model gets it with the next request
-    (remove), when it becomes a message of its own (dequeue), or goes back to the prompt (popAll)."""
+    """Handle a queue operation on text typed while the agent works.
+
+    It is removed from the queue when the model gets it with the next request (remove), when it becomes a separate
+    message (dequeue), or returns to the prompt (popAll).
+    """
     thread = state.threads.main()
     content = record.json("content")
     match record.operation:
@@ -198,7 +206,7 @@ def queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
 
 
 def replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
-    """Results that the client replaced by a preview in its requests."""
+    """Handle results that the client replaced by a preview in its requests."""
     listed = record.json("replacements")
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, dict) and isinstance(one.get("replacement"), str):
@@ -207,7 +215,7 @@ def replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
 
 
 def broken(state: ClaudeState, piece: Broken, agent: str) -> list[Event]:
-    """Text that is no record: an unreadable block stands where a record of the conversation would."""
+    """Add an unreadable block in place of a conversation's record that cannot be parsed."""
     known = {key: match.group(1) for key, regex in _KEYS.items() if (match := regex.search(piece.raw))}
     legible: dict[str, Json] = {
         key: value == b"true" if key == "isSidechain" else value.strip(b'"').decode("utf-8", "replace")
@@ -228,13 +236,13 @@ def broken(state: ClaudeState, piece: Broken, agent: str) -> list[Event]:
 
 
 def passing(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
-    """A record that only stands in the chain of the others."""
+    """Handle a record that is only a link in the chain."""
     thread, events = state.thread(record, agent)
     return events + state.move(thread, state.add(record, state.threads.parent(record, thread, starts=False), PASSING))
 
 
 class Progress(Struct, frozen=True):
-    """The data of a progress record; `record` is the subagent's record in it, None for anything else."""
+    """The data of a progress record; `record` is the subagent's record in it, None for any other kind."""
 
     type: str = ""
     hook_name: str = ""
@@ -254,7 +262,7 @@ _data: Final = msgspec.json.Decoder(_Data)
 
 
 def progress_of(record: ClaudeRecord) -> Progress:
-    """The progress that `record` reports."""
+    """Parse the progress in `record`."""
     tool_use = record.parent_tool_use_id or ""
     raw = bytes(record.data)
     if record.loose is None and raw[:1] == b"{":

@@ -1,4 +1,4 @@
-"""The threads of a Claude Code session: which of them a record belongs to, which record it follows, the next epoch."""
+"""The threads of a Claude Code session: a record's thread, its parent record, the next epoch."""
 
 from __future__ import annotations
 
@@ -28,20 +28,23 @@ class ClaudeThreads:
         self._side: dict[str, str] = {}
         """Records of sidechains (by uuid) -> thread."""
         self._others: dict[tuple[str, str], str] = {}
-        """Ids of records by file (subagent, or "") and uuid, where another thread has a record of that uuid."""
+        """Unique ids of records by file (subagent, or "") and uuid, if another thread has a record of that uuid."""
         self._main = ""
-        """The sidechain that is the main thread of its file: a subagent's file opened by itself."""
+        """The sidechain that is its file's main thread: a subagent's file opened by itself."""
 
     def repeats(self, record: ClaudeRecord, agent: str) -> bool:
-        """Whether `record` was seen before; its ids are its file's own from here on."""
+        """Whether `record` was read before; makes its ids unique to its file."""
         if self._others or record.uuid in self.points:
             self._own_ids(record, agent)
             return record.uuid in self.points
         return False
 
     def _own_ids(self, record: ClaudeRecord, agent: str) -> None:
-        """Tell `record`, which stands in the file of subagent `agent` ("" for the main file), from one of another
-        thread that has its uuid: ids are a file's own, and a fork's file repeats its parent's records."""
+        """Make ids of `record` unique if another thread uses its uuid; `agent` is the subagent of the file ("": main
+        file).
+
+        Ids are unique only within a file: a fork's file repeats its parent's records.
+        """
         parent = record.parent_uuid
         if isinstance(parent, str):
             record.parent_uuid = self._others.get((agent, parent), parent)
@@ -52,7 +55,7 @@ class ClaudeThreads:
             record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
 
     def of(self, record: ClaudeRecord, agent: str) -> ClaudeThread:
-        """The thread of `record`; `agent` is the subagent whose file it stands in ("" for the main file)."""
+        """Return the thread of `record`; `agent` is the subagent of the file ("" for the main file)."""
         id_ = MAIN
         if agent or record.is_sidechain:
             id_ = agent or record.agent_id or self._side.get(str(record.parent_uuid)) or f"side-{record.uuid}"
@@ -68,16 +71,16 @@ class ClaudeThreads:
         return found
 
     def known(self, agent: str) -> ClaudeThread | None:
-        """The thread of the file of subagent `agent` ("" for the session's own), if any of it was seen."""
+        """Return the thread of the file of subagent `agent` ("" for the session's own), if it was read."""
         return self._threads.get(agent if agent and agent != self._main else MAIN)
 
     @property
     def complete(self) -> bool:
-        """Whether every subagent whose result is on record has calls on record too."""
+        """Whether every subagent with a recorded result has recorded calls too."""
         return not self._absent()
 
     def lacking(self) -> Skipped | None:
-        """Which subagents' files are not where they were looked for; None where none is missing."""
+        """Report subagents whose files are missing; None if there are none."""
         absent = self._absent()
         if not absent:
             return None
@@ -96,14 +99,14 @@ class ClaudeThreads:
         return {a: task for a, task in self.tasks.agents.items() if a not in threads or not threads[a].call}
 
     def main(self) -> ClaudeThread:
-        """The main thread."""
+        """Return the main thread."""
         return self._threads.setdefault(MAIN, ClaudeThread())
 
     def parent(self, record: ClaudeRecord, thread: ClaudeThread, starts: bool) -> Point:
-        """The point that `record` follows in `thread`.
+        """Return the point that `record` follows in `thread`.
 
-        A parent that the file does not hold is taken to be what the file last held of the thread. Without any parent
-        the context starts anew, if `starts` says that the record can begin one.
+        If its parent is not in the file, the thread's tip is taken. Without a parent a new context starts, if
+        `starts` says that the record can begin one.
         """
         id_ = record.parent_uuid
         found = self.points.get(id_) if isinstance(id_, str) else None
@@ -114,7 +117,7 @@ class ClaudeThreads:
         return Point(Anchor(began=EpochStart.START))
 
     def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
-        """What a subagent's thread is for, if that is news: its call's description, else its prompt's first words."""
+        """Label a subagent's thread, if changed: its call's description, else the beginning of its prompt."""
         if thread.id == MAIN:
             return []
         task = self.tasks.of(agent or thread.id, prompt)
@@ -125,7 +128,7 @@ class ClaudeThreads:
         return [ThreadSeen(thread.id, label, task.thread if task else MAIN)]
 
     def spawned(self, agent: str) -> list[ThreadSeen]:
-        """The label of subagent `agent`, once a result has told which call made it."""
+        """Label the thread of subagent `agent`, once a result has identified its call."""
         thread = self._threads.get(agent)
         return self.label(thread, agent, "") if thread is not None else []
 
@@ -137,10 +140,10 @@ _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 class ClaudeThread(Struct):
     """A line of context. `tip` is its last point in the file's order, `last` the answer to its last call.
 
-    `process` tells clients apart that wrote the records (session id, version); `input` and `call` are the reported
-    input and the id of the last call. `resumed` says that a client announced itself since then, `told` that the
-    thread itself was. `front` is the node of its system prompt and tools (`ROOT`: not recorded), `front_whole` whether
-    both are known; `partial` are calls whose tools are still to be told, `prompt` is the system prompt of a snapshot.
+    `process` identifies the client that wrote the records (session id, version); `input` and `call` are the
+    reported input and the id of the last call. `resumed`: a client has started since then; `told`: the thread was
+    announced. `front` is the node of its system prompt and tools (`ROOT`: not recorded), `front_whole` whether both
+    are known; `partial` are calls whose tools are not known yet, `prompt` is the system prompt of a snapshot.
     """
 
     id: str = MAIN
@@ -161,7 +164,7 @@ class ClaudeThread(Struct):
     label: str = ""
 
     def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:
-        """The epoch of a call whose context goes on from `anchor`, with `tokens` of reported input (0: not known)."""
+        """Return the epoch of a call that continues from `anchor`, with `tokens` of reported input (0: not known)."""
         start = self._start(anchor, model, process)
         if start is None:
             return self.epoch
@@ -187,5 +190,5 @@ class ClaudeThread(Struct):
 
 
 def short(model: str) -> str:
-    """A model's short name: ``claude-opus-4-20250514`` is ``opus-4``."""
+    """Return a model's short name: ``claude-opus-4-20250514`` is ``opus-4``."""
     return _DATE.sub("", model).removeprefix("claude-") or "?"

@@ -1,1 +1,1 @@
-"""Codex rollouts; also written, so that Codex resumes them."""
+"""Codex rollouts; also written, for Codex to resume."""

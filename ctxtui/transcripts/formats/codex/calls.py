@@ -16,13 +16,15 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.fields import completed, count, seconds, shrunk
 
 ESTIMATED_BY: Final = "estimated_by"
-"""The member that marks a count as ctxtui's estimate: no provider reported it."""
+"""Member that marks a count as ctxtui's estimate, in place of a provider's report."""
 
 
 class Counts(NamedTuple):
-    """A token_count event: the `last` call's usage and the `total` of the session (None where they count nothing),
-    and the `window`. A usage record (`record`) says the same of exactly one response, whose id is `response`. An
-    `estimated` input (0: none) is ctxtui's own, in a session that it wrote to be resumed."""
+    """A token_count event: the usage of the `last` call and the session's `total` (None if zero), and the `window`.
+
+    A usage record (`record`) has the same figures for exactly one response, whose id is `response`. An `estimated`
+    input (0: none) is ctxtui's own, in a session that it wrote to be resumed.
+    """
 
     last: Usage | None = None
     total: Usage | None = None
@@ -33,7 +35,7 @@ class Counts(NamedTuple):
 
 
 def counts_of(info: Json) -> Counts:
-    """The figures of a token_count's ``info``; input includes what was read from the cache (facts §11)."""
+    """Parse a token_count's ``info``; the input includes cache reads (facts §11)."""
     if not isinstance(info, dict):
         return Counts()
     if info.get(ESTIMATED_BY):
@@ -45,14 +47,14 @@ def counts_of(info: Json) -> Counts:
 
 
 def record_of(payload: dict[str, Json]) -> Counts:
-    """The figures of a ``token_usage_record`` (facts §13)."""
+    """Parse a ``token_usage_record`` (facts §13)."""
     response = payload.get("response_id")
     last, total = _usage(payload.get("usage")), _usage(payload.get("thread_token_usage"))
     return Counts(last, total, record=True, response=response if isinstance(response, str) else "")
 
 
 def missing(before: Usage, total: Usage, last: Usage) -> Usage | None:
-    """What the totals grew by since `before` beyond the `last` call: the usage of a call without a count of its own."""
+    """Usage of a call without a count: the growth of the totals since `before` beyond the `last` call."""
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
     rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}
     if min(rest.values()) < 0 or rest["fresh"] + rest["cache_read"] == 0:
@@ -78,19 +80,20 @@ def _usage(last: Json) -> Usage | None:
 
 
 class Calls(Struct, kw_only=True):
-    """The call in progress and what the next one will be.
+    """The current call and the state for the next one.
 
-    `answered` and `spoken` say that a tool or a person answered since: what the model writes then is another call
-    (the client writes results down when the answer has ended), also where a count is missing. `start` is why the
-    next call's epoch begins, None if it goes on; `input` the last reported input, `window` the one last told.
+    `answered` and `spoken`: a tool result or a person's message followed, so that the model's next item is another
+    call, even if a count is missing (the client writes results after the answer has ended). `start` is the reason
+    that the next call begins an epoch, None if it does not; `input` the last reported input, `window` the last
+    reported one.
     """
 
     thread: str = MAIN
     owners: dict[str, str] = field(default_factory=dict)
-    """The thread whose file had a call first, by call id: a subagent may begin with a copy of its parent's history."""
+    """The thread that recorded a call first, by call id: a subagent may begin with a copy of its parent's history."""
     provider: str = "openai"
     root: str = ""
-    """The session that the first calls of the file were made in: that of its first calls, where it is a fork."""
+    """The session in which the file's first calls were made, which is another one if it is a fork."""
     copied_lines: int = 0
     """Lines of the file that ctxtui copied from another session."""
     model: str = ""
@@ -110,13 +113,15 @@ class Calls(Struct, kw_only=True):
     _model: str = ""
     _ids: dict[str, str] = field(default_factory=dict)
     _known: dict[str, Call] = field(default_factory=dict)
-    """Calls that have ended: a copy of one says nothing new."""
+    """Calls that have ended; copies of them are ignored."""
     _records: bool = False
     _compactions: int = 0
     _ended: Call | None = None
 
     def wrote(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
-        """The model wrote an item: `head` is the context before it, `after` with it. `name` tells the item apart."""
+        """Add an item that the model wrote: `head` is the context before it, `after` with it. `name` identifies the
+        item.
+        """
         if self.open is not None and (self.spoken or self.answered):
             self.close()
         at = seconds(stamp)
@@ -130,9 +135,10 @@ class Calls(Struct, kw_only=True):
         return self.open
 
     def counted(self, counts: Counts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
-        """A token count: the calls that it tells the usage of, none if it repeats an earlier one or counts nothing.
+        """Handle a token count; returns the calls whose usage it gives, none if it repeats an earlier count or counts
+        nothing.
 
-        Totals that grew by more than the last call tell the usage of one before it that was cut short. Where the
+        Totals that grew by more than the last call include the usage of an interrupted call before it. If the
         client writes a usage record for each response (facts §13), a count that ends no call is a repetition.
         """
         total, usage = counts.total, counts.last
@@ -154,7 +160,7 @@ class Calls(Struct, kw_only=True):
         self.window = counts.window or self.window
         call = self.open
         if call is None:
-            # Usage without any item: the client's own request, such as a compaction.
+            # Usage without an item: the client's own request, such as a compaction.
             self._next_epoch()
             call = self._call(self._id(f"{stamp} {self.model} {usage}", stamp), head, line, span, self.newest)
             call = replace(call, response_head=head, ended=seconds(stamp))
@@ -163,7 +169,7 @@ class Calls(Struct, kw_only=True):
         if counts.response:
             call = replace(call, extra={**call.extra, "response_id": counts.response})
         elif total is not None:
-            # A fork repeats counts with times of its own, and at times nothing else: what they add up to stays.
+            # A fork may repeat nothing but counts, with times of its own; their totals stay the same.
             call = self._paid(call, total, usage)
         self.open = None
         cut, self._cut = self._cut, []
@@ -176,8 +182,10 @@ class Calls(Struct, kw_only=True):
         return ended
 
     def compacted(self, response: str, says: Callable[[Call], bool]) -> Call | None:
-        """A compaction: the call that made its summary, as a call of a thread of its own; None where it is in no
-        record. It is the last one if its response is `response`, or if that is not told and it `says` the summary."""
+        """Handle a compaction; returns the call that made its summary, in a thread of its own, or None if unrecorded.
+
+        It is the last call if its response is `response`, or if that is unknown and the call `says` the summary.
+        """
         last = self.open or self._ended
         self.begin(EpochStart.COMPACTION)
         if last is None or last.thread != self.thread or self.answered or self.spoken:
@@ -197,7 +205,7 @@ class Calls(Struct, kw_only=True):
         return made
 
     def close(self) -> None:
-        """Whatever was in progress has ended, with or without a count."""
+        """End the current call, with or without a count."""
         if self.open is not None:
             self._cut.append(self._know(self.open))
             self._ended = self._cut[-1]
@@ -220,7 +228,7 @@ class Calls(Struct, kw_only=True):
         return call
 
     def begin(self, start: EpochStart) -> None:
-        """Let the next call begin an epoch, unless a weightier reason is known already."""
+        """Begin an epoch with the next call, unless a more important reason is already set."""
         self.close()
         if self.start not in (EpochStart.START, EpochStart.COMPACTION):
             self.start = start
@@ -236,7 +244,7 @@ class Calls(Struct, kw_only=True):
         self.start, self._model = None, self.model
 
     def _id(self, seed: str, stamp: str) -> str:
-        """An id that the same call has in every file (facts §11: forks repeat their history)."""
+        """Derive an id that the same call has in every file (facts §11: forks repeat their history)."""
         made = "codex-" + canonical.digest(seed.encode("utf-8", "replace"))[:24]
         if self._ids.get(made, stamp) != stamp:
             made = "codex-" + canonical.digest(f"{seed} {stamp}".encode("utf-8", "replace"))[:24]

@@ -1,5 +1,7 @@
-"""The lines of a Codex rollout: ``{timestamp, type, payload}``, bare items in the files of 2025 (facts §11); and the
-items of the Responses API in them -> blocks at their places, as ``wire`` reads them in a request."""
+"""Parse the lines of a Codex rollout, and convert their Responses API items to blocks as `wire` does (facts §11).
+
+A line is ``{timestamp, type, payload}``, or a bare item in the files of 2025.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ ITEM: Final = "response_item"
 EVENT: Final = "event_msg"
 USAGE: Final = "token_usage_record"
 COPIED_LINES: Final = "copied_lines"
-"""The member of a session's first record that says how many lines ctxtui copied from another session."""
+"""Member of a session's first record: the number of lines that ctxtui copied from another session."""
 UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
-"""Records of what the client keeps for itself (facts §13): nothing of them stands before the model."""
+"""Records of the client's own state (facts §13), which the model does not read."""
 TYPES: Final = frozenset({SESSION_META, ITEM, "turn_context", EVENT, "compacted", USAGE}) | UNSENT
 _OLD: Final = "old"
 
@@ -38,7 +40,7 @@ class CodexRecord(Struct):
     clean: bool
 
     def value(self) -> dict[str, Json]:
-        """The payload as JSON object; empty if it is none."""
+        """Parse the payload; empty if it is not an object."""
         found = canonical.loads(self.payload) if self.payload else {}
         return found if isinstance(found, dict) else {}
 
@@ -57,7 +59,7 @@ _line: Final = msgspec.json.Decoder(_Line)
 
 
 def decode(raw: bytes, clean: bool) -> list[CodexRecord]:
-    """The records that the JSON object `raw` is; the first rollouts of all were one object with many."""
+    """Parse the JSON object `raw` to records; the very first rollouts were one object with many."""
     try:
         line = _line.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
@@ -94,16 +96,16 @@ def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> 
 MEMORY, META, SUMMARY = "memory", "meta", "summary"
 
 _UNSENT: Final = frozenset({"ghost_snapshot"})
-"""Items that the client keeps for itself."""
+"""Items that the client does not send."""
 PASSTHROUGH: Final = "internal_chat_message_metadata_passthrough"
 BASE: Final = "model.base_instructions"
-"""The client's word for the text that `session_meta` has as ``base_instructions`` (facts §13)."""
+"""The client's kind for the text in ``base_instructions`` of `session_meta` (facts §13)."""
 _SUMMARY_KIND: Final = "compaction.summary"
 _MEMORY_KIND: Final = "agents_md."
 _PERSON_KIND: Final = "user."
 _UNKNOWN_KIND: Final = "unknown"
-# Older clients do not say what a part is: their own messages are wrapped in one tag; the project's instructions have a
-# headline.
+# Older clients do not record the kind of a part: their own messages are wrapped in one tag; the project's instructions
+# have a headline.
 _WRAPPED: Final = re.compile(r"\s*<([a-zA-Z_]+)(?:\s[^>]*)?>.*</\1>\s*\Z", re.DOTALL)
 _MEMORIES: Final = ("# AGENTS.md instructions", "<user_instructions>")
 _SUMMARIES: Final = ("Another language model started to solve this problem",)
@@ -124,10 +126,9 @@ _head: Final = msgspec.json.Decoder(_Head)
 
 
 class CodexMessage(Struct, kw_only=True):
-    """One item: its blocks, whether the model wrote it, and what tells it apart (a provider's id, "" for none).
+    """One item: its blocks, whether the model wrote it, and its provider's id ("" for none).
 
-    `words` are what a person said in it; `asks` says that what was said there is to be answered; `base` that it holds
-    the base instructions.
+    `words` are a person's text in it; `asks`: it is to be answered; `base`: it holds the base instructions.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -140,7 +141,7 @@ class CodexMessage(Struct, kw_only=True):
 
 
 def said(raw: bytes, clean: bool) -> CodexMessage:
-    """The item whose JSON text is `raw`, canonical if `clean`."""
+    """Parse the item whose JSON text is `raw`, canonical if `clean`."""
     try:
         head = _head.decode(raw)
         if clean and head.role is None and head.type not in _SPLIT and head.type not in _UNSENT:
@@ -152,7 +153,7 @@ def said(raw: bytes, clean: bool) -> CodexMessage:
 
 
 def of_value(value: Json) -> CodexMessage:
-    """The item that the JSON `value` is."""
+    """Convert an item from its JSON value."""
     kind = value.get("type", "message") if isinstance(value, dict) else ""
     if isinstance(kind, str) and kind in _UNSENT:
         return CodexMessage()
@@ -171,13 +172,13 @@ def of_value(value: Json) -> CodexMessage:
             found.words = found.words or words
     found.asks = bool(found.words)
     if kind == AGENT_ITEM:
-        # No person said it: it is no session's title.
+        # Not a person's text, so it cannot be the title.
         found.words = ""
     return found
 
 
 def _kinds(value: dict[str, Json], count: int) -> list[str]:
-    """What the client says that each of the `count` parts is; "" where it does not."""
+    """The client's kind of each of the `count` parts; "" if not recorded."""
     told = value.get(PASSTHROUGH)
     kinds = told.get("content_item_kinds") if isinstance(told, dict) else None
     if not isinstance(kinds, list) or len(kinds) != count:
@@ -199,12 +200,12 @@ def _outside(item: Item, id_: Json, call_id: Json) -> CodexMessage:
 
 
 def _id(value: Json) -> str:
-    # A masked recording may have one word for every id.
+    # A masked recording may have the same word for every id.
     return value if isinstance(value, str) and len(value) >= 16 else ""
 
 
 def mark_of(words: str) -> str:
-    """The mark of a user's text: what the client put there is no person's."""
+    """Return the mark of a user's text that the client inserted."""
     start = words.lstrip()
     if start.startswith(_MEMORIES):
         return MEMORY

@@ -1,9 +1,9 @@
-"""Rollouts that Codex resumes: its own with an edited context, and contexts of other tools (facts §11, §13).
+"""Write rollouts that Codex resumes: its own with an edited context, and contexts of other tools (facts §11, §13).
 
-The client reads the items in the file's order, so what is dropped goes with its line, and what is put in is a line of
-its own. The new session's id stands in the first record and ends the file's name. The client's meter, and whether it
-compacts before the first prompt, go by the last count in the file: reports of usage tell of the context that was, so
-they go where it is another one, and behind the last item stands what the new one is estimated at.
+The client reads the items in the file's order, so a dropped item's line is removed, and an inserted item is a new line.
+The new session's id is in the first record and ends the file's name. The client's meter, and its decision to compact
+before the first prompt, use the last count in the file. Counts describe the old context, so they are removed where the
+context changed, and an estimate of the new size follows the last item.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", 
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """A rollout, so that a client that resumes it has the context that is asked for. Its name ends in its session's id.
+    """Write a rollout, so that a client that resumes it has the requested context; its name ends in its session's id.
 
     Raises `CtxtuiError` for a rollout of the very first format.
     """
@@ -59,13 +59,13 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
-    """The rollout of `order` as the session `session_id`."""
+    """Write the rollout of `order` as the session `session_id`."""
     found, lost = read_source(order)
     lines: list[RolloutLine] = []
     for raw, piece in found:
         line = _line_of(raw, piece)
         if line.type == SESSION_META and any(one.type == SESSION_META for one in lines):
-            # Forks repeat the record of what they came from; the first one counts.
+            # Forks repeat their parent's record; the first one counts.
             line.slots.clear()
         lines.append(line)
     edits = apply_edits(order, [slot for line in lines for slot in line.slots], cut=order.end is not None)
@@ -79,8 +79,10 @@ def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
 
 
 def name_of(session_id: str, now: float) -> str:
-    """The only name under which the client resumes a rollout made at `now` (Unix seconds): no zone, nothing between
-    the seconds and the session's id."""
+    """Return the only file name with which the client resumes a rollout made at `now` (Unix seconds).
+
+    It has no time zone, and nothing between the seconds and the session's id.
+    """
     return f"rollout-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
 
 
@@ -89,22 +91,26 @@ def _folder(now: float) -> str:
 
 
 def named(random: str, now: float) -> str:
-    """The id of a session that begins at `now` (Unix seconds): a UUID of version 7 with bits of the UUID `random`."""
+    """Make the id of a session that begins at `now` (Unix seconds): a UUID of version 7 with bits of the UUID
+    `random`.
+    """
     low = int(random.replace("-", ""), 16) & ((1 << 76) - 1) & ~(0b11 << 62)
     digits = f"{int(now * 1000) << 80 | 7 << 76 | 2 << 62 | low:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 class Slot(ResumeEntry):
-    """One item of a context in the file: its JSON, and its header and parts, which edits take out (`pieces`; none for
-    an item that is one block)."""
+    """One item of a context in the file: its JSON, and its header and parts, which edits may remove.
+
+    `pieces` is empty for an item that is one block.
+    """
 
     value: Any
     pieces: list[Piece] = field(default_factory=list)
 
     @property
     def new_value(self) -> Any:
-        """Its JSON under the changes."""
+        """Its JSON with the changes applied."""
         if not self.changes:
             return self.value
         if not self.pieces:
@@ -118,7 +124,7 @@ class Slot(ResumeEntry):
         notes = value.get(items.PASSTHROUGH)
         if not isinstance(notes, dict):
             return value
-        # What the client says of each part goes with it (facts §13).
+        # The client's notes on each part are removed with it (facts §13).
         stays = [new_parts.get(n, part) is not None for n, part in enumerate(parts)]
         of_parts = {
             key: [one for one, kept in zip(note, stays, strict=True) if kept]
@@ -129,7 +135,7 @@ class Slot(ResumeEntry):
 
 
 class RolloutLine(Struct, kw_only=True):
-    """One line: its bytes, its type, the items it holds (a compaction holds many), and the `kind` of event it is."""
+    """One line: its bytes, its type, the items it holds (a compaction holds many), and its `kind` of event."""
 
     raw: bytes
     type: str
@@ -140,24 +146,24 @@ class RolloutLine(Struct, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """Whether an edit touches the line or puts something in beside it."""
+        """Whether an edit changes the line or inserts something before it."""
         return any(slot.touched or slot.before for slot in self.slots)
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What it says, without the line's own members."""
+        """Its content, without the line's own members."""
         value: dict[str, Any] = canonical.loads(self.raw)
         payload = value if self.bare else value.get("payload")
         return payload if isinstance(payload, dict) else {}
 
     def written(self, value: Any) -> bytes:
-        """The line with `value` for what it says."""
+        """Write the line with `value` as its content."""
         new = canonical.dumps(value)
         return new if self.bare else replace_members(self.raw, {"payload": new})
 
 
 def _line_of(raw: bytes, piece: FoundObject) -> RolloutLine:
-    """The line `raw`. Raises `CtxtuiError` where it holds a whole session, as the first rollouts did."""
+    """Parse the line `raw`. Raises `CtxtuiError` if it holds a whole session, as in the first rollouts."""
     records = decode(piece.raw, False)
     if len(records) != 1:
         raise CtxtuiError(
@@ -206,7 +212,7 @@ def _text_slot(words: str) -> Slot:
 
 
 def _items_of(new: Iterable[Item]) -> list[Any]:
-    """The items that new blocks make: texts as messages of their role, everything else as it is."""
+    """Convert new blocks to items: texts to messages of their role, everything else unchanged."""
     made: list[Any] = []
     for item in new:
         value, role = item.block.value(), item.place.role
@@ -217,16 +223,16 @@ def _items_of(new: Iterable[Item]) -> list[Any]:
 
 
 def _spelled(part: Any, role: str) -> Any:
-    """A text as the Responses API spells it."""
+    """Convert a text to the spelling of the Responses API."""
     if isinstance(part, dict) and part.get("type") == "text":
         return {**part, "type": "output_text" if role == "assistant" else "input_text"}
     return part
 
 
 def _written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
-    """The lines of the new rollout, each with its line end; its id is `session_id`.
+    """Yield the lines of the new rollout, each with its line end; its id is `session_id`.
 
-    Where the client numbers its lines (facts §13), they are numbered anew: it refuses a file with a gap.
+    If the client numbers its lines (facts §13), they are renumbered: it refuses a file with a gap.
     """
     made = list(_lines(lines, session_id))
     about = next((n for n, line in enumerate(made) if decode(line, False)[0].type == SESSION_META), None)
@@ -238,7 +244,7 @@ def _written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
 
 
 def _copied(line: bytes, lines: int) -> bytes:
-    """The `line` about the session, which says that so many lines are copied from another one."""
+    """Set the number of lines copied from another session in the session's own `line`."""
     record, count = decode(line, False)[0], str(lines).encode()
     own = record.payload
     payload = (
@@ -257,7 +263,7 @@ _ordinal: Final = msgspec.json.Decoder(_Ordinal)
 
 
 def _number(line: bytes) -> int | None:
-    """The number that the client gave a line; None where it gave none."""
+    """The client's number of a line; None if it has none."""
     try:
         return _ordinal.decode(line).ordinal
     except msgspec.MsgspecError:
@@ -284,7 +290,7 @@ def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
                 if not slot.removed:
                     yield (line.written(slot.new_value) if slot.changes else line.raw) + b"\n"
         elif line.type == SESSION_META and (not is_named or line.payload.get("id") == old):
-            # From 0.137 on the client repeats its own record with every turn.
+            # Since 0.137 the client repeats its own record with every turn.
             is_named = True
             yield _named(line, session_id) + b"\n"
         else:
@@ -308,7 +314,7 @@ def _named(line: RolloutLine, session_id: str) -> bytes:
 
 
 def _compacted(line: RolloutLine) -> bytes:
-    # What the client notes beside the history tells of the one that was (facts §13).
+    # The client's notes on the history describe the old one (facts §13).
     payload = {key: value for key, value in line.payload.items() if key not in _BESIDE}
     if not isinstance(payload.get("replacement_history"), list):
         return line.written({**payload, "message": _text(line.slots[0].new_value)})
@@ -323,8 +329,10 @@ def _text(value: Any) -> str:
 
 
 def _reported(lines: Sequence[RolloutLine], first: int, order: ResumeOrder) -> list[RolloutLine]:
-    """`lines` without reports of usage from the 0-based line `first` on, where the context is another one, and with one
-    of the new size behind the last item where that is known."""
+    """Remove usage reports from the 0-based line `first` on, where the context changed.
+
+    A report of the new size, if known, follows the last item.
+    """
     kept = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
     if order.input_tokens is None:
         return kept
@@ -346,7 +354,7 @@ def _reported(lines: Sequence[RolloutLine], first: int, order: ResumeOrder) -> l
 
 
 def _window(lines: Sequence[RolloutLine]) -> int | None:
-    """The window that the last count or turn told."""
+    """Window in the last count or turn."""
     for line in reversed(lines):
         if line.type == EVENT:
             info = line.payload.get("info")
@@ -357,7 +365,7 @@ def _window(lines: Sequence[RolloutLine]) -> int | None:
 
 
 _VERSION: Final = "0.171.0"
-"""The version whose records new sessions have (facts §13)."""
+"""Client version whose record format new sessions use (facts §13)."""
 _ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
     "message": ("type", "role", "content"),
     "function_call": ("type", "name", "namespace", "arguments", "call_id"),
@@ -365,7 +373,7 @@ _ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
     "custom_tool_call": ("type", "name", "namespace", "input", "call_id"),
     "custom_tool_call_output": ("type", "call_id", "output"),
 }
-"""Items that the client resumes with, and their members that hold in another session."""
+"""Items that the client resumes with, and their members that are valid in another session."""
 _EVENTS: Final = {"user": "user_message", "assistant": "agent_message"}
 
 
@@ -394,7 +402,7 @@ def _translated(order: TranslatedOrder) -> ResumedFile:
         lines.append((ITEM, item))
         words = "\n".join(part["text"] for part in item.get("content", []) if part.get("text"))
         if item["type"] == "message" and item["role"] in _EVENTS and words:
-            # The client draws the conversation from these, and goes on from the items.
+            # The client displays these, and continues from the items.
             lines.append((EVENT, {"type": _EVENTS[item["role"]], "message": words}))
     meta[COPIED_LINES] = len(lines)
     data = b"".join(
@@ -404,4 +412,4 @@ def _translated(order: TranslatedOrder) -> ResumedFile:
 
 
 TRANSLATION: Final = Translation(RESPONSES, _translatable, _translated)
-"""For any recording's context."""
+"""Translation of any recording's context."""

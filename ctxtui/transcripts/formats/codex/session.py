@@ -1,4 +1,4 @@
-"""The records of one Codex rollout -> events."""
+"""Turn the records of one Codex rollout into events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEPT_ROLES = frozenset({"user", "developer", "system"})
 
 
 class History(Struct):
-    """The context so far: `head` in `tree`. `turns` are the contexts before each thing a person said."""
+    """The context so far: `head` in `tree`. `turns` are the contexts before each message of a person."""
 
     tree: Tree
     head: int = ROOT
@@ -41,19 +41,21 @@ class History(Struct):
     _expects_item: bool = False
 
     def instruct(self, text: str) -> None:
-        """The base instructions stand before everything, unless an item of the history has them."""
+        """Put the base instructions first, unless an item of the history has them."""
         if not self._instructions and text and not self._as_item:
             self._instructions = [Item(block.text(text), SYSTEM)]
             self.head = self.tree.extend(self.head, self._instructions)
 
     def expect_item(self) -> None:
-        """The client is one that sends base instructions as an item: where none came before the model spoke, it did not
-        know the model and sent others than those of `session_meta`, which are in no record (facts §13)."""
+        """Note that this client sends base instructions as an item.
+
+        If none arrived before the model's first item, the client did not know the model and sent other instructions
+        than those of `session_meta`, which are not recorded (facts §13).
+        """
         self._expects_item = True
 
     def _instructed_by_item(self) -> None:
-        """An item holds the base instructions, or none that are known: what `session_meta` said of them is no part of
-        the request."""
+        """Remove the base instructions of `session_meta`: an item holds them, or the sent ones are unknown."""
         self._as_item = True
         if not self._instructions:
             return
@@ -69,7 +71,7 @@ class History(Struct):
         self.turns = [moved.get(turn, turn) for turn in self.turns]
 
     def add(self, said: items.CodexMessage) -> int:
-        """Append an item; gives the context before it."""
+        """Append an item; returns the context before it."""
         if not self._as_item and (said.base or (said.by_model and self._expects_item)):
             self._instructed_by_item()
         before = self.head
@@ -79,7 +81,7 @@ class History(Struct):
         return before
 
     def compact(self, payload: dict[str, Json]) -> None:
-        """What a compaction leaves: its replacement history, or (old files) what was said before, and the summary."""
+        """Apply a compaction: its replacement history, or (old files) the earlier user messages, and the summary."""
         replacement, summary = payload.get("replacement_history"), payload.get("message")
         new: Iterable[Item]
         if isinstance(replacement, list):
@@ -105,7 +107,7 @@ class History(Struct):
         return found
 
     def take_back(self, turns: int) -> None:
-        """Forget the last `turns` user turns."""
+        """Remove the last `turns` user turns."""
         if turns > 0 and self.turns:
             self.head = self.turns[-min(turns, len(self.turns))]
             del self.turns[-turns:]
@@ -126,9 +128,9 @@ _event: Final = msgspec.json.Decoder(_Event)
 
 
 class CodexSession:
-    """What a rollout has told so far. `other` counts records of unknown types, which put nothing before the model.
+    """State of one rollout. `other` counts records of unknown types, which the model does not read.
 
-    A subagent's rollout, the file `name`, is told to the session of the `main` one as a thread of it.
+    A subagent's rollout, the file `name`, becomes a thread in the session of the `main` one.
     """
 
     def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
@@ -142,7 +144,7 @@ class CodexSession:
         self._tip = ROOT
 
     def take(self, record: CodexRecord, found: FoundObject) -> list[Event]:
-        """The events that one record makes."""
+        """Return the events of one record."""
         match record.type:
             case "response_item":
                 return self._item(record, found)
@@ -166,7 +168,7 @@ class CodexSession:
         return []
 
     def broken(self, piece: Broken) -> list[Event]:
-        """Text that is no record: an unreadable block stands where an item would."""
+        """Add an unreadable block in place of an item that cannot be parsed."""
         found = _TYPE.search(piece.raw)
         if found is not None and found.group(1).decode("utf-8", "replace") not in (ITEM, "message", "compacted"):
             return []
@@ -186,11 +188,11 @@ class CodexSession:
         if not changed:
             return []
         self._about = replace(self._about, source=NAME, **changed)
-        # The session is what its main rollout says it is.
+        # Only the main rollout describes the session.
         return [self._about] if self._main is None else []
 
     def _began(self, meta: dict[str, Json]) -> list[Event]:
-        """A subagent's thread begins."""
+        """Announce a subagent's thread."""
         if self._main is None:
             return []
         source = meta.get("source")
@@ -206,9 +208,9 @@ class CodexSession:
     def _meta(self, meta: dict[str, Json]) -> list[Event]:
         id_ = word(meta.get("id")) or word(meta.get("session_id"))
         if self._about.id:
-            # Forks repeat the record of what they came from; the first names the file.
-            # The client repeats its own with every turn (facts §13), so that alone is no restart; another version of
-            # the client may send other tools.
+            # Forks repeat their parent's record; the first one describes the file.
+            # The client repeats its own with every turn (facts §13), so a repetition alone is no restart; another
+            # version of the client may send other tools.
             if id_ != self._about.id and not self._calls.last:
                 self._calls.root = id_
             version = word(meta.get("cli_version"))
@@ -294,7 +296,7 @@ class CodexSession:
 
         def says(call: Call) -> bool:
             if call.response_head == call.sent_head:
-                # Usage without any item, right before the summary.
+                # Usage without an item, directly before the summary.
                 return True
             words = [read(self.tree[node].block).text for node in self.tree.path(call.response_head, call.sent_head)]
             return any(text and summary.endswith(text) for text in words)
@@ -315,7 +317,7 @@ class CodexSession:
         return [*self._describe(window=counts.window), *self._seen(*calls)]
 
 
-"""Subagents have rollouts of their own in the folder of the day, among those of other sessions: see `kin`."""
+# Subagents have separate rollouts in the folder of the day, among those of other sessions: see `kin`.
 
 _IDS: Final = {
     name: re.compile(rb'"' + name.encode() + rb'"\s*:\s*"([^"\\]{8,})"')
@@ -324,8 +326,7 @@ _IDS: Final = {
 
 
 def kin(head: bytes, other: bytes) -> bool:
-    """Whether a rollout that begins with `other` is that of a subagent of the session of one that begins with `head`
-    (facts §13)."""
+    """Whether a rollout that begins with `other` is a subagent's of the session that begins with `head` (facts §13)."""
     own, its = _ids(head), _ids(other)
     if not own["id"] or its["id"] == own["id"]:
         return False
@@ -339,7 +340,7 @@ def _ids(head: bytes) -> dict[str, bytes]:
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a Codex rollout."""
+    """Confidence that `head` begins a Codex rollout."""
     found = file_head.records(head, 20)
     if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in found):
         return 0.97
@@ -353,7 +354,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class CodexReader:
-    """Reads one rollout, the main one of its session or a subagent's: `part` gives a reader for such a file `name`."""
+    """Reads one rollout, the main one of its session or a subagent's; `part` returns a reader for the latter."""
 
     def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
         self._stream = RecordStream()
@@ -367,7 +368,7 @@ class CodexReader:
 
     @property
     def other(self) -> Counter[str]:
-        """Records of unknown types, which put nothing before the model, by type."""
+        """Counts of records of unknown types, which the model does not read, by type."""
         return self._session.other
 
     def feed(self, data: bytes) -> list[Event]:

@@ -1,4 +1,4 @@
-"""The members of the format's lines, and how what a newer minor version wrote travels on."""
+"""Members of the format's lines, and preservation of members from newer minor versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAJOR: Final = 1
 MINOR: Final = 0
 
 BEYOND: Final = "beyond ctxtui 1.0"
-"""Kind of the happenings that carry what this version does not know, and key of a call's extra for the same."""
+"""Kind of happenings that carry data unknown to this version, and the key for it in a call's extra."""
 
 KNOWN: Final = {
     "ctxtui": frozenset({"ctxtui", "minor", "session"}),
@@ -36,17 +36,17 @@ KNOWN: Final = {
         "skeleton line bytes extra".split()
     ),
 }  # fmt: skip
-"""Each line's members, by its first one, which tells what the line is."""
+"""Each line's members, by its first one, which identifies the kind of line."""
 
 _USAGE: Final = {f.name: f.default for f in fields(Usage)}
 _COUNTED: Final = 1 << 53
-"""No figure is as large: up to here every whole number is one of floating point, too."""
+"""Upper limit of figures: below it, every whole number is exact in floating point."""
 _TIMES: Final = ("started", "first_byte", "ended")
 _WORDS: Final = {"provider": "provider", "model": "model", "stop": "stop_reason", "error": "error"}
 
 
 def call_json(call: Call) -> dict[str, Json]:
-    """A call's line; members that say nothing are left out."""
+    """Convert a call to its line; empty members are left out."""
     line: dict[str, Json] = {"call": call.id, "thread": call.thread, "raw": call.raw_head}
     line |= {"sent": call.sent_head, "response": call.response_head}
     line |= {key: value for key, name in _WORDS.items() if (value := getattr(call, name))}
@@ -68,8 +68,11 @@ def call_json(call: Call) -> dict[str, Json]:
 
 
 def call_of(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) -> Call:
-    """The call of a line, its contexts at `heads` (raw, sent, response), the raw one of so many `blocks`. Raises
-    `LookupError`, `TypeError`, `ValueError`, `AttributeError` where the line is no call's."""
+    """Parse the call of a line.
+
+    `heads` are its contexts (raw, sent, response); the raw one has `blocks` blocks. Raises `LookupError`, `TypeError`,
+    `ValueError`, `AttributeError` if the line is not a call's.
+    """
     number, start, detail = line.get("epoch", (1, "start", ""))
     skeleton, usage = line.get("skeleton"), line.get("usage")
     extra = dict(line.get("extra", {}))
@@ -100,7 +103,7 @@ def call_of(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) -> 
 
 def _skeleton(told: dict[str, Json], blocks: int) -> Skeleton:
     dialect = str(told["dialect"])
-    if dialect in GRAMMARS:  # one that is not known here travels on as it is
+    if dialect in GRAMMARS:  # an unknown one is preserved unchanged
         check(told["parts"], GRAMMARS[dialect], blocks)
     return Skeleton(dialect, told["parts"])
 
@@ -119,7 +122,7 @@ def _usage(told: dict[str, Json]) -> Usage:
 
 
 def quota_of(line: dict[str, Json]) -> QuotaReport:
-    """The report on a quota of a line. Raises `LookupError`, `TypeError`, `ValueError` where the line is none."""
+    """Parse the quota report of a line. Raises `LookupError`, `TypeError`, `ValueError` if the line is not one."""
     used, minutes = real(line["used"]), int(line["minutes"])
     if used is None or not (used >= 0 and 0 < minutes < _COUNTED):
         raise ValueError("a quota needs a share and minutes")
@@ -128,7 +131,7 @@ def quota_of(line: dict[str, Json]) -> QuotaReport:
 
 
 def time_of(value: Json) -> float | None:
-    """A time in Unix seconds. Raises `TypeError` for what is no number, `ValueError` for one beyond the calendar."""
+    """Parse a time in Unix seconds. Raises `TypeError` if it is not a number, `ValueError` if beyond the calendar."""
     found = real(value)
     if found is not None and not 0 <= found < LAST:
         raise ValueError(f"no time: {found:g}")
@@ -136,5 +139,5 @@ def time_of(value: Json) -> float | None:
 
 
 def real(value: Json) -> float | None:
-    """A number as it was written; None where none was."""
+    """Convert a number, which may keep its spelling, to a float; None stays None."""
     return float(value) if isinstance(value, Number) else value

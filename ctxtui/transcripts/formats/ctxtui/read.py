@@ -1,4 +1,4 @@
-"""Sessions read from ctxtui's own format."""
+"""Read sessions in ctxtui's own format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ctxtui.transcripts.reader import Reader
 _BOM: Final = b"\xef\xbb\xbf"
 _SECTIONS: Final = ("tools", "system", "messages")
 _OBJECTS: Final = (HEADER, TOOL)
-"""Kinds of blocks whose members are asked for."""
+"""Kinds of blocks that must be objects."""
 
 
 class _BlockLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,14 +42,14 @@ _decode_block: Final = msgspec.json.Decoder(_BlockLine).decode
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a session of ours, of whatever version."""
+    """Confidence that `head` begins a ctxtui session, of any version."""
     first = next(iter(file_head.values(head)), None)
     ours = isinstance(first, dict) and next(iter(first), "") == NAME and isinstance(first[NAME], int)
     return 1.0 if ours else 0.0
 
 
 class CtxtuiReader(Reader):
-    """Reads what `write` wrote, line by line; a file that grows is followed."""
+    """Reads the output of `write`, line by line; a growing file is followed."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -78,7 +78,7 @@ class CtxtuiReader(Reader):
         return Skipped(number, f"cut last line: {len(data):,} bytes without an end") if data.strip() else None
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the lines that `data` ends. Raises `Unreadable` for a newer major version."""
+        """Return the events of the lines that `data` completes. Raises `Unreadable` for a newer major version."""
         return [event for line in self._lines.feed(data) for event in self._line(line)]
 
     def settle(self) -> list[Event]:
@@ -111,7 +111,7 @@ class CtxtuiReader(Reader):
         kind = next(iter(line), "")
         take = self._takers.get(kind)
         if take is None:
-            yield Happened(BEYOND, canonical.text_of({"of": None, "line": line}))
+            yield Happened(BEYOND, canonical.dump_text({"of": None, "line": line}))
             return
         yield from take(line)
         name = name_of(line)
@@ -139,7 +139,7 @@ class CtxtuiReader(Reader):
                 "number": self._seen[name_of(line)] + 1,
                 "members": {"session": line["session"]},
             }
-            yield Happened(BEYOND, canonical.text_of(told))
+            yield Happened(BEYOND, canonical.dump_text(told))
 
     def _place(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["section"] not in _SECTIONS:
@@ -148,7 +148,7 @@ class CtxtuiReader(Reader):
         yield from ()
 
     def _quick(self, data: bytes) -> bool:
-        """Takes a block's line as it stands, if its body is what its digest says."""
+        """Add a block's line without decoding it, if its body matches its digest."""
         try:
             line = _decode_block(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -195,8 +195,8 @@ class CtxtuiReader(Reader):
 
 
 def _beyond(of: str, number: int, members: dict[str, Json]) -> Happened:
-    """What a line holds that this version does not know; `of` and `number` tell the line."""
-    return Happened(BEYOND, canonical.text_of({"of": of, "number": number, "members": members}))
+    """Preserve members of a line that this version does not know; `of` and `number` identify the line."""
+    return Happened(BEYOND, canonical.dump_text({"of": of, "number": number, "members": members}))
 
 
 reader = CtxtuiReader

@@ -1,4 +1,4 @@
-"""Sessions written in ctxtui's own format."""
+"""Write sessions in ctxtui's own format."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ctxtui.core.tree import Node
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, MAJOR, MINOR, call_json
 
 LONGEST_RUN: Final = 1000
-"""Blocks that one line names at most."""
+"""Maximum blocks named by one line."""
 
 
 def write(session: Session) -> bytes:
-    """`session` as a file: read back it is equal, node ids included."""
+    """Write `session` as a file that reads back equal, node ids included."""
     return b"".join(lines(session))
 
 
 def lines(session: Session) -> Iterator[bytes]:
-    """The lines of `session`, in order, each with its line end."""
+    """Yield the lines of `session`, in order, each with its line end."""
     beyond = _Beyond(session)
     for line in _records(session):
         if isinstance(line, bytes) and not beyond.has_members:
@@ -36,7 +36,7 @@ def lines(session: Session) -> Iterator[bytes]:
 
 
 class _Beyond:
-    """What a newer version wrote and an older one read: whole lines, and members of lines known to both."""
+    """Data of a newer version, read by this older one: whole lines, and members of known lines."""
 
     def __init__(self, session: Session) -> None:
         self.lines: list[Json] = []
@@ -56,7 +56,7 @@ class _Beyond:
         return bool(self._members)
 
     def joined(self, line: dict[str, Json]) -> dict[str, Json]:
-        """A line with the members that a newer version gave it."""
+        """Add the members of a newer version to a line."""
         if not self._members:
             return line
         name = name_of(line)
@@ -68,9 +68,9 @@ class _Beyond:
 
 
 def name_of(line: dict[str, Json]) -> str:
-    """What tells a line from others: its first member."""
+    """Identify a line by its first member."""
     key = next(iter(line), "")
-    return f"{key} {canonical.text_of(line.get(key))}"
+    return f"{key} {canonical.dump_text(line.get(key))}"
 
 
 def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
@@ -99,7 +99,7 @@ def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
 
 
 def _call_order(session: Session) -> list[str]:
-    """Call ids so that reading them in this order gives every thread its own."""
+    """Call ids in an order that gives every thread its own order when read."""
     order = list(session.calls)
     place = {id_: n for n, id_ in enumerate(order)}
     if all([place[i] for i in ids] == sorted(place[i] for i in ids) for ids in session.order.values()):
@@ -108,7 +108,7 @@ def _call_order(session: Session) -> list[str]:
 
 
 def _nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
-    """Runs of nodes, each the child of the one before, with the blocks and places that they are the first to name."""
+    """Yield runs of nodes, each the child of the one before, with the blocks and places that they name first."""
     blocks: dict[str, int] = {}
     places: dict[Place, int] = {}
     run: list[Node] = []
@@ -129,7 +129,7 @@ def _nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
 
 def _block_line(number: int, block: Block) -> bytes | dict[str, Json]:
     head = canonical.dumps({"block": number, "digest": block.digest, "kind": block.kind})
-    # The body is canonical as it stands.
+    # The body is already canonical.
     return head[:-1] + b',"body":' + block.body + b"}"
 
 

@@ -1,1 +1,1 @@
-"""Goose: sessions in its database, and its logs of requests."""
+"""Goose: sessions in its database, and its request logs."""

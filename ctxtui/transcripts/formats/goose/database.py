@@ -1,6 +1,6 @@
-"""Goose's database: sessions, their messages, and the sums of what their calls used.
+"""Goose's database: sessions, their messages, and usage sums.
 
-A call's own usage is written for the session's last one only; what the others used stands in the session's sums.
+Only a session's last call has usage of its own; that of the others is in the session's sums.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
 
 _NOTES: Final = frozenset({"systemNotification", "toolConfirmationRequest", "actionRequired"})
-"""Parts that the user sees and no model reads."""
+"""Parts shown to the user that no model reads."""
 
 
 def part_of(part: dict[str, Json]) -> Json:
-    """A part of a message in Anthropic's spelling; None for what no model reads."""
+    """Convert a part of a message to Anthropic's spelling; None if no model reads it."""
     kind = part.get("type")
     if kind in _NOTES:
         return None
@@ -41,7 +41,7 @@ def part_of(part: dict[str, Json]) -> Json:
         return {"type": "redacted_thinking", "data": part.get("data")}
     if kind in ("toolRequest", "frontendToolRequest"):
         call = obj(at(part, "toolCall", "value"))
-        # A call that could not be understood has an error in its place.
+        # A call that could not be parsed is an error instead.
         given = call.get("arguments") if call else at(part, "toolCall", "error")
         return messages.tool_use(part.get("id"), call.get("name") or "", given)
     if kind == "toolResponse":
@@ -52,7 +52,7 @@ def part_of(part: dict[str, Json]) -> Json:
 def _result(part: dict[str, Json]) -> Json:
     result = obj(part.get("toolResult"))
     value = result.get("value")
-    # Until 1.20 the content stood there by itself.
+    # Until 1.20 the value was the content itself.
     content = obj(value).get("content") if isinstance(value, dict) else value
     failed = result.get("status") == "error" or obj(value).get("isError") is True
     said: list[Json] = [part_of(one) for one in objects(content)]
@@ -69,7 +69,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def take(tables: Tables, tree: Tree) -> Iterator[Event]:
-    """The events of the sessions in `tables`: the newest is the main thread, the others are threads beside it."""
+    """Yield the events of the sessions in `tables`: the newest is the main thread, the others are further threads."""
     rows = sorted(tables.get("sessions", []), key=lambda row: word(row.get("updated_at")), reverse=True)
     ids = Ids()
     talks: dict[str, list[Row]] = {}
@@ -101,7 +101,7 @@ def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterato
         items = spoken(role, *(part for one in of for part in _parts(one)))
         stays = _stays(of[0])
         if left and stays:
-            # What is hidden by now the user still sees; the model goes on without it.
+            # Hidden messages are still shown to the user; the model continues without them.
             dialogue.restart(EpochStart.COMPACTION, head=dialogue.tree.extend(ROOT, read))
         left = not stays
         read += items if stays else []
@@ -120,7 +120,7 @@ def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterato
 
 
 def _spans(rows: list[Row]) -> list[tuple[str, list[Row]]]:
-    """The rows of each message, with its role: an answer of several parts stands in several rows of the assistant."""
+    """Group the rows of each message, with its role: an answer of several parts has several rows."""
     found: list[tuple[str, list[Row]]] = []
     for row in rows:
         role = word(row.get("role")) or "user"
@@ -139,7 +139,7 @@ def _stays(row: Row) -> bool:
 
 
 def _usage(row: Row, sums: str) -> Usage | None:
-    """Usage by the columns whose names begin with `sums`; what of it the cache had is not written down."""
+    """Usage from the columns with the prefix `sums`; cache figures are not recorded."""
     fresh, output = (row.get(f"{sums}{side}_tokens") for side in ("input", "output"))
     return None if fresh is None and output is None else Usage(count(fresh), output=count(output), has_cache=False)
 

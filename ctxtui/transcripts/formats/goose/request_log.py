@@ -1,6 +1,6 @@
-"""Goose's logs of its newest requests (``llm_request.N.jsonl``): the body as sent, then its answer in pieces.
+"""Goose's logs of its newest requests (``llm_request.N.jsonl``): the body as sent, then its answer in chunks.
 
-The pieces are in Goose's own words. They are put together as the API would have answered that the body is for.
+The chunks are in Goose's own spelling; they are assembled to the answer that the request's API would have sent.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Log:
             return base | said | ({"usage": usage} if self._usage else {})
         calls: list[Json] = [
             {"id": part.get("id"), "type": "function",
-             "function": {"name": part.get("name"), "arguments": canonical.text_of(part.get("input"))}}
+             "function": {"name": part.get("name"), "arguments": canonical.dump_text(part.get("input"))}}
             for part in parts if part.get("type") == "tool_use"
         ]  # fmt: skip
         text = "".join(word(part.get("text")) for part in parts)
@@ -81,14 +81,14 @@ class _Log:
 
 
 def is_anthropic(body: dict[str, Json]) -> bool:
-    """Whether a body with messages is one of Anthropic's API: tools without `function`, no message of the system."""
+    """Whether a body with messages is for Anthropic's API: no tool has `function`, no message is the system's."""
     roles = {word(one.get("role")) for one in objects(body.get("messages"))}
     functions = any("function" in one for one in objects(body.get("tools")))
     return not functions and not roles & {"system", "developer", "tool"}
 
 
 def _joined(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """The pieces of a text, or of thinking, as one part."""
+    """Join the chunks of a text, or of thinking, to one part."""
     found: list[dict[str, Json]] = []
     for part in parts:
         key = word(part.get("type"))
@@ -100,5 +100,5 @@ def _joined(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 def reader(tree: Tree) -> LinesReader:
-    """Reads one log."""
+    """Make a reader of one log."""
     return LinesReader(_Log(tree))

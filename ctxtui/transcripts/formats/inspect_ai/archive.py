@@ -1,4 +1,4 @@
-"""A ``.eval`` archive in memory: its header and samples, as far as the archive is whole."""
+"""Read an ``.eval`` archive in memory: its header and samples, as far as the archive is intact."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ctxtui.transcripts.kit.fields import obj
 from ctxtui.transcripts.kit.readers import value_of
 
 LARGEST: Final = 500_000_000
-"""Bytes that a member may unpack to."""
+"""Maximum unpacked bytes of a member."""
 ALTOGETHER: Final = 2_000_000_000
-"""Bytes that all members together may unpack to: what stands behind is not read."""
+"""Maximum unpacked bytes of all members together; later ones are not read."""
 
 _LOCAL: Final = b"PK\x03\x04"
 _HEADER: Final = struct.Struct("<4sHHHHHLLLHH")
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _ENCRYPTED, _SIZE_BEHIND = 1, 8
 _UNKNOWN: Final = 0xFFFFFFFF
-# A block of Zstandard grows at most 32,768 times, one of deflate 1,032 times: what a slice unpacks to fits in memory.
+# Zstandard expands at most 32,768 times, deflate 1,032 times, so an unpacked slice fits in memory.
 _SLICE: Final = 4096
 _BAD: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, zlib.error)
 
 
 class _Damaged(Exception):
-    """A member cannot be unpacked; the text says why."""
+    """A member cannot be unpacked; the text is the reason."""
 
 
 def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
-    """The members of the archive in `data`, in their order; for one that cannot be unpacked, why.
+    """Yield the members of the archive in `data`, in order; for a damaged one, the reason.
 
     An archive without its directory (cut, or still being written) is walked member by member.
     """
@@ -57,7 +57,7 @@ def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
 
 
 def _listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
-    """The member that the directory lists as `info`. Neither its size nor its place is believed."""
+    """Unpack the member that the directory lists as `info`, verifying its size and position."""
     if info.flag_bits & _ENCRYPTED:
         raise _Damaged("it is encrypted")
     if info.file_size > limit:
@@ -95,14 +95,14 @@ def _walk(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
 
 
 def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
-    """What `packed` holds, and how many of its bytes that took; no more than `limit` bytes are made."""
+    """Unpack `packed`, to at most `limit` bytes; also returns how many of its bytes that took."""
     if method == _STORED:
         end = packed.find(b"PK")
         return (packed, len(packed)) if end < 0 else (packed[:end], end)
     if method == _DEFLATED:
         return _drained(zlib.decompressobj(-15), packed, limit, zlib.error)
     if method == _ZSTD:
-        # Imported here: most logs are packed the ordinary way.
+        # Imported late: most logs use deflate.
         import zstandard
 
         return _drained(zstandard.ZstdDecompressor().decompressobj(), packed, limit, zstandard.ZstdError)
@@ -139,7 +139,7 @@ def _drained(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -
 
 
 def read(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
-    """The log in an archive as its JSON form has it: header with ``samples``; and what could not be read."""
+    """Read the log in an archive in its JSON form: header with ``samples``; also returns what could not be read."""
     header: dict[str, Json] = {}
     samples: list[Json] = []
     skipped: list[Skipped] = []

@@ -1,4 +1,4 @@
-"""One sample of an Inspect log: its model events are calls; where none are kept, its messages tell."""
+"""Read Inspect logs: each sample's model events are calls; without events, its messages are used."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ctxtui.transcripts.kit.readers import WholeReader, value_of
 from ctxtui.transcripts.kit.tasks import words
 
 DEEPEST: Final = 100
-"""Levels of an event in which attachments are looked for: no log nests them deeper."""
+"""Levels of an event that are searched for attachments; no log nests them deeper."""
 
 _ATTACHMENT: Final = re.compile(r"attachment://([0-9a-f]{16,64})")
 
 
 def resolved(value: Json, attachments: dict[str, Json], depth: int = DEEPEST) -> Json:
-    """`value` with every ``attachment://`` replaced by what it stands for, `depth` levels down."""
+    """Replace every ``attachment://`` in `value` with its content, `depth` levels down."""
     if not attachments or depth == 0:
         return value
     if isinstance(value, str):
@@ -50,7 +50,7 @@ def resolved(value: Json, attachments: dict[str, Json], depth: int = DEEPEST) ->
 
 
 def drawn_messages(refs: Json, pool: list[Json]) -> list[Json]:
-    """The entries of `pool` that `refs` name: indices, or ranges (start, end exclusive)."""
+    """List the entries of `pool` that `refs` name: indices, or ranges (start, end exclusive)."""
     found: list[Json] = []
     for ref in listed(refs):
         if isinstance(ref, int):
@@ -61,7 +61,7 @@ def drawn_messages(refs: Json, pool: list[Json]) -> list[Json]:
 
 
 def items(message: Json, path: str = "$") -> list[Item]:
-    """The items of one message."""
+    """Convert one message to items."""
     held = obj(message)
     content = held.get("content")
     sent: dict[str, Json] = {"role": held.get("role")}
@@ -76,7 +76,7 @@ def items(message: Json, path: str = "$") -> list[Item]:
 
 def _drawn_call(call: dict[str, Json]) -> Json:
     given = call.get("arguments")
-    text = given if isinstance(given, str) else canonical.text_of(given if given is not None else {})
+    text = given if isinstance(given, str) else canonical.dump_text(given if given is not None else {})
     function = {"name": call.get("function"), "arguments": text}
     return {"id": call.get("id"), "type": "function", "function": function}
 
@@ -95,13 +95,15 @@ def _part(part: Json) -> Json:
 
 
 def tools(listed_tools: Json) -> list[Item]:
-    """The items of the tools that a model was offered."""
+    """Convert the offered tools to items."""
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(listed_tools)]
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage as Inspect notes it. Whether the input includes what the cache held differs between its providers and
-    versions; the total tells."""
+    """Convert Inspect's usage.
+
+    Whether the input includes cached tokens differs between its providers and versions; the total decides.
+    """
     held = obj(report)
     if "input_tokens" not in held and "output_tokens" not in held:
         return None
@@ -121,7 +123,7 @@ def usage(report: Json) -> Usage | None:
 
 
 class SharedParts(Struct, frozen=True):
-    """What the records of a sample refer to instead of saying it again."""
+    """Parts of a sample that its records refer to."""
 
     attachments: dict[str, Json]
     pool: list[Json]
@@ -129,14 +131,14 @@ class SharedParts(Struct, frozen=True):
 
 
 class SampleReader:
-    """Writes one sample down: thread `name` for its own conversation, further ones for what else was asked."""
+    """Reads one sample: thread `name` for its own conversation, further threads for other requests."""
 
     def __init__(self, tree: Tree, threads: Conversations, ids: Ids, name: str, label: str) -> None:
         self._tree, self._threads, self._ids, self._name, self._label = tree, threads, ids, name, label
         self._first: Conversation | None = None
 
     def read(self, sample: dict[str, Json]) -> Iterator[Event]:
-        """The events of `sample`."""
+        """Yield the events of `sample`."""
         yield ThreadSeen(self._name, self._label)
         old = obj(sample.get("transcript"))
         kept = SharedParts(
@@ -177,7 +179,7 @@ class SampleReader:
         yield from self._threads.take(asked, answer, _call(event, output, decoded), thread)
 
     def _decoded(self, event: dict[str, Json], kept: SharedParts) -> Decoded | None:
-        """The request as it was sent, where the log has it."""
+        """Decode the request as it was sent, if the log has it."""
         call = obj(event.get("call"))
         asked = dict(obj(call.get("request")))
         if call.get("call_refs") is not None and word(call.get("call_key")):
@@ -192,7 +194,7 @@ class SampleReader:
             return None
 
     def _told(self, sample: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
-        """Calls from the messages alone: only the last one's usage is known, and the sum."""
+        """Yield calls from the messages alone: only the last one's usage and the sum are known."""
         dialogue = Dialogue(self._tree, self._name, self._ids)
         said = objects(resolved(sample.get("messages"), kept.attachments))
         output = obj(sample.get("output"))
@@ -230,12 +232,12 @@ class SampleReader:
 
 
 def drawn(event: dict[str, Json], kept: SharedParts) -> list[Json]:
-    """The messages that an event names by their places in the pool."""
+    """List the messages of an event that it names by their indexes in the pool."""
     return drawn_messages(event.get("input_refs"), kept.pool)
 
 
 def _address(model: str) -> str:
-    """Where a model of this name is asked: tells the dialect of a request that the log keeps without address."""
+    """URL that determines the dialect of a logged request without one, by its model's name."""
     provider = model.partition("/")[0]
     return {"anthropic": "https://host/v1/messages", "google": "https://host/v1/models/m:generateContent"}.get(
         provider, ""
@@ -268,7 +270,7 @@ _SAMPLE: Final = frozenset({"epoch", "target", "messages"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a log."""
+    """Confidence that `head` begins a log."""
     if head.startswith(_ZIP):
         return 0.9 if any(word_ in head[:4096] for word_ in _INSIDE) else 0.5 if name.endswith(".eval") else 0.0
     first = next(iter(file_head.values(head)), None)
@@ -281,7 +283,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def reader(tree: Tree) -> WholeReader:
-    """A reader of one log."""
+    """Make a reader of one log."""
     return WholeReader(tree, _parse)
 
 

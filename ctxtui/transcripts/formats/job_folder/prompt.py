@@ -1,7 +1,7 @@
-"""A job's prompt told apart: its task, its files, the rounds of its history, and what it asks for at the end.
+"""Split a job's prompt into its task, its files, the rounds of its history, and its final request.
 
-Such a prompt is one text; its headings (``=== ... ===``) and the lines that open a round say what is what. A round is
-given as an answer with its calls and their results, so that it can be looked at, and curated, as any other round.
+Such a prompt is one text, structured by headings (``=== ... ===``) and lines that open a round. A round becomes an
+answer with its calls and their results, so that it can be inspected and curated like any other round.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ _ROUND: Final = re.compile(
 )
 _NAMES: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _LEAST: Final = 20
-"""Characters from which an answer is known again."""
+"""Minimum characters of an answer to be recognized."""
 _CLOSING: Final = re.compile(r"\n[ \t]*\n(?=[^\s=#{\[<`-][^\n]*[?.:!](?:\s|$))")
 
 
 def told_apart(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
-    """The messages of a prompt: one where it has no history. `answers` are the job's responses so far, which a history
-    may repeat word for word."""
+    """Split a prompt into messages: one if it has no history.
+
+    `answers` are the job's responses so far, which a history may repeat verbatim.
+    """
     messages: list[list[Item]] = []
     parts: list[Json] = []
     for number, (is_round, piece) in enumerate(_pieces(text, answers)):
@@ -48,7 +50,7 @@ def told_apart(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
 
 
 def _pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
-    """(whether it is a round, its text) of each piece; together they are the prompt."""
+    """Yield (whether it is a round, its text) of each piece; joined they are the prompt."""
     heads = list(_HEADING.finditer(text))
     starts = sorted({0, *(head.start() for head in heads)})
     titles = {head.start(): head["title"] for head in heads}
@@ -64,7 +66,7 @@ def _pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
 
 
 def _rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[tuple[bool, str]]:
-    """The rounds of a section with history; what the prompt asks for at its end is none of the last round."""
+    """Split a section with history into rounds; the prompt's final request is not part of the last round."""
     if not _ROUND.search(section):
         yield from _answers(section, answers)
         return
@@ -82,7 +84,7 @@ def _rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[
 
 
 def _answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
-    """A section without lines that open rounds, told apart by the answers that it repeats."""
+    """Split a section without round headings by the answers that it repeats."""
     at = 0
     for answer in answers:
         start = section.find(answer, at) if len(answer) >= _LEAST else -1
@@ -96,7 +98,7 @@ def _answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]
 
 
 def _round(text: str, number: int) -> list[list[Item]]:
-    """A round as an answer and what came of its calls."""
+    """Convert a round to an answer and the results of its calls."""
     lines = text.splitlines(keepends=True)
     calls: list[dict[str, Json]] = []
     end = 1
@@ -121,7 +123,7 @@ def _round(text: str, number: int) -> list[list[Item]]:
 
 
 def _call(line: str) -> dict[str, Json] | None:
-    """The call that a line of JSON is; None for any other line."""
+    """Parse the call in a line of JSON; None for any other line."""
     if not line.lstrip().startswith("{"):
         return None
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.call import Call
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.job_folder import turns as turn_logs
@@ -24,19 +24,19 @@ _ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a folder's files, or the log of a turn."""
+    """Confidence that `head` begins a folder's files, or the log of a turn."""
     first = next(iter(file_head.values(head)), None)
     if listed(first)[:1] == [JOB]:
         return 1.0
     turn = first if isinstance(first, dict) else {}
-    # An API's answer or request has figures like these, too.
+    # API requests and answers have similar figures.
     if turn.keys() & {"messages", "content", "choices", "role", "type", "object", "requests", "events"}:
         return 0.0
     return 0.8 if turn_logs.is_turn(turn, name) else 0.0
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of a folder's files, or of one turn's log."""
+    """Yield the events of a folder's files, or of one turn's log."""
     yield Described(source=NAME)
     files = [obj(one) for one in listed(value)[1:]] if isinstance(value, list) else [{"name": "turn", "value": value}]
     job = _Job(tree, [obj(one.get("value")) for one in files if not _FILE.match(word(one.get("name")))])
@@ -46,13 +46,13 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _place(found: dict[str, Json]) -> tuple[int, int]:
-    """A file's place among the others: by its number, and with one number a prompt before its response."""
+    """Sort key of a file: its number, then prompt before response."""
     named = _FILE.match(word(found.get("name")))
     return (int(named[1]), _ORDER.index(named[2])) if named else (1 << 62, 0)
 
 
 class _Job:
-    """What the files of a job come to. `turns` are the logs of its turns, in their order: one for each response."""
+    """The files of a job. `turns` are the logs of its turns, in order: one for each response."""
 
     def __init__(self, tree: Tree, turns: list[dict[str, Json]]) -> None:
         self._talk = Dialogue(tree)
@@ -63,14 +63,14 @@ class _Job:
         self._answers: list[str] = []
 
     def file(self, found: dict[str, Json]) -> Iterator[Event]:
-        """The next file."""
+        """Add the next file."""
         named, value = _FILE.match(word(found.get("name"))), found.get("value")
         if "trouble" in found:
             yield Skipped(1, f"{word(found.get('name'))}: {word(found.get('trouble'))}")
         elif named is None:
-            pass  # a turn's log: its figures are its response's
+            pass  # a turn's log, whose figures belong to its response
         elif named[2] == "prompt":
-            # Each prompt is the whole of what the model read then.
+            # Each prompt is the model's whole context.
             self._talk.head = 0
             for message in told_apart(word(value), self._answers):
                 self._talk.say(message)
@@ -92,11 +92,11 @@ class _Job:
             self._talk.say(spoken("user", *results) if results else [])
 
     def _known(self) -> Call:
-        """What the log of the turn says of the next call."""
+        """Build the next call from the log of its turn."""
         return turn_logs.call_of(self._turns[self._talk.calls]) if self._talk.calls < len(self._turns) else Call("", "")
 
     def end(self) -> Iterator[Event]:
-        """Turns without a response of their own in the folder, and how things stand."""
+        """Add the turns without a response in the folder, and the final state."""
         turns = turn_logs.Turns(self._talk)
         for turn in self._turns[self._talk.calls :]:
             yield from turns.take(turn)
@@ -105,7 +105,7 @@ class _Job:
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
-    """The entries of a file of calls or results: a list, or the list that an object holds."""
+    """Entries of a file of calls or results: a list, or the list inside an object."""
     inner = next((found for found in obj(value).values() if isinstance(found, list)), None)
     rows = value if isinstance(value, list) else inner if inner is not None else [value]
     return [obj(one) for one in rows if isinstance(one, dict)]
@@ -130,7 +130,7 @@ def _result(one: dict[str, Json], number: int, asked: list[str]) -> dict[str, Js
     id_ = id_ or (asked[number] if number < len(asked) else f"call_{number}")
     keys = ("text", "output", "content", "result", "stdout", "error")
     said = next((one[key] for key in keys if one.get(key) not in (None, "")), "")
-    text = said if isinstance(said, str) else text_of(said)
+    text = said if isinstance(said, str) else dump_text(said)
     wrong = bool(one.get("error")) and "output" not in one
     failed = wrong or bool(one.get("is_error")) or one.get("success") is False
     return {"type": "tool_result", "tool_use_id": id_, "content": text, **({"is_error": True} if failed else {})}

@@ -1,4 +1,4 @@
-"""The log of one turn of an agent that looks at a screen (LLuMa's): what it saw, thought and did, and the tokens."""
+"""The log of one turn of a screen-reading agent (LLuMa's): its observation, thinking, actions, and tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call, Fidelity
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.dialogue import Dialogue
@@ -24,12 +24,11 @@ _THOUGHT: Final = ("thinking", "thoughts")
 _SAID: Final = ("reasoning", "text", "message", "reply")
 _DID: Final = ("memory_actions", "memory_action", "actions", "tool_calls", "input_action", "input_actions", "action")
 _KEPT: Final = 9
-"""Turns in front of a turn's own: the program keeps twenty messages."""
+"""Earlier turns in a turn's context: the program keeps twenty messages."""
 
 
 def figures(turn: dict[str, Json]) -> dict[str, Json]:
-    """The tokens of a turn: beside its other members, in ``usage``, or in what it tells of its agent; empty where there
-    are none."""
+    """Find the token counts of a turn: in its members, in ``usage``, or in its agent; empty if there are none."""
     for holder in (turn, _agent(turn)):
         for found in (obj(holder.get("usage")), obj(holder.get("token_usage")), holder):
             if found.keys() & set(_INPUT) and found.keys() & set(_OUTPUT):
@@ -38,19 +37,19 @@ def figures(turn: dict[str, Json]) -> dict[str, Json]:
 
 
 def is_turn(turn: dict[str, Json], name: str = "") -> bool:
-    """Whether `turn` is such a log: it is numbered, and tells tokens or what was done."""
+    """Whether `turn` is such a log: it is numbered, and has tokens or actions."""
     numbered = bool(turn.keys() & {"turn", "turn_id"}) or name.startswith("turn")
     return numbered and bool(figures(turn) or (_agent(turn) and _parts(_agent(turn))))
 
 
 def call_of(turn: dict[str, Json]) -> Call:
-    """What a turn's log says of its call."""
+    """Build the call of a turn's log."""
     found, agent = figures(turn), _agent(turn)
     usage = None
     if found:
         whole = next((count(found[key]) for key in _INPUT if key in found), 0)
         read, written = (count(found.get(key)) for key in _CACHED)
-        # The total, by their document; where the cache alone is more, it is the provider's own count beside it.
+        # The total, by their documentation; if the cache alone is larger, it is the provider's separate count.
         fresh = whole - read - written if whole >= read + written else whole
         output = next((count(found[key]) for key in _OUTPUT if key in found), 0)
         usage = Usage(
@@ -67,16 +66,19 @@ def call_of(turn: dict[str, Json]) -> Call:
 
 
 class Turns:
-    """The turns of a run, told one by one into `talk`. Where tokens are told a context goes on with the last turns, as
-    the program's does since it tells them; before, each turn was a request of its own."""
+    """Adds the turns of a run to `talk`, one by one.
+
+    With recorded tokens a context continues the last turns, as in versions of the program that record them; before,
+    each turn was a request of its own.
+    """
 
     def __init__(self, talk: Dialogue) -> None:
         self._talk = talk
         self._before: list[list[list[Item]]] = []
-        """The messages of each turn so far: what was seen, the answer, what came of it."""
+        """The messages of each turn so far: observation, answer, results."""
 
     def take(self, turn: dict[str, Json]) -> Iterator[Event]:
-        """The next turn."""
+        """Add the next turn."""
         agent, known = _agent(turn), call_of(turn)
         parts = _parts(agent)
         if not parts and known.usage is not None:
@@ -96,21 +98,21 @@ class Turns:
 
 
 def _agent(turn: dict[str, Json]) -> dict[str, Json]:
-    """What a turn's log tells of the model: the member that holds its usage or its action."""
+    """The member of a turn's log that holds the model's usage or action."""
     named = [obj(turn.get(name)) for name in ("agent", "llm", "model", "response", "decision")]
     return next((one for one in named if one.keys() & {"usage", "token_usage", *_THOUGHT, *_SAID, *_DID}), {})
 
 
 def _screen(turn: dict[str, Json]) -> str:
-    """The turn's own message: its name and time, and what was seen, as JSON."""
-    head = [text_of(turn[key]) if not isinstance(turn[key], str) else word(turn[key]) for key in
+    """Text of the turn's own message: its name and time, and the observation, as JSON."""
+    head = [dump_text(turn[key]) if not isinstance(turn[key], str) else word(turn[key]) for key in
             ("turn_id", "turn", "timestamp", "time") if key in turn]  # fmt: skip
     seen = next((turn[name] for name in _SEEN if turn.get(name) is not None), None)
-    return " ".join(head) + (f"\n{text_of(seen)}\n" if seen is not None else "")
+    return " ".join(head) + (f"\n{dump_text(seen)}\n" if seen is not None else "")
 
 
 def _parts(agent: dict[str, Json]) -> list[Json]:
-    """The parts of the answer: thinking, words, calls."""
+    """Parts of the answer: thinking, text, calls."""
     made: list[Json] = []
     made += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := word(agent.get(key)))]
     made += [said for key in _SAID if (said := word(agent.get(key)))]
@@ -124,12 +126,12 @@ def _parts(agent: dict[str, Json]) -> list[Json]:
 
 
 def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Json]]:
-    """What came of a turn's calls; the next turn's message brings it."""
+    """Results of a turn's calls, which are in the next turn's message."""
     calls = [word(obj(part)["id"]) for part in parts if obj(part).get("type") == "tool_use"]
     told = listed(_agent(turn).get("execution_results"))
     for number, id_ in enumerate(calls):
         said = told[number] if number < len(told) else turn.get("input_execution", "") if id_ == calls[-1] else ""
-        text = said if isinstance(said, str) else text_of(said)
+        text = said if isinstance(said, str) else dump_text(said)
         yield {"type": "tool_result", "tool_use_id": id_, "content": text}
 
 
@@ -137,7 +139,7 @@ def _without_call(turn: dict[str, Json]) -> Event:
     name = word(turn.get("turn_id")) or "a turn"
     error = obj(turn.get("error"))
     if error:
-        return Happened("api error" if error.get("type") == "agent" else "error", one_line(text_of(error)))
+        return Happened("api error" if error.get("type") == "agent" else "error", one_line(dump_text(error)))
     if "failsafe" in turn:
-        return Happened("no call", f"{name}: {one_line(text_of(turn['failsafe']))}")
+        return Happened("no call", f"{name}: {one_line(dump_text(turn['failsafe']))}")
     return Skipped(1, "a turn's log without tokens")

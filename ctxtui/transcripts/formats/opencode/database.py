@@ -1,6 +1,6 @@
 """OpenCode's database, or its files as rows of it: sessions, their messages, the parts of each.
 
-The newest session that no other began is the main thread.
+The newest session without a parent is the main thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MESSAGES: Final = "session_message"
 
 
 def message_of(row: Row) -> OpenCodeMessage | None:
-    """The message of a row of `MESSAGES`; None for one that no model reads (a switch of agent or model)."""
+    """Convert a row of `MESSAGES`; None if no model reads it (a switch of agent or model)."""
     data, kind = obj(decoded(row.get("data"))), word(row.get("type"))
     info: dict[str, Json] = {"id": row.get("id"), "time": data.get("time"), "role": "user"}
     match kind:
@@ -86,7 +86,7 @@ _TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({SESSIONS
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins the rows of OpenCode's database, or a session's file in its storage."""
+    """Confidence that `head` begins the rows of OpenCode's database, or a session's file in its storage."""
     if any(tables_in(head) >= tables for tables in _TABLES):
         return 0.95
     first = obj(next(iter(file_head.values(head)), None))
@@ -101,7 +101,7 @@ def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
 
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
-    """The messages of each session in order, by the session's id."""
+    """Collect the messages of each session in order, by the session's id."""
     parts = _by(tables.get("part", []), "message_id", timed=False)
     rows = sorted(tables.get(MESSAGES, []), key=lambda row: count(row.get("seq")))
     newer: dict[str, list[OpenCodeMessage]] = {}
@@ -120,7 +120,7 @@ def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
 
 
 def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[OpenCodeMessage]], tree: Tree) -> Iterator[Event]:
-    """The events of sessions, rows by their ids, with the messages of each in order."""
+    """Yield the events of sessions, rows by their ids, with the messages of each in order."""
     roots = [id_ for id_ in messages if word(sessions.get(id_, {}).get("parent_id")) not in sessions] or list(messages)
     newest = max(roots, key=lambda id_: _time(sessions.get(id_, {}), "time_updated"), default="")
     ids = Ids()
@@ -138,7 +138,7 @@ def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[OpenCodeMe
 
 
 def _by(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
-    """The rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
+    """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
     found: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (_time(row, "time_created") if timed else 0.0, word(row.get("id")))):
         found.setdefault(word(row.get(key)), []).append(row)

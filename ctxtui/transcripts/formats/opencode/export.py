@@ -1,5 +1,7 @@
-"""What ``opencode export`` writes: one session as JSON, ``{info, messages: [{info, parts}]}``; and the records of a
-shared one, ``[{type: session | message | part, data}]``, of which it can be put together again."""
+"""OpenCode's exports (``opencode export``): one session as JSON, ``{info, messages: [{info, parts}]}``.
+
+Also reads the records of a shared session, ``[{type: session | message | part, data}]``, from which it is assembled.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _SHARED: Final = frozenset({"session", "message", "part"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins an export."""
+    """Confidence that `head` begins an export."""
     first = next(iter(file_head.values(head)), None)
     if isinstance(first, list):
         kinds = {word(one.get("type")) for one in objects(first) if isinstance(one.get("data"), dict)}
@@ -36,7 +38,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
-    """The events of an export."""
+    """Yield the events of an export."""
     yield Described(source=NAME)
     whole = put_together(value) if isinstance(value, list) else obj(value)
     info = obj(whole.get("info"))
@@ -52,18 +54,18 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
         messages.append(OpenCodeMessage(obj(message.get("info")), objects(message.get("parts"))))
     first = next((one.info for one in messages if one.info.get("sessionID")), {})
     id_ = word(info.get("id")) or word(first.get("sessionID"))
-    # Beside the ids of the other rows, an export's own parent is another file.
+    # An export's parent is in another file.
     row: Row = {key: info.get(key) for key in ("title", "directory", "version", "metadata")}
     yield from told({id_: row}, {id_: messages}, tree)
 
 
 def said_in(whole: dict[str, Json]) -> list[OpenCodeMessage]:
-    """The messages of an export, in its order."""
+    """List the messages of an export, in its order."""
     return [OpenCodeMessage(obj(one.get("info")), objects(one.get("parts"))) for one in objects(whole.get("messages"))]
 
 
 def put_together(records: list[Json]) -> dict[str, Json]:
-    """The session, its messages and their parts from the records of a shared one."""
+    """Assemble a session, its messages and their parts from the records of a shared one."""
     held: dict[str, list[dict[str, Json]]] = {}
     for record in objects(records):
         held.setdefault(word(record.get("type")), []).append(obj(record.get("data")))

@@ -1,4 +1,4 @@
-"""The parts of OpenCode's messages in the common spelling, as it sends them to a model."""
+"""Convert the parts of OpenCode's messages to Anthropic's spelling, as OpenCode sends them to a model."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, word
 
 CLEARED: Final = "[Old tool result content cleared]"
-"""What OpenCode sends in place of a result that it pruned."""
+"""Text that OpenCode sends in place of a pruned result."""
 ASKED: Final = "What did we do so far?"
-"""What OpenCode sends in place of a compaction's marker."""
+"""Text that OpenCode sends in place of a compaction's marker."""
 
 _SUBTASK: Final = "The following tool was executed by the user"
 _INTERRUPTED: Final = "[Tool execution was interrupted]"
-# Their text stands beside them, in parts of its own.
+# Their text is in separate parts.
 _READ: Final = frozenset({"text/plain", "application/x-directory"})
 _DATA: Final = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _SILENT: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent", "retry"})
@@ -27,13 +27,13 @@ Part = dict[str, Json]
 
 
 def is_known(part: Part) -> bool:
-    """Whether a part is of a kind that OpenCode is known to write."""
+    """Whether a part has a known kind."""
     said = ("text", "reasoning", "tool", "file", "compaction", "subtask")
     return word(part.get("type")) in {*_SILENT, *said}
 
 
 def asked(part: Part) -> Json:
-    """A part of a user's message; None for what no model reads."""
+    """Convert a part of a user's message; None if no model reads it."""
     match part.get("type"):
         case "text":
             told = word(part.get("text"))
@@ -48,7 +48,7 @@ def asked(part: Part) -> Json:
 
 
 def answered(part: Part) -> Json:
-    """A part of an answer; None for what no model reads."""
+    """Convert a part of an answer; None if no model reads it."""
     match part.get("type"):
         case "text":
             return messages.text(word(part.get("text")))
@@ -62,8 +62,10 @@ def answered(part: Part) -> Json:
 
 
 def result(part: Part, when: float = 0.0) -> Json:
-    """What a tool gave back, as a request sent at `when` (Unix seconds) has it; None for any other part, and for a
-    call that has not ended."""
+    """Convert a tool result as sent in a request at `when` (Unix seconds).
+
+    None for any other part, and for a call that has not ended.
+    """
     state = obj(part.get("state"))
     if part.get("type") != "tool" or state.get("status") not in _ENDED:
         return None
@@ -81,19 +83,19 @@ def result(part: Part, when: float = 0.0) -> Json:
 
 
 def unended(part: Part) -> Json:
-    """What OpenCode sends as the result of a call that was cut off; None for any other part."""
+    """Make the result that OpenCode sends for an interrupted call; None for any other part."""
     if part.get("type") != "tool" or at(part, "state", "status") in _ENDED:
         return None
     return messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
 
 
 def compacted(part: Part) -> float | None:
-    """When a tool's result was pruned, in Unix seconds; None where it stands as it was."""
+    """Return when a tool's result was pruned, in Unix seconds; None if it was not."""
     return moment(at(part, "state", "time", "compacted"))
 
 
 def usage(figures: dict[str, Json]) -> Usage | None:
-    """Usage whose input excludes the cache and whose output excludes reasoning; None for zeros."""
+    """Convert usage whose input excludes the cache and whose output excludes reasoning; None for zeros."""
     tokens = obj(figures.get("tokens"))
     fresh, read = count(tokens.get("input")), count(at(tokens, "cache", "read"))
     written, thought = count(at(tokens, "cache", "write")), count(tokens.get("reasoning"))

@@ -1,7 +1,7 @@
-"""An OpenCode session that the client imports and resumes, with an edited context: what ``opencode export`` writes.
+"""Write an OpenCode export that the client imports and resumes, with an edited context.
 
-``opencode import`` passes over ids that it has, so the session, its messages and their parts get new ones; they begin
-as the old ones do, because OpenCode orders messages by time and id, parts by id (facts §13.4).
+``opencode import`` ignores ids that it has, so the session, its messages and their parts get new ones; they have the
+same prefixes as the old ones, because OpenCode orders messages by time and id, parts by id (facts §13.4).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DECODED: Final = ("model", "permission", "metadata")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """A file for ``opencode import``, so that the session it makes has the context that is asked for."""
+    """Write a file for ``opencode import``, so that its session has the requested context."""
     info, said = _source_of(order.source, order.session)
     messages = [ImportMessage.of(one) for one in said]
     edits = apply_edits(order, messages, cut=True)
@@ -67,7 +67,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 def _held(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
-    """The digests of the blocks that a part makes, each with whether it is `_SAID` or the `_RESULT` of a call."""
+    """Digests of a part's blocks, each with its role: `_SAID`, or the `_RESULT` of a call."""
     value = spelled.answered(part) if said.answers else spelled.asked(part)
     found = [(item.block.digest, _SAID) for item in (more("assistant", value) if value is not None else ())]
     result = spelled.result(part) if said.answers else None
@@ -75,8 +75,10 @@ def _held(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
 
 
 class ImportMessage(ResumeEntry):
-    """A message on its way into the new session: as recorded, as it is to be, and which part each of its blocks is of,
-    and how. `estimated` says that its tokens are no report."""
+    """A message of the new session: as recorded, as it will be, and the part and role of each of its blocks.
+
+    `estimated`: its token counts are an estimate.
+    """
 
     said: OpenCodeMessage
     value: dict[str, Any]
@@ -85,7 +87,7 @@ class ImportMessage(ResumeEntry):
 
     @classmethod
     def of(cls, said: OpenCodeMessage) -> ImportMessage:
-        """The message `said` as it is."""
+        """Make an unchanged message from `said`."""
         value = {"info": deepcopy(said.info), "parts": deepcopy(said.parts)}
         one = cls(said=said, value=value, asks=not said.answers and bool(said.parts))
         for place, part in enumerate(said.parts):
@@ -101,18 +103,17 @@ class ImportMessage(ResumeEntry):
 
     @property
     def dropped(self) -> set[int]:
-        """The parts that are taken out: what their calls' results say goes with them."""
+        """The removed parts; a call's result is removed with it."""
         return {self.spots[n][0] for n, block in self.changes.items() if block is None and self.spots[n][1] == _SAID}
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Let its 0-based block `part` be `block` (None: leave it out)."""
+        """Replace its 0-based block `part` with `block` (None: remove it)."""
         self.changes[part] = block
         self.removed = {place for place, _ in self.spots} <= self.dropped
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-        """Put the changes into its value, and leave out what a model reads behind its block `last` (None: nothing);
-        gives what is lost."""
+        """Apply the changes, and remove everything after its block `last` (None: nothing); yields losses."""
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped
         for number, block in self.changes.items():
@@ -145,7 +146,7 @@ class ImportMessage(ResumeEntry):
             parts[place] = {**kept, "type": "text", "text": _words(block)}
 
     def report(self, input_tokens: int | None, answer_tokens: int) -> None:
-        """Its tokens are `input_tokens` and `answer_tokens` by an estimate; without one it has no report."""
+        """Set estimated tokens; without `input_tokens` it has no report."""
         info = self.value["info"]
         tokens = _tokens(0, 0) if input_tokens is None else _tokens(input_tokens, max(1, answer_tokens))
         self.estimated = input_tokens is not None
@@ -157,7 +158,7 @@ class ImportMessage(ResumeEntry):
 def _made(
     groups: Sequence[Sequence[Item]], messages: Sequence[ImportMessage], number: int, lost: list[str]
 ) -> Iterator[ImportMessage]:
-    """New messages for what edits made, just before the message `number` (behind all where there is none)."""
+    """Make messages from inserted items, just before the message `number` (at the end if there is none)."""
     at_end = number == len(messages)
     for n, group in enumerate(groups):
         same = [k for k, one in enumerate(messages) if one.said.answers == is_answer(group[0])]
@@ -177,7 +178,7 @@ def _made(
 
 
 def _settle(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
-    """Take reports out that are not true of the new context; the last answer gets the size that was worked out."""
+    """Remove usage reports that do not apply to the new context; the last answer gets the computed size."""
     first = first_change(messages)
     answers = [n for n, one in enumerate(messages) if one.said.answers and not one.removed]
     for n in answers:
@@ -189,7 +190,7 @@ def _settle(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
 
 
 def _answering(messages: Sequence[ImportMessage]) -> None:
-    """An answer whose question is gone answers the one before it."""
+    """Link an answer whose question was removed to the question before it."""
     asked = next((one.said.id for one in messages if not one.said.answers), "")
     there = {one.said.id for one in messages}
     for one in messages:
@@ -200,7 +201,7 @@ def _answering(messages: Sequence[ImportMessage]) -> None:
 
 
 def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
-    """What the session says of itself: it has spent what its own messages report."""
+    """Describe the new session; its cost is that of its own messages."""
     tokens = [one.value["info"].get("tokens") or {} for one in messages if one.said.answers]
     flat = {key: sum(int(one.get(key) or 0) for one in tokens) for key in ("input", "output", "reasoning")}
     cache = {key: sum(int(member(one, "cache", key) or 0) for one in tokens) for key in ("read", "write")}
@@ -218,15 +219,17 @@ def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now
 
 
 def _listed(messages: Sequence[ImportMessage]) -> dict[str, Any]:
-    """Which messages are copies, and which have tokens that are an estimate, by their ids: as the reader knows them."""
+    """Ids of the messages that are copies, and of those with estimated tokens, for ctxtui's reader."""
     answers = [one for one in messages if one.said.answers]
     estimated = [one.said.id for one in answers if one.estimated]
     return {"copied": [one.said.id for one in answers], **({"estimated": estimated} if estimated else {})}
 
 
 def _source_of(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
-    """What the `session` (its id) in `source` says of itself, and its messages. Raises `CtxtuiError` where it is not
-    there."""
+    """Read the description and the messages of the `session` (its id) in `source`.
+
+    Raises `CtxtuiError` if it is not there.
+    """
     try:
         whole = canonical.loads(source)
     except ValueError:
@@ -248,7 +251,7 @@ def _source_of(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCo
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row of the database says, as an export spells it. A file of the older storage is an export's `info`."""
+    """Convert a row of the database to an export's `info`, which a file of the older storage already is."""
     if "time" in row:
         return row
     made = {key: row[key] for key in _AS_THEY_ARE if row.get(key) is not None}
@@ -267,7 +270,7 @@ def _words(block: Block) -> str:
 
 
 def _beside(id_: str, step: int) -> str:
-    """An id that sorts `step` ids after `id_`."""
+    """Make an id that sorts `step` ids after `id_`."""
     found = _ID.fullmatch(id_)
     if found is None:
         return f"{id_}{'' if step < 0 else step}"
@@ -275,16 +278,16 @@ def _beside(id_: str, step: int) -> str:
 
 
 def _session_id(now: float, random: str) -> str:
-    """The id of a session begun `now` (Unix seconds): later ones sort first."""
+    """Make the id of a session begun at `now` (Unix seconds): later ones sort first."""
     return f"ses_{~(round(now * 1000) * 0x1000) & 0xFFFFFFFFFFFF:012x}{random.replace('-', '')[:14]}"
 
 
 def _renamed(value: Any, session: str, ids: Iterator[str]) -> Any:
-    """`value` with new ids for the session, its messages and parts, wherever they are named."""
+    """Replace the ids of the session, its messages and parts, including all references."""
     names: dict[str, str] = {}
     for message in value["messages"]:
         info = message["info"]
-        # The rows of a database have these in columns of their own.
+        # A database has these in separate columns.
         info["sessionID"] = session
         for n, part in enumerate(message["parts"]):
             part.setdefault("id", _beside(word(info.get("id")).replace("msg_", "prt_"), n))

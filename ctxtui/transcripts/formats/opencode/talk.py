@@ -1,5 +1,7 @@
-"""One OpenCode session written down as OpenCode builds its requests: what a compaction leaves, what was pruned, which
-answers are not sent again (its ``MessageV2``, 1.18)."""
+"""Rebuild the requests of one OpenCode session as OpenCode does (its ``MessageV2``, 1.18).
+
+Handles the messages that a compaction keeps, pruned results, and answers that are not resent.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _STEP: Final = ("step-start", "step-finish")
 
 
 class OpenCodeMessage(Struct, frozen=True):
-    """A message of the record: `info` is what stands beside its `parts`."""
+    """A recorded message: its `parts`, and everything else in `info`."""
 
     info: dict[str, Json]
     parts: list[Part]
@@ -48,18 +50,18 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def is_summary(self) -> bool:
-        """Whether a compaction ended with it."""
+        """Whether it is the summary of a compaction."""
         ended = self.info.get("finish") or at(self.info, "time", "completed") is not None
         return self.answers and self.info.get("summary") is True and bool(ended) and not self.info.get("error")
 
     @property
     def marker(self) -> Part | None:
-        """The part that asks for a compaction, where there is one."""
+        """The part that requests a compaction, if any."""
         return next((part for part in self.parts if part.get("type") == "compaction"), None)
 
     @property
     def left_out(self) -> bool:
-        """Whether no later request has it: an answer that failed, unless it was stopped when it had said something."""
+        """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
         if not self.answers or not self.info.get("error"):
             return False
         rest = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
@@ -67,8 +69,11 @@ class OpenCodeMessage(Struct, frozen=True):
 
 
 class Talk:
-    """Writes the messages of one session down in `dialogue`. `estimated` are ids of messages whose tokens no provider
-    reported: the program that wrote them worked them out; `copied` of those that ctxtui copied from another session."""
+    """Adds the messages of one session to `dialogue`.
+
+    `estimated` are ids of messages with tokens estimated by the program that wrote them; `copied` of those that ctxtui
+    copied from another session.
+    """
 
     def __init__(
         self, dialogue: Dialogue, estimated: frozenset[str] = frozenset(), copied: frozenset[str] = frozenset()
@@ -81,7 +86,7 @@ class Talk:
         self._last: OpenCodeMessage | None = None
 
     def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
-        """The events of all messages, in the order of the record."""
+        """Yield the events of all messages, in recorded order."""
         moments = [found for one in messages for part in one.parts if (found := spelled.compacted(part)) is not None]
         self._last = messages[-1] if messages else None
         for message in messages:
@@ -107,7 +112,7 @@ class Talk:
             yield Skipped(1, f"a part of an unknown kind, {word(part.get('type')) or 'none'}, in {message.id}")
 
     def _prune(self, moments: list[float]) -> None:
-        """Results that were pruned by then stand no longer in what is sent."""
+        """Restart the context without results that were pruned by then."""
         newest = max(moments, default=0.0)
         if newest > self._pruned:
             self._pruned = newest
@@ -115,7 +120,7 @@ class Talk:
             self._again(newest)
 
     def _again(self, when: float) -> None:
-        """What of the messages so far a request at `when` holds, from the beginning."""
+        """Rebuild the context that a request at `when` has, from the messages so far."""
         self._pruned = max(self._pruned, when)
         self._dialogue.head = ROOT
         for message in kept(self._said):
@@ -134,7 +139,7 @@ class Talk:
         self._dialogue.say(self._results(message, message.parts, when))
 
     def _answered(self, message: OpenCodeMessage) -> Iterator[Event]:
-        """The requests behind an answer: one, or in older versions one for each of its steps."""
+        """Add the requests of an answer: one, or in older versions one for each of its steps."""
         if not message.info.get("error") and _by_hand(message):
             self._say(message, self._pruned)
             return
@@ -156,8 +161,7 @@ class Talk:
     def _step(
         self, message: OpenCodeMessage, step: list[Part], figures: dict[str, Json], number: int
     ) -> Iterator[Event]:
-        """One request of the model, the one with `number` in its message: what it said, then what its tools gave
-        back."""
+        """Add request `number` of a message: its answer, then its tool results."""
         info = message.info
         usage = spelled.usage(figures)
         extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
@@ -166,7 +170,7 @@ class Talk:
         said = [made for part in step if (made := spelled.answered(part)) is not None]
         items = spoken("assistant", *said) if said else []
         if message.created is not None:
-            # A fork is a copy under ids of its own, with the same times.
+            # A fork is a copy with new ids and the same times.
             what = [item.block.digest for item in items]
             evidence = [message.created, number, info.get("modelID"), figures.get("tokens"), *what]
             extra[PAID_ID] = "opencode-" + canonical.digest(canonical.dumps(evidence))[:24]
@@ -193,19 +197,21 @@ class Talk:
 
     def _result(self, message: OpenCodeMessage, part: Part, when: float) -> Json:
         made = spelled.result(part, when)
-        # A call without an end that something follows was cut off; the last one may still run.
+        # An unfinished call followed by something was interrupted; the last one may still run.
         return spelled.unended(part) if made is None and message is not self._last else made
 
 
 def _by_hand(message: OpenCodeMessage) -> bool:
-    """Whether no model wrote an answer: a command that the user ran, or a task that the user began."""
+    """Whether no model wrote an answer: a command or a task that the user started."""
     kinds = [part.get("type") for part in message.parts]
     return bool(kinds) and all(kind == "tool" for kind in kinds) and spelled.usage(message.info) is None
 
 
 def kept(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
-    """What of `messages` the next request holds: from the last compaction on its question, its summary, the messages
-    that it spared, and what came since; everything where there was none."""
+    """Select the messages that the next request has: the last compaction's question, its summary, kept and later ones.
+
+    All messages if there was no compaction.
+    """
     summary = next((n for n in reversed(range(len(messages))) if messages[n].is_summary), None)
     if summary is None:
         return list(messages)
@@ -217,6 +223,6 @@ def kept(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     spared = word((messages[question].marker or {}).get("tail_start_id"))
     first = next((n for n in range(question) if spared and messages[n].id == spared), None)
     if first is None:
-        # With a tail that is not there OpenCode finds no end and sends everything.
+        # If the tail does not exist, OpenCode finds no end and sends everything.
         return list(messages) if spared else [messages[question], *messages[question + 1 : summary + 1], *since]
     return [*messages[question : summary + 1], *messages[first:question], *since]

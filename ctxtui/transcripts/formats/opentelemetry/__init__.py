@@ -1,4 +1,4 @@
-"""OpenTelemetry's traces of calls of models: GenAI conventions, OpenLLMetry's older ones, OpenInference."""
+"""OpenTelemetry traces of model calls: GenAI conventions, OpenLLMetry's older ones, OpenInference."""
 
 from ctxtui.transcripts.formats.opentelemetry.reader import NAME, reader, sniff
 

@@ -1,5 +1,4 @@
-"""Messages and tools in the spellings of the conventions: GenAI's parts, its older events, OpenLLMetry's numbered
-attributes, OpenInference's."""
+"""Convert messages and tools from all conventions: GenAI's parts and older events, OpenLLMetry's, OpenInference's."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ _ROLES: Final = {
 
 
 def conventional(value: Json) -> list[Item]:
-    """``gen_ai.input.messages`` and ``gen_ai.output.messages``: JSON text, or the list itself."""
+    """Convert ``gen_ai.input.messages`` and ``gen_ai.output.messages``: JSON text, or the list itself."""
     held = decoded(value)
     if isinstance(held, str) and held:
         return spoken("user", held)
@@ -33,15 +32,15 @@ def conventional(value: Json) -> list[Item]:
 
 
 def instructions(value: Json) -> list[Item]:
-    """``gen_ai.system_instructions``."""
+    """Convert ``gen_ai.system_instructions``."""
     held = decoded(value)
     parts = [held] if isinstance(held, str) and held else [_part(part) for part in listed(held)]
-    made = [blocks.text(part) if isinstance(part, str) else blocks.of(part) for part in parts]
+    made = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
     return [Item(block, Place("system")) for block in made]
 
 
 def offered(value: Json) -> list[Item]:
-    """Tools, as JSON text or a list of definitions, each of which may be JSON text again."""
+    """Convert tools, as JSON text or a list of definitions, each of which may be JSON text again."""
     found = [decoded(tool) for tool in listed(decoded(value))]
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in found if isinstance(tool, dict)]
 
@@ -84,7 +83,7 @@ def _media(mime: str, source: dict[str, Json], modality: str = "") -> dict[str, 
 
 
 def of_events(events: Iterable[SpanEvent]) -> tuple[list[Item], list[Item]]:
-    """What a request said and what was answered, from an event for each message."""
+    """Convert events, one for each message, to the items of the request and of the answer."""
     asked: list[Item] = []
     answered: list[Item] = []
     for event in events:
@@ -107,7 +106,7 @@ def _under(attributes: Attributes, start: str) -> Attributes:
 
 
 def _chat(message: dict[str, Json]) -> list[Item]:
-    """A message in OpenAI Chat's shape; nothing for one whose content was not captured."""
+    """Convert a message in OpenAI Chat's shape; empty if its content was not captured."""
     calls = decoded(message.get("tool_calls"))
     held = {key: message[key] for key in ("role", "content", "name") if message.get(key) is not None}
     if isinstance(calls, list) and calls:
@@ -117,12 +116,12 @@ def _chat(message: dict[str, Json]) -> list[Item]:
     if message.get("role") == "tool":
         held["tool_call_id"] = message.get("tool_call_id", message.get("id"))
     if not isinstance(held.get("content"), str | list | None):
-        held["content"] = canonical.text_of(held["content"])
+        held["content"] = canonical.dump_text(held["content"])
     return messages.items({"content": None, **held})
 
 
 def of_numbers(attributes: Attributes, name: str) -> list[Item]:
-    """OpenLLMetry's ``gen_ai.prompt.N.*`` and ``gen_ai.completion.N.*``."""
+    """Convert OpenLLMetry's ``gen_ai.prompt.N.*`` and ``gen_ai.completion.N.*``."""
     found: list[Item] = []
     for told in numbered(attributes, name):
         role = word(told.get("role")) or ("assistant" if "completion" in name else "user")
@@ -146,7 +145,7 @@ def of_numbers(attributes: Attributes, name: str) -> list[Item]:
 
 
 def functions(attributes: Attributes) -> list[Item]:
-    """OpenLLMetry's ``llm.request.functions.N.*``."""
+    """Convert OpenLLMetry's ``llm.request.functions.N.*``."""
     found: list[Json] = []
     for told in numbered(attributes, "llm.request.functions"):
         schema = decoded(told.get("parameters", told.get("input_schema")))
@@ -155,7 +154,7 @@ def functions(attributes: Attributes) -> list[Item]:
 
 
 def of_openinference(attributes: Attributes, name: str) -> list[Item]:
-    """OpenInference's ``llm.input_messages.N.message.*`` and ``llm.output_messages.N.message.*``."""
+    """Convert OpenInference's ``llm.input_messages.N.message.*`` and ``llm.output_messages.N.message.*``."""
     found: list[Item] = []
     for told in numbered(attributes, name):
         role = word(told.get("message.role")) or ("assistant" if "output" in name else "user")
@@ -175,7 +174,7 @@ def of_openinference(attributes: Attributes, name: str) -> list[Item]:
 
 
 def schemas(attributes: Attributes) -> list[Item]:
-    """OpenInference's ``llm.tools.N.tool.json_schema``."""
+    """Convert OpenInference's ``llm.tools.N.tool.json_schema``."""
     return offered([told.get("tool.json_schema") for told in numbered(attributes, "llm.tools")])
 
 

@@ -1,4 +1,4 @@
-"""One call of a model, told by one span or by several: what it was asked, what it said, what it used."""
+"""One call of a model, recorded by one span or several: its context, answer and usage."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BESIDE: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """What a span does: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" for what has nothing to do with a model."""
+    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" if unrelated to a model."""
     held = span.attributes
     named = text(held, "gen_ai.operation.name")
     kind = text(held, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -64,8 +64,10 @@ def is_call(span: OtelSpan) -> bool:
 
 
 class SpanContent(Struct, frozen=True):
-    """What was asked and answered, as far as attributes and events tell. `follows` is the answer that the request names
-    as the one before it."""
+    """The request's and the answer's items, as far as attributes and events hold them.
+
+    `follows` is the id of the previous answer that the request names.
+    """
 
     asked: tuple[Item, ...] = ()
     answered: tuple[Item, ...] = ()
@@ -75,19 +77,19 @@ class SpanContent(Struct, frozen=True):
 
 
 class ModelCall(Struct):
-    """The spans that tell of one call, the one that tells most first."""
+    """The spans of one call, the most detailed first."""
 
     spans: list[OtelSpan]
     told: SpanContent = field(default_factory=SpanContent)
 
     @property
     def span(self) -> OtelSpan:
-        """The span that tells most."""
+        """The most detailed span."""
         return self.spans[0]
 
     @property
     def attributes(self) -> Attributes:
-        """What any of its spans says, the one that tells most before the others."""
+        """The merged attributes of all spans; the most detailed one takes precedence."""
         merged: Attributes = {}
         for span in reversed(self.spans):
             merged |= {name: value for name, value in span.attributes.items() if value not in (None, "")}
@@ -95,7 +97,7 @@ class ModelCall(Struct):
 
 
 def detailed(span: OtelSpan) -> None:
-    """Puts what an event of details says among the span's own attributes."""
+    """Copy the attributes of a details event to the span."""
     for event in span.events:
         if event.name == _DETAILS:
             said = {name: value for name, value in event.attributes.items() if name not in span.attributes}
@@ -103,7 +105,7 @@ def detailed(span: OtelSpan) -> None:
 
 
 def told_by(span: OtelSpan) -> SpanContent:
-    """The content that a span holds, from whatever convention holds most of it."""
+    """Read the content of a span, from the convention that holds most of it."""
     raw = _as_sent(span.attributes)
     if raw is not None:
         return raw
@@ -121,12 +123,12 @@ def told_by(span: OtelSpan) -> SpanContent:
     tools = messages.offered(first(held, "gen_ai.tool.definitions", "gen_ai.request.tools"))
     tools = tools or messages.functions(held) or messages.schemas(held) or messages.offered(_parameters(held))
     system = messages.instructions(held.get("gen_ai.system_instructions"))
-    # Their order is told by nobody: as the providers render them.
+    # Their order is not recorded; this is the providers' order.
     return SpanContent((*tools, *system, *asked), tuple(answered))
 
 
 def _as_sent(held: Attributes) -> SpanContent | None:
-    """Request and answer as OpenInference keeps the provider's own JSON; None where it is no such, or was cut."""
+    """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
     body, answer = decoded(held.get("input.value")), decoded(held.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
@@ -156,14 +158,14 @@ def _is_request(body: dict[str, Json]) -> bool:
 
 
 def _listed_events(held: Attributes) -> list[SpanEvent]:
-    """Events that stand in an attribute, as Logfire and Pydantic AI write them."""
+    """Events stored in an attribute, as Logfire and Pydantic AI do."""
     found = decoded(first(held, "events", "all_messages_events"))
     told = [obj(one) for one in listed(found)]
     return [SpanEvent(word(one.get("event.name")), {}, one) for one in told if word(one.get("event.name"))]
 
 
 def _parameters(held: Attributes) -> Json:
-    """Tools as Pydantic AI notes them beside a request."""
+    """Tools in Pydantic AI's request parameters."""
     asked = obj(decoded(held.get("model_request_parameters")))
     found: list[Json] = []
     for tool in map(obj, listed(asked.get("function_tools"))):
@@ -173,7 +175,7 @@ def _parameters(held: Attributes) -> Json:
 
 
 def decoded_of(call: ModelCall) -> Decoded:
-    """What was asked and answered."""
+    """Return the context and the answer of a call."""
     held, told = call.attributes, call.told
     model = text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model",
                  "llm.request.model_name", "model_name")  # fmt: skip
@@ -187,7 +189,7 @@ def decoded_of(call: ModelCall) -> Decoded:
 
 
 def call_of(call: ModelCall) -> Call:
-    """What is known of the call beside that."""
+    """Return the other fields of a call."""
     held, span = call.attributes, call.span
     provider = text(held, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((one.started for one in call.spans if one.started is not None), default=None)
@@ -218,7 +220,7 @@ def response_id(call: ModelCall) -> str:
 
 
 def error(call: ModelCall) -> str:
-    """Why a call failed; "" for one that did not."""
+    """Return the reason that a call failed; "" if it did not."""
     for span in call.spans:
         thrown = next((event for event in span.events if event.name == "exception"), None)
         said = text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
@@ -229,13 +231,13 @@ def error(call: ModelCall) -> str:
 
 
 def usage(held: Attributes) -> Usage | None:
-    """What was used: by the conventions the input includes what the cache held; where it cannot, it is beside it."""
+    """Convert the usage of a call; by convention the input includes cached tokens, unless it is smaller than those."""
     given = tokens(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
                    "llm.usage.prompt_tokens")  # fmt: skip
     output = tokens(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
                     "llm.usage.completion_tokens")  # fmt: skip
     if given is None and output is None:
-        # Of an agent: what its calls used in all, as Pydantic AI names it.
+        # An agent's total usage, as named by Pydantic AI.
         in_sum = {name: value for name, value in held.items() if name.startswith(_IN_SUM)}
         return (
             usage({name.replace(_IN_SUM, "gen_ai.usage."): value for name, value in in_sum.items()}) if in_sum else None
@@ -267,8 +269,11 @@ def usage(held: Attributes) -> Usage | None:
 
 
 def same(spans: Sequence[OtelSpan]) -> list[ModelCall]:
-    """The calls of a model that `spans` tell of. A client's own span and that of what instruments it tell of one: they
-    have the same answer, or one stands inside the other."""
+    """Group spans that record the same call.
+
+    A client's own span and that of its instrumentation record one call if they have the same answer, or one
+    contains the other.
+    """
     found: list[ModelCall] = []
     by_response: dict[tuple[str, str], ModelCall] = {}
     by_span: dict[str, ModelCall] = {}
@@ -292,7 +297,7 @@ def same(spans: Sequence[OtelSpan]) -> list[ModelCall]:
 
 
 def _around(found: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
-    """A failed call has no answer to be known by: the one of another library that the span lies inside of."""
+    """Find the call of another library that contains a failed call's span, which has no answer to match."""
     for call in reversed(found[-4:]):
         one = call.span
         apart = one.trace != span.trace or one.parent != span.parent or one.scope == span.scope

@@ -1,7 +1,7 @@
-"""OTLP's messages in protobuf as what they are in JSON, and back.
+"""Convert OTLP's protobuf messages to OTLP's JSON, and back.
 
-One message, several one after another, or each behind its length, as the collector's file exporter writes them. What is
-cut is read as far as it goes, and so is text that is no UTF-8; protobuf's own library refuses both.
+Reads one message, several concatenated, or each after its length, as the collector's file exporter writes them. A cut
+message is read as far as possible, and so is text that is not UTF-8; protobuf's own library refuses both.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ List: 1 values KeyValue*
 Answer: 1 partialSuccess PartialSuccess
 PartialSuccess: 1 rejectedSpans int, 2 errorMessage text""".splitlines())
 }  # fmt: skip
-"""What is read or written of OTLP 1.x: by message and number a field's name in JSON and its kind, ``*`` for several."""
+"""Supported fields of OTLP 1.x: by message and number a field's JSON name and its kind, ``*`` for several."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SIZES: Final = {_FIXED64: 8, _FIXED32: 4}
 _DOUBLE: Final = struct.Struct("<d")
@@ -58,22 +58,22 @@ _SCALARS: Final[dict[str, tuple[int, Callable[[Any], Any], Callable[[Any], Any]]
         lambda value: int.from_bytes(_DOUBLE.pack(value), "little"),
     ),
 }
-"""Kind of a scalar: its wire type, and its value from and to what is on the wire, bytes or a whole number."""
+"""Kind of a scalar -> its wire type, and functions that decode and encode its wire value (bytes or a whole number)."""
 _STRICT: Final = ("Request", "ResourceSpans", "ScopeSpans")
-"""Messages in which damage ends the reading; in others it ends that one."""
+"""Messages in which damage ends all reading; in others it ends only that message."""
 _LOG: Final = (b"\x09", b"\x10", b"\x59")
-"""How a log record begins, with a time or a severity; a span begins with its trace's id."""
+"""Start of a log record, a time or a severity; a span begins with its trace id."""
 _FIRST: Final = b"\x0a"
 _DEEPEST: Final = 60
 _TRACE_ID: Final = 32
 
 
 class _Cut(Exception):
-    """The bytes end inside of a message; or they are none."""
+    """The bytes end inside a message, or are not a message."""
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins messages of OTLP."""
+    """Confidence that `head` begins messages of OTLP."""
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
     found, _ = records(head)
@@ -81,14 +81,14 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _is_told(whole: dict[str, Json]) -> bool:
-    """Whether a resource's part shows what only OTLP has: attributes with names, or a span with a trace's id."""
+    """Whether a resource's part has features unique to OTLP: attributes with names, or a span with a trace id."""
     named = any(pair.get("key") and pair.get("value") for pair in objects(obj(whole.get("resource")).get("attributes")))
     spans = [span for scoped in objects(whole.get("scopeSpans")) for span in objects(scoped.get("spans"))]
     return named or any(len(str(span.get("traceId"))) == _TRACE_ID for span in spans)
 
 
 def records(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
-    """OTLP's JSON for the messages in `data`, and where they break off."""
+    """Convert the messages in `data` to OTLP's JSON; also returns where they break off."""
     request: dict[str, Json] = {}
     tail = None
     try:
@@ -100,7 +100,7 @@ def records(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
 
 
 def _messages(data: bytes) -> Iterator[bytes]:
-    """The messages, each behind its length; the last one as far as it goes."""
+    """Yield the messages, each after its length; the last one as far as it goes."""
     at = 0
     while at < len(data):
         if at + _LENGTH.size > len(data):
@@ -113,7 +113,7 @@ def _messages(data: bytes) -> Iterator[bytes]:
 
 
 def _request(whole: dict[str, Json]) -> dict[str, Json]:
-    """A resource with its spans or its log records."""
+    """Wrap a resource with its spans or its log records."""
     scoped = objects(whole.get("scopeSpans"))
     if any("logRecords" in one for one in scoped):
         return {"resourceLogs": [{"resource": whole.get("resource"), "scopeLogs": scoped}]}
@@ -121,7 +121,7 @@ def _request(whole: dict[str, Json]) -> dict[str, Json]:
 
 
 def _read(data: bytes, message: str, made: dict[str, Json], depth: int = _DEEPEST) -> None:
-    """Read a message into `made`. Raises `_Cut`, with what it read in there, where others' parts would be lost."""
+    """Read a message into `made`. Raises `_Cut`, after reading what it can, if other messages' parts would be lost."""
     try:
         for number, wire, value in _fields(data):
             name, kind = _FIELDS[message].get(number, ("", ""))
@@ -145,7 +145,7 @@ def _read(data: bytes, message: str, made: dict[str, Json], depth: int = _DEEPES
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
-    """The fields of a message: (number, wire type, value). Raises `_Cut` behind the last one, which may be cut."""
+    """Yield the fields of a message: (number, wire type, value). Raises `_Cut` after the last one if it may be cut."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -179,12 +179,12 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def encoded(request: dict[str, Json]) -> bytes:
-    """A request with spans, of OTLP's JSON, as every collector takes it."""
+    """Encode a request with spans, in OTLP's JSON, for any collector."""
     return _written("Request", request)
 
 
 def _written(kind: str, value: Json) -> bytes:
-    """A value of `kind`: what stands behind its field's key."""
+    """Encode a value of `kind`, without its field's key."""
     if kind in _SCALARS:
         wire, _, onto = _SCALARS[kind]
         told: bytes | int = onto(value)
@@ -211,7 +211,7 @@ def _number(value: int) -> bytes:
 
 
 def rejected(answer: bytes) -> tuple[int, str]:
-    """What a collector's answer says: how many spans it did not take, and why."""
+    """Parse a collector's answer: the number of rejected spans, and the reason."""
     told: dict[str, Json] = {}
     _read(answer, "Answer", told)
     refused = obj(told.get("partialSuccess"))
@@ -227,5 +227,5 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 
 
 def reader(tree: Tree) -> WholeReader:
-    """A reader of OTLP's messages."""
+    """Make a reader of OTLP's messages."""
     return WholeReader(tree, _parse)

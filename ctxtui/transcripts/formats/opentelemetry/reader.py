@@ -1,6 +1,6 @@
-"""Reads traces as JSON: OTLP's requests, one a file or one a line, and spans of their own, in any order.
+"""Read traces as JSON: OTLP's requests, one a file or one a line, and separate spans, in any order.
 
-Calls of a model are put together to threads by conversation and agent, as spans name them, else by what they share.
+Calls of a model are grouped into threads by conversation and agent if spans name them, else by shared context.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "g
 
 
 class ThreadKey(Struct, frozen=True):
-    """What tells one thread from another: the conversation, the agent, and of a call without context the trace. `outer`
-    is the agent's span around an agent that another one runs."""
+    """Identity of a thread: the conversation, the agent, and, for a call without context, the trace.
+
+    `outer` is the enclosing agent's span if another agent runs this one.
+    """
 
     conversation: str = ""
     agent: str = ""
@@ -53,7 +55,7 @@ class Traces:
         self._ordered = sorted(spans, key=lambda span: (span.started or 0.0, span.line))
 
     def events(self, tree: Tree) -> Iterator[Event]:
-        """The session that the spans tell of."""
+        """Yield the events of the recorded session."""
         calls = model_call.same([span for span in self._ordered if model_call.is_call(span)])
         calls += self._in_sum(calls)
         calls.sort(key=lambda call: (call_start(call), call.span.line))
@@ -76,14 +78,14 @@ class Traces:
         yield from self._others()
 
     def _in_sum(self, calls: Sequence[ModelCall]) -> list[ModelCall]:
-        """Agents whose own calls nobody recorded, but what they used in all."""
+        """Calls for agents with recorded total usage, but without recorded calls."""
         inside = {span.id for call in calls for span in call.spans for span in self._up(span)}
         agents = [s for s in self._ordered if model_call.operation(s) == _AGENT and s.id not in inside]
         lowest = [s for s in agents if not any(o.id != s.id and s in self._up(o) for o in agents)]
         return [ModelCall([s], model_call.told_by(s)) for s in lowest if model_call.usage(s.attributes) is not None]
 
     def _up(self, span: OtelSpan) -> list[OtelSpan]:
-        """The spans around `span`, the nearest first."""
+        """Spans around `span`, the nearest first."""
         found: list[OtelSpan] = []
         at = self._spans.get(span.parent)
         while at is not None and at not in found and at is not span:
@@ -92,7 +94,7 @@ class Traces:
         return found
 
     def _key(self, call: ModelCall) -> ThreadKey:
-        """What a call's spans say of its thread; an empty key where they say nothing."""
+        """Thread key of a call from its spans; empty if they name nothing."""
         span = call.span
         around = self._up(span)
         conversation = next(filter(None, (text(one.attributes, *_CONVERSATION) for one in (*call.spans, *around))), "")
@@ -148,7 +150,7 @@ _OURS: Final = ("gen_ai.", "llm.", "openinference.", "traceloop.", "gen_ai")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a trace."""
+    """Confidence that `head` begins a trace."""
     records = file_head.records(head, 10)
     if any(is_otlp(record) for record in records):
         return 0.97
@@ -159,7 +161,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class SpanTaker:
-    """Gathers spans and log records; what they come to is told when no more come for now."""
+    """Collects spans and log records; their events are emitted on `settle`."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -167,22 +169,22 @@ class SpanTaker:
         self._logs: list[LogEvent] = []
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        """Gathers what an object holds; tells nothing yet."""
+        """Collect the spans of an object; emits nothing yet."""
         for one in spans_in(value, found.line):
             if isinstance(one, LogEvent):
                 self._logs.append(one)
             else:
-                # A span that is told twice was exported twice.
+                # A repeated span was exported twice.
                 self._spans[one.trace, one.id or f"{found.start} {len(self._spans)}"] = one
         return iter(())
 
     def standing(self) -> Iterator[Event]:
-        """The session that all spans so far tell of."""
+        """Yield the session of all spans so far."""
         yield Described(source=NAME)
         yield from Traces(self._whole()).events(self._tree)
 
     def _whole(self) -> list[OtelSpan]:
-        """The spans with the log records that belong to them; records without their span are one together."""
+        """Spans with their log records; records without a span are combined to one."""
         held = {
             key: replace(span, attributes=dict(span.attributes), events=list(span.events))
             for key, span in self._spans.items()

@@ -1,6 +1,6 @@
-"""Spans and log records out of what exporters write: OTLP's JSON, one or many a file, and flat dumps of consoles.
+"""Read spans and log records from exporters' output: OTLP's JSON, one or many a file, and flat console dumps.
 
-Their attributes are read however they are written: typed, as plain members, nested, with numbers inside of names.
+Attributes are read in any form: typed, plain members, nested, with numbers in names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST: Final = 20
 
 
 def plain(value: Json, depth: int = _DEEPEST) -> Json:
-    """OTLP's typed value as JSON; anything else as it is."""
+    """Convert OTLP's typed value to JSON; anything else is returned unchanged."""
     if not isinstance(value, dict) or len(value) != 1 or depth == 0:
         return value
     kind, held = next(iter(value.items()))
@@ -39,7 +39,7 @@ def plain(value: Json, depth: int = _DEEPEST) -> Json:
 
 
 def attributes_of(value: Json) -> Attributes:
-    """Attributes by name, from an object or a list of pairs; nested objects are opened."""
+    """Read attributes by name, from an object or a list of pairs; nested objects are flattened."""
     if isinstance(value, list):
         pairs = [(word(pair.get("key")), plain(pair.get("value"))) for pair in objects(value)]
     else:
@@ -59,7 +59,7 @@ def _open(found: Attributes, name: str, value: Json, depth: int) -> None:
 
 
 def numbered(attributes: Attributes, name: str) -> list[Attributes]:
-    """The entries of a list that is spelled by numbers (``NAME.0.role``), or that stands under `name` as a list."""
+    """List the entries of a list that is spelled by numbers (``NAME.0.role``), or is a list under `name`."""
     held = decoded(attributes.get(name))
     if isinstance(held, list):
         return [attributes_of(item) for item in objects(held)]
@@ -74,18 +74,18 @@ def numbered(attributes: Attributes, name: str) -> list[Attributes]:
 
 
 def first(attributes: Attributes, *names: str) -> Json:
-    """The value under the first of `names` that has one; None where none has."""
+    """Return the first non-empty value of `names`; None if there is none."""
     return next((attributes[name] for name in names if attributes.get(name) not in (None, "")), None)
 
 
 def text(attributes: Attributes, *names: str) -> str:
-    """A word under the first of `names` that has any; the first one of a list."""
+    """Return the first non-empty text of `names`; the first one of a list."""
     held = first(attributes, *names)
     return word(held[0] if isinstance(held, list) and held else held)
 
 
 def tokens(attributes: Attributes, *names: str) -> int | None:
-    """A number of tokens under the first of `names` that has any; None where none has."""
+    """Return the first number of tokens of `names`; None if there is none."""
     held = first(attributes, *names)
     if isinstance(held, str) and held.isdigit() and len(held) <= _LONGEST:
         return int(held)
@@ -98,7 +98,7 @@ _IDS: Final = ("trace_id", "traceId", "span_id", "spanId", "trace.id")
 
 
 class SpanEvent(Struct, frozen=True):
-    """Something that happened in a span: `body` is what a log record says beside its attributes."""
+    """An event in a span; `body` is a log record's content besides its attributes."""
 
     name: str
     attributes: Attributes
@@ -107,7 +107,7 @@ class SpanEvent(Struct, frozen=True):
 
 
 class OtelSpan(Struct):
-    """One operation. Times are Unix seconds; `error` is "" for one that did not fail; `line` is where it stands."""
+    """One operation. Times are Unix seconds; `failed` and `told` are its status and message; `line` is its position."""
 
     id: str
     trace: str = ""
@@ -133,19 +133,19 @@ class LogEvent(Struct, frozen=True):
 
 
 def is_otlp(record: Mapping[str, Json]) -> bool:
-    """Whether `record` is what OTLP's exporters write."""
+    """Whether `record` is written by an OTLP exporter."""
     return any(isinstance(record.get(name), list) for name in ("resourceSpans", "resource_spans", "resourceLogs"))
 
 
 def is_flat(record: Mapping[str, Json]) -> bool:
-    """Whether `record` is a span or log record of its own, as a console's exporter prints them."""
+    """Whether `record` is a single span or log record, as printed by a console exporter."""
     ids = obj(record.get("context")).keys() | record.keys()
     named = "name" in record or "event_name" in record or "body" in record
     return named and "attributes" in record and any(name in ids for name in _IDS)
 
 
 def spans_in(record: dict[str, Json], line: int) -> Iterator[OtelSpan | LogEvent]:
-    """The spans and log records of a JSON object that stands on `line`."""
+    """Yield the spans and log records of a JSON object on `line`."""
     if not is_otlp(record):
         if is_flat(record):
             yield _log(record) if _is_log(record) else _span(record, "", {}, line)
@@ -214,7 +214,7 @@ def _id(value: Json) -> str:
 
 
 def _when(value: Json) -> float | None:
-    """A time in Unix seconds: of nanoseconds, microseconds, milliseconds, seconds, or ISO text."""
+    """Parse a time to Unix seconds: from nanoseconds, microseconds, milliseconds, seconds, or ISO text."""
     if isinstance(value, str) and value.isdigit() and len(value) <= 20:
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

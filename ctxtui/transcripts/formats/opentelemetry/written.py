@@ -1,4 +1,4 @@
-"""Calls as spans by the conventions of GenAI, in OTLP's JSON; what a call says goes with them where that is wanted."""
+"""Write calls as spans by the GenAI conventions, in OTLP's JSON, optionally with content."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from ctxtui.core.tree import Tree
 
 SCOPE: Final = "ctxtui"
 _CLIENT: Final = 3
-"""Kind of a span that asks somebody else."""
+"""Span kind of a call to another service (CLIENT)."""
 _FAILED: Final = 2
 _NANO: Final = 1_000_000_000
 Span = dict[str, Json]
 Content = Callable[[Json], Json] | None
-"""Masks what is said; None: it is left out."""
+"""Masks content; None: content is left out."""
 
 
 def span_of(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
-    """`call` of `session`, which is called `name`, as a span. `usd` is its list price (None: not known). With
-    `content`, which masks it, it says what was asked and answered too. The same call has the same ids each time."""
+    """Convert `call` of `session`, called `name`, to a span; the same call has the same ids each time.
+
+    `usd` is its list price (None: not known). With `content`, a mask function, the span includes request and answer.
+    """
     started = call.started or 0.0
     ended = max(call.ended or call.first_byte or started, started)
     span: Span = {
@@ -42,16 +44,16 @@ def span_of(session: Session, call: Call, *, name: str, usd: float | None = None
     attributes = span["attributes"]
     assert isinstance(attributes, list)
     if content is not None:
-        said = ((key, canonical.text_of(content(value))) for key, value in _said(session.tree, call) if value)
+        said = ((key, canonical.dump_text(content(value))) for key, value in _said(session.tree, call) if value)
         attributes += [_pair(key, value) for key, value in said]
     if call.error:
-        # What a provider says may repeat what it was asked.
+        # A provider's error may repeat the request.
         span["status"] = {"code": _FAILED, **({"message": str(content(call.error))} if content is not None else {})}
     return span
 
 
 def request_of(spans: Sequence[Span], client: str = "", version: str = "") -> dict[str, Json]:
-    """Spans as one request of OTLP; `client` is the program that asked the model."""
+    """Wrap spans in one request of OTLP; `client` is the program that called the model."""
     about = [("service.name", client or SCOPE), ("service.version", version or None)]
     resource = {"attributes": [_pair(key, value) for key, value in about if value is not None]}
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": SCOPE}, "spans": list(spans)}]}]}

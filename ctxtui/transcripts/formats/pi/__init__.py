@@ -1,1 +1,1 @@
-"""pi's session files, a list or a tree of entries; also written, so that pi resumes them."""
+"""pi's session files, a list or a tree of entries; also written, for pi to resume."""

@@ -1,7 +1,7 @@
-"""A pi session file that the client resumes, with an edited context.
+"""Write a pi session file that the client resumes, with an edited context.
 
-The client walks from the last entry up (`parentId`), so what is dropped is taken out of that chain, and what is put in
-becomes a link of it. Its meter and its compaction go by the usage of the last answer, zeros included.
+The client walks from the last entry up (`parentId`), so dropped entries are removed from that chain, and inserted ones
+are linked into it. Its meter and its compaction use the usage of the last answer, zeros included.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EMPTY: Final = "a compaction's summary that was dropped stands empty: without i
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """A session file, so that the client that resumes it has the context that is asked for."""
+    """Write a session file, so that the client that resumes it has the requested context."""
     found, lost = read_source(order)
     entries = [_entry(raw, canonical.loads(piece.raw)) for raw, piece in found]
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
@@ -53,7 +53,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class PiEntry(ResumeEntry):
-    """One entry: its bytes and value, and its new usage (None: as it is)."""
+    """One entry: its bytes and value, and its new usage (None: unchanged)."""
 
     raw: bytes
     value: dict[str, Any]
@@ -61,29 +61,29 @@ class PiEntry(ResumeEntry):
 
     @property
     def message(self) -> dict[str, Any]:
-        """What it says, {} where it is no message."""
+        """Its message, {} if it has none."""
         return obj(self.value.get("message"))
 
     @property
     def answers_user(self) -> bool:
-        """Whether it is the model's."""
+        """Whether it is an answer of the model."""
         return self.value.get("type") == "message" and self.message.get("role") == "assistant"
 
     @property
     def is_compaction(self) -> bool:
-        """Whether it is a compaction's, which cannot go: what it replaced would be back."""
+        """Whether it is a compaction, which cannot be removed: everything it replaced would return."""
         return self.value.get("type") == "compaction"
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Let its 0-based `part` say what `block` says (None: leave it out)."""
+        """Replace its 0-based `part` with `block` (None: remove it)."""
         if self.is_compaction:
             self.changes[part] = block
             return True
-        # A damaged entry may be of another role than what its id says.
+        # A damaged entry may have another role than its id suggests.
         return part < len(self.digests) and ResumeEntry.change(self, part, block)
 
     def line(self, **members: Any) -> bytes:
-        """Its line, with `members` and what was changed."""
+        """Write its line, with `members` and its changes."""
         if self.changes:
             members |= self._changed(next(iter(self.changes.values())))
         if self.usage is not None:
@@ -93,7 +93,7 @@ class PiEntry(ResumeEntry):
         return (add_member(line, COPIED, canonical.dumps(MAKER)) if copied else line) + b"\n"
 
     def _changed(self, only: Block | None) -> dict[str, Any]:
-        """The members that its changes give other values; `only` is what an entry of one block says now."""
+        """Changed members; `only` is the new content of an entry of one block."""
         role, message = self.message.get("role"), self.message
         words = _words(only) if only is not None else ""
         if _is_summary(self.value):
@@ -122,20 +122,20 @@ def _entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
     elif role == "bashExecution":
         texts = [f"Ran `{word(message.get('command'))}`\n```\n{word(message.get('output'))}\n```"]
     elif role == "toolResult":
-        # It is found by the call that it answers.
+        # Matched by the call that it answers.
         entry.digests, entry.answers, texts = [""], {0: word(message.get("toolCallId"))}, []
     elif value.get("type") not in ("message", "custom_message"):
         texts = []
     else:
         texts = [content] if isinstance(content, str) else [part_of(part) for part in listed(content)]
-    entry.digests += [(blocks.text(one) if isinstance(one, str) else blocks.of(one)).digest for one in texts]
+    entry.digests += [(blocks.text(one) if isinstance(one, str) else blocks.from_part(one)).digest for one in texts]
     return entry
 
 
 def _made(
     entries: Sequence[PiEntry], near: PiEntry, items: Sequence[Item], new: Iterator[str], order: ResumeOrder
 ) -> dict[str, Any]:
-    """An entry of what edits made, near the entry `near`."""
+    """Make an entry from inserted items, near the entry `near`."""
     role = "assistant" if is_answer(items[0]) else "user"
     message: dict[str, Any] = {"role": role, "content": [_spelled(item.block) for item in items]}
     more = {}
@@ -150,7 +150,7 @@ def _made(
 
 
 def _settle(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
-    """Take reports out that are not true of the new context; the last answer gets the size that was worked out."""
+    """Remove usage reports that do not apply to the new context; the last answer gets the computed size."""
     first = first_change(entries)
     answers = [n for n, one in enumerate(entries) if one.answers_user and not one.removed]
     for n in answers:
@@ -164,7 +164,7 @@ def _settle(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
 def _lines(
     entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], behind: list[dict[str, Any]], id_: str
 ) -> Iterator[bytes]:
-    """The lines of the session, whose id is now `id_`, with new ones before entries and behind them all."""
+    """Yield the lines of the session under its new id `id_`, with inserted ones."""
     above: dict[str, Any] = {}
     tip: Any = None
     for number, entry in enumerate(entries):
@@ -188,7 +188,7 @@ def _lines(
 
 
 def _kept(entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], compaction: PiEntry) -> dict[str, Any]:
-    """Where what a compaction left standing begins now."""
+    """Update where the entries that a compaction kept begin."""
     value = compaction.value
     if isinstance(index := value.get("firstKeptEntryIndex"), int):
         moved = sum(len(one.before) - one.removed for one in entries[:index])
@@ -221,7 +221,7 @@ def _words(block: Block) -> str:
 
 
 def _spelled(block: Block) -> dict[str, Any]:
-    """A block as pi spells a content part."""
+    """Convert a block to pi's spelling of a content part."""
     value = obj(block.value())
     source = obj(value.get("source"))
     match value.get("type"):
@@ -235,8 +235,8 @@ def _spelled(block: Block) -> dict[str, Any]:
 
 
 def _content(block: Block) -> list[Any]:
-    """A result's content as pi spells it."""
+    """Convert a result's content to pi's spelling."""
     content = obj(block.value()).get("content")
     if not isinstance(content, list):
         return [_text(_words(block))]
-    return [_spelled(blocks.of(one)) if isinstance(one, dict) else _text(str(one)) for one in content]
+    return [_spelled(blocks.from_part(one)) if isinstance(one, dict) else _text(str(one)) for one in content]

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.core.answer_least import in_part
+from ctxtui.core.answer_least import mark_partial
 from ctxtui.core.block import Item
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
@@ -23,16 +23,16 @@ from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "pi"
 COPIED: Final = "copiedBy"
-"""The member of an entry that names the program that copied it from another session."""
+"""Member of an entry: the program that copied it from another session."""
 ESTIMATED_BY: Final = "estimated_by"
-"""The member of a usage that names the program that worked it out: no provider reported it."""
+"""Member of a usage: the program that estimated it, in place of a provider's report."""
 _BROKEN: Final = frozenset({"aborted", "error"})
-"""Why an answer broke off."""
+"""Stop reasons of interrupted answers."""
 _SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", "label", "session_info", "custom"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a pi session."""
+    """Confidence that `head` begins a pi session."""
     records = file_head.records(head)
     first = records[0] if records else {}
     if first.get("type") == "session" and "cwd" in first and "payload" not in first:
@@ -58,7 +58,7 @@ class _Pi:
         self._about = Described(source=NAME)
         self._level = ""
         self._broken: tuple[int, list[Item]] | None = None
-        """The context that an answer broke off on, and the answer, until a result shows that its calls were made."""
+        """Context and items of an interrupted answer, until a result shows that its calls were executed."""
         self._broken_head = ROOT
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
@@ -96,7 +96,7 @@ class _Pi:
         yield self._dialogue.tip()
 
     def _without_broken_calls(self) -> None:
-        """pi sends no call back that an answer broke off in and that was never made; its words it does."""
+        """Remove the unexecuted calls of an interrupted answer: pi resends its text, but not the calls."""
         if self._broken is not None and self._dialogue.head == self._broken_head:
             asked, items = self._broken
             self._dialogue.head = self._dialogue.tree.extend(asked, _made(items))
@@ -125,7 +125,7 @@ class _Pi:
 
     def _answer(self, message: dict[str, Json], value: dict[str, Json], found: FoundObject) -> tuple[Event, list[Item]]:
         items = spoken("assistant", *(part_of(part) for part in listed(message.get("content"))))
-        # An answer that broke off before its first word leaves nothing behind.
+        # An answer interrupted before its first content adds nothing.
         items = items if len(items) > 1 else []
         extra: dict[str, Json] = {key: message[key] for key in ("api", "responseId") if key in message}
         usage = _usage(obj(message.get("usage")))
@@ -134,8 +134,8 @@ class _Pi:
         if copied_by := word(value.get(COPIED)):
             extra[COPIED_BY] = copied_by
         if word(message.get("stopReason")) in _BROKEN:
-            # What pi knows of the output then is what the message began with.
-            usage, extra = in_part(usage, extra, (item.block for item in items))
+            # pi then has only the output reported at the beginning of the message.
+            usage, extra = mark_partial(usage, extra, (item.block for item in items))
         known = Call(
             word(message.get("responseId")),
             "",
@@ -163,7 +163,7 @@ class _Pi:
         self._dialogue.say(item for entry in kept for item in entry.items)
 
     def _kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
-        """The entries that a compaction leaves standing behind its summary."""
+        """Entries that a compaction keeps after its summary."""
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]
@@ -179,13 +179,13 @@ class _Pi:
 
 
 def _made(items: list[Item]) -> list[Item]:
-    """The items of an answer less its calls; nothing where only its header is left."""
+    """Items of an answer without its calls; empty if only its header is left."""
     kept = [item for item in items if item.block.kind != "tool_use"]
     return kept if len(kept) > 1 else []
 
 
 def part_of(part: Json) -> Json:
-    """A content part of pi's in the common spelling."""
+    """Convert pi's content part to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     rest = {key: item for key, item in part.items() if key != "type"}
@@ -200,7 +200,7 @@ def part_of(part: Json) -> Json:
 
 
 def _usage(report: dict[str, Json]) -> Usage | None:
-    """pi's own usage, whose input excludes the cache; None for the zeros of a call that never ran."""
+    """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
     fresh, read, written = (count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + count(report.get("output")) == 0:
         return None

@@ -1,1 +1,1 @@
-"""Requests and answers as they went over the wire, whatever recorded them (VCR, HAR, logs)."""
+"""Recorded HTTP requests and answers of providers, from any recorder (VCR, HAR, logs)."""

@@ -1,4 +1,4 @@
-"""Amazon Bedrock's Converse: requests and answers. The blocks stand in the common spelling."""
+"""Amazon Bedrock's Converse: requests and answers, with blocks in Anthropic's spelling."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MARKER: Final = "cachePoint"
 
 
 def request_items(body: dict[str, Json]) -> list[Item]:
-    """The items of a request: tools, system, messages. Cache points are markers, no content."""
+    """Convert a request to items: tools, system, messages. Cache points are breakpoints, not content."""
     tools = objects(at(body, "toolConfig", "tools"))
     made = [Item(blocks.make(TOOL, _tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
-    made += [Item(blocks.of(part), Place("system")) for part in _parts(body.get("system"))]
+    made += [Item(blocks.from_part(part), Place("system")) for part in _parts(body.get("system"))]
     for message in objects(body.get("messages")):
         made += spoken(word(message.get("role")), *_parts(message.get("content")))
     return made
@@ -39,7 +39,7 @@ def _parts(content: Json) -> list[Json]:
 
 
 def _typed(part: Json) -> Json:
-    """A part, named by its only member, in the common spelling."""
+    """Convert a part, which its only member names, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     kind, value = next(iter(part.items()), ("part", None))
@@ -48,7 +48,7 @@ def _typed(part: Json) -> Json:
         case "text":
             return messages.text(value)
         case "json":
-            return messages.text(canonical.text_of(value))
+            return messages.text(canonical.dump_text(value))
         case "toolUse":
             rest = {k: v for k, v in held.items() if k not in ("toolUseId", "name", "input")}
             return messages.tool_use(held.get("toolUseId"), held.get("name"), held.get("input"), **rest)
@@ -66,7 +66,7 @@ def _typed(part: Json) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer; its input excludes the cache, as Anthropic's does (facts §12)."""
+    """Convert the usage of one answer; its input excludes the cache, as Anthropic's does (facts §12)."""
     if not isinstance(report, dict) or "inputTokens" not in report:
         return None
     keys = ("cacheReadInputTokens", "cacheWriteInputTokens")
@@ -82,7 +82,7 @@ def usage(report: Json) -> Usage | None:
 
 
 def answer(body: dict[str, Json]) -> Response:
-    """The answer that `body` is."""
+    """Decode an answer."""
     if "output" not in body:
         return Response(error=word(body.get("message")) or word(body.get("Message")), extra=body)
     message = obj(at(body, "output", "message"))

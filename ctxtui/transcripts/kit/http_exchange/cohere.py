@@ -1,4 +1,4 @@
-"""Cohere's v2 chat: its requests are Chat's, its answers and streams its own."""
+"""Cohere's v2 chat: requests as in OpenAI Chat, answers and streams of its own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.fields import at, count, obj, word
 from ctxtui.wire import openai_chat
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import merge
+from ctxtui.wire.stream import merge_delta
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer: ``tokens`` is what the model read, cached ones included; ``billed_units`` less."""
+    """Convert the usage of one answer: ``tokens`` is all that the model read, cached included; ``billed_units`` is
+    less.
+    """
     tokens = obj(at(report, "tokens"))
     if not tokens:
         return None
@@ -30,11 +32,11 @@ def usage(report: Json) -> Usage | None:
 
 
 def answer(body: dict[str, Json]) -> Response:
-    """The answer that `body` is; an error's words stand under ``message``."""
+    """Decode an answer; an error's text is under ``message``."""
     message = body.get("message")
     if not isinstance(message, dict):
         return Response(error=word(message) or word(body.get("error")), extra=body)
-    # A plan is what the model says before its calls.
+    # A plan is the model's text before its calls.
     plan = word(message.get("tool_plan"))
     said = {**message, "content": message.get("content") or plan or None}
     try:
@@ -51,7 +53,7 @@ def answer(body: dict[str, Json]) -> Response:
 
 
 def stream(events: Iterable[Json]) -> Response:
-    """The answer that a stream's events make together."""
+    """Assemble the answer of a stream's events."""
     message: dict[str, Json] = {"role": "assistant"}
     content: dict[int, dict[str, Json]] = {}
     calls: dict[int, dict[str, Json]] = {}
@@ -65,11 +67,11 @@ def stream(events: Iterable[Json]) -> Response:
         elif kind == "message-end":
             whole |= delta
         elif kind.startswith("content-"):
-            merge(content.setdefault(index, {}), obj(told.get("content")))
+            merge_delta(content.setdefault(index, {}), obj(told.get("content")))
         elif kind == "tool-plan-delta":
             message["tool_plan"] = word(message.get("tool_plan")) + word(told.get("tool_plan"))
         elif kind.startswith("tool-call-"):
-            merge(calls.setdefault(index, {}), obj(told.get("tool_calls")), skip=frozenset())
+            merge_delta(calls.setdefault(index, {}), obj(told.get("tool_calls")), skip=frozenset())
     message["content"] = [content[index] for index in sorted(content)]
     message["tool_calls"] = [calls[index] for index in sorted(calls)]
     return replace(answer({**whole, "message": message}), complete="finish_reason" in whole)

@@ -1,4 +1,4 @@
-"""Exchange -> context and answer: which API was asked is told by address and shape of the bodies."""
+"""Decode exchanges to context and answer; the API is detected from the address and the shape of the bodies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctxtui.wire import sse
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
+from ctxtui.wire.stream import error_text
 
 GOOGLE: Final = google.NAME
 CONVERSE: Final = "converse"
@@ -32,8 +32,11 @@ _COUNT: Final = "/count_tokens"
 
 
 class Decoded(NamedTuple):
-    """A request's context and its answer. `skeleton` is None for an API that cannot be spelled again byte for byte,
-    `params` then holds what is no context."""
+    """A request's context and its answer.
+
+    `skeleton` is None for an API that ctxtui cannot encode byte for byte; `params` then holds everything but the
+    context.
+    """
 
     dialect: str
     items: tuple[Item, ...]
@@ -44,9 +47,9 @@ class Decoded(NamedTuple):
 
 
 def decode(exchange: Exchange) -> Decoded | None:
-    """What `exchange` put before a model; None where no model was asked to read anything.
+    """Decode an exchange with a model; None if no model was to read a context.
 
-    Raises `Malformed` where it was, and the request cannot be read.
+    Raises `Malformed` if one was and the request cannot be read.
     """
     body = value(exchange.request)
     dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
@@ -69,7 +72,7 @@ def _request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str
 
 
 def dialect_of(exchange: Exchange, body: dict[str, Json]) -> str:
-    """The API that was asked; "" where it is none that has a model read a context."""
+    """Detect the API of a request; "" if it does not send a context to a model."""
     path = exchange.path
     if _OTHER.search(path):
         return ""
@@ -100,7 +103,7 @@ def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
 
 
 def response_of(dialect: str, exchange: Exchange) -> Response:
-    """The answer of `exchange`; what cannot be read becomes an answer with an error that says so."""
+    """Decode the answer of `exchange`; an unreadable one becomes an answer with an error that says so."""
     body = exchange.response
     if not body.strip():
         refused = exchange.status >= 400
@@ -108,14 +111,14 @@ def response_of(dialect: str, exchange: Exchange) -> Response:
     text = body[:512].decode("utf-8", "replace")
     try:
         if sse.is_stream(text):
-            return streamed(dialect, sse.parse(body))
+            return streamed(dialect, sse.parse_stream(body))
         return _whole(dialect, exchange, value(body))
     except Malformed as error:
         return Response(complete=False, error=f"HTTP {exchange.status}" if exchange.status >= 400 else str(error))
 
 
 def streamed(dialect: str, events: list[sse.ServerEvent]) -> Response:
-    """The answer that the events of one stream make together."""
+    """Assemble the answer of the events of one stream."""
     if dialect == GOOGLE:
         return google.answer(event.value() for event in events)
     if dialect == COHERE:
@@ -144,8 +147,8 @@ def _refusal(body: Json) -> str:
     held = obj(body)
     said = held.get("error") or held.get("message") or held.get("detail")
     if isinstance(said, dict):
-        return error_words({"error": said})
-    return said if isinstance(said, str) else canonical.text_of(body)[:500]
+        return error_text({"error": said})
+    return said if isinstance(said, str) else canonical.dump_text(body)[:500]
 
 
 def _count(exchange: Exchange) -> Response:
@@ -155,5 +158,8 @@ def _count(exchange: Exchange) -> Response:
 
 
 def counted(body: dict[str, Json]) -> Response:
-    """The answer to a request that only counts: no model read it, so it costs nothing (facts §1). It tells its size."""
+    """Build the answer to a request that only counts tokens: no model read it, so it costs nothing (facts §1).
+
+    It holds the size of the input.
+    """
     return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: count(body.get("input_tokens"))})

@@ -1,4 +1,4 @@
-"""Exchanges with providers as calls of a session: what each asked, with what the server held for it, and its thread."""
+"""Convert exchanges with providers to calls of a session: their context, including server-side items, and thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ctxtui.wire.grammar import split_item
 from ctxtui.wire.registry import DIALECTS
 
 Change = Callable[[Call], Call]
-"""Adds to a call what its recording says beside the exchange."""
+"""Adds recorded fields that are not part of the exchange to its call."""
 
 
 class Exchanges:
@@ -31,15 +31,15 @@ class Exchanges:
         self._tree = tree
         self.threads = Conversations(tree)
         self._held: dict[str, tuple[Item, ...]] = {}
-        """Items that a server keeps, by the name that a later request gives them."""
+        """Server-side items, by the name that a later request uses for them."""
         self._heads: dict[str, int] = {}
-        """Where the contexts of answers and of kept conversations end, by their ids."""
+        """Context ends of answers and server-side conversations, by id."""
         self._session = ""
         self.other: list[str] = []
-        """Requests that put nothing before a model, in words."""
+        """Summaries of requests that send nothing to a model."""
 
     def take(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
-        """The events of one exchange."""
+        """Add one exchange and yield its events."""
         try:
             decoded = decode(exchange)
         except Malformed as error:
@@ -61,8 +61,10 @@ class Exchanges:
         session: str = "",
         change: Change = lambda call: call,
     ) -> list[Event]:
-        """The events of the call that `decoded` is; `known` is what its recording says beside the bodies; its id
-        counts where the answer has none."""
+        """Add a decoded call and return its events.
+
+        `known` holds the fields recorded outside the bodies; its id counts if the answer has none.
+        """
         before, name = self._before(decoded)
         whole = with_held(decoded, before)
         call = _call(known, whole, bool(name) and name not in self._held and name not in self._heads)
@@ -74,7 +76,7 @@ class Exchanges:
         return events
 
     def waiting(self, exchange: Exchange) -> Iterator[TipMoved]:
-        """A request that has not left yet: where its thread now ends."""
+        """Yield the tip of the thread of a request that is not sent yet."""
         try:
             decoded = decode(exchange)
         except Malformed:
@@ -85,11 +87,11 @@ class Exchanges:
             yield TipMoved(self.threads.name(thread), self._tree.extend(ROOT, whole.items))
 
     def holds(self, id_: str) -> None:
-        """A server has the response `id_` to go on with, and nothing stands before or in it."""
+        """Register an empty response `id_` on the server that a request may continue from."""
         self._held[id_] = ()
 
     def _before(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
-        """The items that stand before a request's own, and the id that names them ("" where it names none)."""
+        """Return the server-side items before a request's own, and the id that names them ("" if none)."""
         params = decoded.params
         talk = params.get("conversation")
         name = word(params.get("previous_response_id")) or word(talk) or word(obj(talk).get("id"))
@@ -104,7 +106,7 @@ class Exchanges:
         return self.threads.find(decoded.items, after, client, self._scope(session))
 
     def _scope(self, session: str) -> str:
-        """Whose main thread is meant by a request of a client's `session` ("": not told): the first session leads."""
+        """Main thread for requests of a client's `session` ("": unknown); the first session is `MAIN`."""
         self._session = self._session or session
         return MAIN if session in ("", self._session) else session
 
@@ -113,9 +115,9 @@ class Exchanges:
         return self.client(decoded, sender, exchange.path, value(exchange.request) if sender.session else None)
 
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
-        """The thread that the client itself names for a request with this `body`, sent to `path`."""
+        """Return the thread that the client names for a request with this `body`, sent to `path`."""
         scope = self._scope(sender.session)
-        # Other programs may well ask for one token: only of a client that names its session it is known what it means.
+        # Other programs may ask for one token for their own reasons; only known clients name their session.
         aside = side_call(path, body if sender.session else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
@@ -127,7 +129,7 @@ class Exchanges:
         return None
 
     def _keep(self, exchange: Exchange) -> None:
-        """What is put into a server's keeping without a model reading it."""
+        """Store items that a request puts on the server without a model reading them."""
         body, answer = obj(value(exchange.request)), obj(value(exchange.response))
         if exchange.path.endswith("/cachedContents") and word(answer.get("name")):
             self._held[word(answer["name"])] = tuple(google.request_items(body))
@@ -137,14 +139,14 @@ class Exchanges:
 
 
 def _in(scope: str, thread: str) -> str:
-    """The name of a client's thread: those of another session than the first bear its name."""
+    """Name a client's thread; threads of later sessions include the session's name."""
     if scope == MAIN:
         return thread
     return scope if thread == MAIN else f"{scope} · {thread}"
 
 
 def with_held(decoded: Decoded, before: Sequence[Item]) -> Decoded:
-    """`decoded` with what its provider holds `before` the messages that it brings itself."""
+    """Insert the items that the provider holds `before` the request's own messages."""
     if not before:
         return decoded._replace(items=tuple(_ordered(decoded.items, before, _before_messages(decoded.items))))
     first, skeleton = _before_messages(decoded.items), decoded.skeleton
@@ -158,7 +160,7 @@ def _before_messages(items: Sequence[Item]) -> int:
 
 
 def _ordered(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
-    """A request's items with what the server holds: tools and system first, then the held messages, then its own."""
+    """Order a request's items with the server's: tools and system first, then the server's messages, then its own."""
     held = [item for item in before if item.place.section != "messages"]
     kept = [item for item in before if item.place.section == "messages"]
     heads = [*held, *items[:first]]
@@ -167,7 +169,7 @@ def _ordered(items: Sequence[Item], before: Sequence[Item], first: int) -> list[
 
 
 def _known(exchange: Exchange) -> Call:
-    """What is known of a call beside its bodies."""
+    """Build a call from the fields outside the bodies."""
     extra = dict(exchange.extra)
     if exchange.url:
         extra["url"] = exchange.url.partition("?")[0]
@@ -192,7 +194,7 @@ def _call(known: Call, decoded: Decoded, tail_only: bool) -> Call:
     if decoded.params and decoded.dialect not in DIALECTS and decoded.skeleton is None:
         extra["params"] = decoded.params
     if tail_only:
-        # What the provider kept is not here.
+        # The context kept by the provider is not recorded.
         extra["tail_only"] = True
     return replace(
         known,

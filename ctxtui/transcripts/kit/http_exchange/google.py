@@ -1,4 +1,4 @@
-"""Google's generateContent: requests, answers, streams. The blocks stand in the common spelling."""
+"""Google's generateContent: requests, answers, streams, with blocks in Anthropic's spelling."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
 from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
-from ctxtui.wire.usage import beyond
+from ctxtui.wire.stream import error_text
+from ctxtui.wire.usage import extra_usage
 
 NAME: Final = "google"
 CONTEXT: Final = frozenset(
@@ -25,11 +25,11 @@ CONTEXT: Final = frozenset(
 
 
 def request_items(body: dict[str, Json]) -> list[Item]:
-    """The items of a request: tools, system, contents."""
+    """Convert a request to items: tools, system, contents."""
     made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in _tools(body)]
     system = body.get("systemInstruction", body.get("system_instruction"))
     said = system if isinstance(system, str) else obj(system).get("parts")
-    made += [Item(blocks.of(part), Place("system")) for part in parts(said)]
+    made += [Item(blocks.from_part(part), Place("system")) for part in parts(said)]
     contents = body.get("contents")
     for content in [contents] if isinstance(contents, str | dict) else listed(contents):
         made += _message(content)
@@ -53,13 +53,13 @@ def _message(content: Json) -> list[Item]:
 
 
 def parts(content: Json) -> list[Json]:
-    """Content in any of its forms (a string, a part, a list of parts) as parts in the common spelling."""
+    """Convert content in any of its forms (a string, a part, a list of parts) to parts in Anthropic's spelling."""
     found = [content] if isinstance(content, str | dict) else listed(content)
     return [_typed(part) for part in found]
 
 
 def _typed(part: Json) -> Json:
-    """A part, which has no type of its own, in the common spelling."""
+    """Convert a part, which has no type member, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     rest = {key: item for key, item in part.items() if item is not None}
@@ -96,9 +96,9 @@ def _media(kind: str, where: dict[str, Json], rest: dict[str, Json]) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer: the prompt includes what the cache held, the candidates exclude the thoughts (facts §12).
+    """Convert the usage of one answer: the prompt includes cached tokens, the candidates exclude thoughts (facts §12).
 
-    Zeros are left out of the report, so that a missing figure is a zero.
+    Zeros are left out of the report, so a missing figure is zero.
     """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None
@@ -113,7 +113,7 @@ def usage(report: Json) -> Usage | None:
 
 
 def answer(chunks: Iterable[Json]) -> Response:
-    """The answer that `chunks` (one for an answer in one piece) make together."""
+    """Assemble the answer of `chunks` (one if it was not streamed)."""
     whole: dict[str, Json] = {}
     said: list[Json] = []
     reason = ""
@@ -123,7 +123,7 @@ def answer(chunks: Iterable[Json]) -> Response:
         reason = word(at(first, "finishReason")) or reason
         for part in listed(at(first, "content", "parts")):
             _add(said, part)
-    error = error_words(whole) if "error" in whole else word(at(whole, "promptFeedback", "blockReason"))
+    error = error_text(whole) if "error" in whole else word(at(whole, "promptFeedback", "blockReason"))
     told = ("candidates", "usageMetadata", "modelVersion", "responseId", "error")
     return Response(
         items=tuple(spoken("model", *map(_typed, said))) if said else (),
@@ -135,18 +135,18 @@ def answer(chunks: Iterable[Json]) -> Response:
         complete=bool(reason or error),
         extra={key: item for key, item in whole.items() if key not in told}
         | _by_tools(whole)
-        | beyond(whole.get("usageMetadata")),
+        | extra_usage(whole.get("usageMetadata")),
     )
 
 
 def _by_tools(whole: dict[str, Json]) -> dict[str, Json]:
-    """The input that the provider's own tools brought, which the report gives apart."""
+    """Input that the provider's own tools added, which the report counts separately."""
     brought = count(at(whole, "usageMetadata", "toolUsePromptTokenCount"))
     return {TOOL_USE_INPUT: brought} if brought else {}
 
 
 def _add(said: list[Json], part: Json) -> None:
-    """Streamed words go on where the last chunk's stopped."""
+    """Append a streamed part, joining consecutive texts."""
     last = obj(said[-1]) if said else {}
     news = obj(part)
     joins = "text" in last and "text" in news and "thoughtSignature" not in last

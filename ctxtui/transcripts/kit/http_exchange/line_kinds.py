@@ -1,4 +1,4 @@
-"""The lines of recordings that ctxtui makes of what goes by, as they are written and read."""
+"""Lines of ctxtui's own recordings of relayed traffic, shared by writer and reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.fields import count, word
 
 VERSION: Final = 1
-"""Of the format."""
+"""Version of the format."""
 MARK: Final = "ctxtui_attached"
 KNOWN: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
@@ -25,23 +25,25 @@ KNOWN: Final[dict[str, frozenset[str]]] = {
     "ended": frozenset(("x", "at", "size", "sha256", "error")),
     "lost": frozenset(("at", "why")),
 }
-"""The kinds of lines, each named by a member of its own, with their other members."""
+"""The line kinds, each identified by its own member, with their other members."""
 BODY: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64", "left_out"))
 """Members of a body."""
 KEPT_BODIES: Final = 6
-"""Bodies that a later one may be told by: so many lines of context may take turns. One that was gone on with is
-forgotten."""
+"""Bodies that later ones may refer to, which is the number of interleaved threads supported. A referenced body is
+dropped."""
 
 
 class BodiesByReference:
-    """The bodies of one recording, by exchange; several processes may write one file, and each knows its own."""
+    """The bodies of one recording, by exchange; several processes may write one file, each refers to its own bodies."""
 
     def __init__(self) -> None:
         self._runs: dict[str, dict[str, bytes]] = {}
 
     def body(self, name: str, told: dict[str, Json], kind: str = "") -> bytes | None:
-        """The body of exchange `name` (of its `kind`): its own text between the `head` first and the `tail` last bytes
-        of one before; None without that."""
+        """Return the body of exchange `name` (of its `kind`); None if it refers to an unknown one.
+
+        It is its own text between the `head` first and the `tail` last bytes of an earlier body.
+        """
         bodies = self._runs.setdefault(f"{name.partition('.')[0]} {kind}", {})
         own, like = bytes_of(told), word(told.get("like"))
         if like:
@@ -53,7 +55,7 @@ class BodiesByReference:
         return own
 
     def lost(self, name: str) -> None:
-        """The body of exchange `name` is not known: a later one that is told by it is empty before what is new."""
+        """Register an unknown body for exchange `name`; a later body that refers to it has only its own text."""
         self._keep(self._runs.setdefault(f"{name.partition('.')[0]} ", {}), name, b"")
 
     def _keep(self, bodies: dict[str, bytes], name: str, body: bytes) -> None:
@@ -63,7 +65,7 @@ class BodiesByReference:
 
 
 def bytes_of(told: dict[str, Json]) -> bytes:
-    """What a line tells as ``text`` or ``base64``."""
+    """Decode the ``text`` or ``base64`` of a line."""
     if "base64" in told:
         try:
             return base64.b64decode(word(told["base64"]))

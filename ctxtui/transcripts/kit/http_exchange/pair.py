@@ -1,4 +1,4 @@
-"""One request with its answer, where it went, and whose it is as the headers of clients tell (facts §13.3)."""
+"""One request with its answer and URL, and its sender as identified by clients' headers (facts §13.3)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ LABELS: Final = {
     PROBE: "the client's probes",
     WARM_UP: "the client's warm-ups",
 }
-"""What a client asks beside the conversation, in words."""
+"""Thread labels for requests that a client makes besides the conversation."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _CLIENTS: Final = {"claude-cli": "claude code", "codex": "codex"}
 
 
 class Sender(Struct, frozen=True, kw_only=True):
-    """`session` and `thread` are the client's own ids ("" where it tells none; `MAIN` for its main line), `parent` is
-    the thread that began this one, `label` what the client calls it. `client` and `version` are as the client
-    signs."""
+    """The client that sent a request.
+
+    `session` and `thread` are the client's own ids ("" if it sends none; `MAIN` for its main thread), `parent` is the
+    thread that started this one, `label` the client's name for it. `client` and `version` are from the user agent.
+    """
 
     session: str = ""
     thread: str = ""
@@ -45,7 +47,7 @@ class Sender(Struct, frozen=True, kw_only=True):
 
 
 def sender_of(headers: Mapping[str, str]) -> Sender:
-    """Who sends a request with these headers (names in small letters)."""
+    """Identify the sender of a request with these headers (lower-case names)."""
     signed = _VERSION.match(headers.get("user-agent", ""))
     client, version = (signed[1].lower(), signed[2]) if signed else ("", "")
     client = _CLIENTS.get(client, client)
@@ -71,7 +73,7 @@ def sender_of(headers: Mapping[str, str]) -> Sender:
 
 
 def side_call(path: str, body: Json) -> str:
-    """What kind of side call a request is that a client makes beside the conversation; "" for a turn of it."""
+    """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     asked = obj(body)
@@ -87,7 +89,7 @@ def side_call(path: str, body: Json) -> str:
     schema = obj(obj(shaped.get("schema")).get("properties"))
     if shaped.get("type") == "json_schema" and set(schema) & {"title", "isNewTopic", "branch"}:
         return TITLE
-    # Codex in its terminal, in a session of its own.
+    # Codex's terminal client requests titles in a separate session.
     shaped = obj(obj(asked.get("text")).get("format"))
     if shaped.get("type") == "json_schema" and set(obj(obj(shaped.get("schema")).get("properties"))) == {"title"}:
         return TITLE
@@ -95,7 +97,7 @@ def side_call(path: str, body: Json) -> str:
 
 
 def _asks_for_title(asked: dict[str, Json]) -> bool:
-    """OpenCode and others ask in words."""
+    """Whether the prompt asks for a title, as OpenCode and others do."""
     system = asked.get("system") or asked.get("instructions")
     said = word(system) or " ".join(word(one.get("text")) for one in objects(system))
     for message in objects(asked.get("messages")) + objects(asked.get("input")):
@@ -120,15 +122,17 @@ _HOSTS: Final = (
     ("openrouter.ai", "openrouter"),
 )
 _OLLAMA: Final = ("/api/chat", "/api/generate")
-"""Paths that only Ollama serves, wherever it runs."""
+"""Paths that only Ollama serves, on any host."""
 _BETAS: Final = "anthropic-beta"
 
 
 class Exchange(Struct, frozen=True):
-    """`request` and `response` are bodies as sent (decompressed; empty where there was none), `status` the HTTP
-    status (0: not recorded). Times are Unix seconds. `line` is where the recording has it (1-based, 0: unknown),
-    `extra` what the recording says beyond, `sender` what its headers say of who
-    sent it."""
+    """One HTTP exchange.
+
+    `request` and `response` are bodies as sent (decompressed; empty if there was none), `status` the HTTP status
+    (0: not recorded). Times are Unix seconds. `line` is its position in the recording (1-based, 0: unknown),
+    `extra` further recorded fields, `sender` the sender as identified by its headers.
+    """
 
     request: bytes
     response: bytes = b""
@@ -144,18 +148,18 @@ class Exchange(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """The host asked, without port."""
+        """The host, without port."""
         return self.url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0].lower()
 
     @property
     def path(self) -> str:
-        """The path asked, without query, unescaped."""
+        """The path, without query, unescaped."""
         path = "/" + self.url.partition("://")[2].partition("?")[0].partition("/")[2]
         return path.replace("%3A", ":").replace("%3a", ":").replace("%2F", "/")
 
     @property
     def provider(self) -> str:
-        """Who was asked, as pricing knows them; "" for a host that nobody knows."""
+        """The provider's name in pricing; "" for an unknown host."""
         host = self.host
         known = next((name for end, name in _HOSTS if host == end or host.endswith("." + end)), "")
         return known or ("ollama" if self.path in _OLLAMA else "")
@@ -167,7 +171,7 @@ class Exchange(Struct, frozen=True):
 
 
 def value(body: bytes | str) -> Json:
-    """The JSON value of a body; None where it is none."""
+    """Parse a body as JSON; None if it is not JSON."""
     try:
         return canonical.loads(body)
     except (ValueError, RecursionError):
@@ -175,9 +179,11 @@ def value(body: bytes | str) -> Json:
 
 
 def betas_in(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
-    """What a request's `headers` add to `Exchange.extra`: ``betas``, the active beta features, in the order sent; empty
-    where they name none. A cache keeps the prefixes of another set apart (facts §2), and records that clients write
-    themselves name it, too."""
+    """Read ``betas`` for `Exchange.extra` from a request's headers: the active beta features, in the order sent.
+
+    Empty if there are none. A cache keeps the prefixes of different sets apart (facts §2), and records that clients
+    write themselves name them, too.
+    """
     named = [
         name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name
     ]

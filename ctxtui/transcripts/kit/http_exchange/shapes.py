@@ -1,4 +1,4 @@
-"""What a JSON value is: a request, an answer, messages; and in whose dialect, by the features of its shape."""
+"""Classify a JSON value as request, answer or messages, and detect its dialect by its members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
 LOOKED_AT: Final = 200
-"""Messages and tools that are looked at to tell a dialect."""
+"""Maximum messages and tools examined to detect a dialect."""
 
 ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
 _ITEM_ENDS: Final = ("_call", "_call_output")
@@ -42,7 +42,7 @@ _NO_TALK: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", 
 
 
 class BodyShape(StrEnum):
-    """What a value is."""
+    """Class of a JSON value."""
 
     REQUEST = "request"
     ANSWER = "answer"
@@ -52,7 +52,7 @@ class BodyShape(StrEnum):
 
 
 def sort_of(value: Json) -> BodyShape:
-    """What `value` is, by itself."""
+    """Classify `value` by itself."""
     if isinstance(value, list):
         return BodyShape.MESSAGES if _are_messages(value) else BodyShape.OTHER
     if not isinstance(value, dict):
@@ -67,7 +67,7 @@ def sort_of(value: Json) -> BodyShape:
 
 
 def listed_messages(value: Json) -> list[Json]:
-    """The messages of a value that is `BodyShape.MESSAGES`: a list, or a page of one as an API gives it."""
+    """Return the messages of a `BodyShape.MESSAGES` value: a list, or a page of one from an API."""
     return listed(value.get("data")) if isinstance(value, dict) else listed(value)
 
 
@@ -90,7 +90,7 @@ def _is_request(value: Mapping[str, Json]) -> bool:
     if not isinstance(given, str):
         return False
     told = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
-    # Embeddings, moderations and speech take a model and an input as well.
+    # Requests for embeddings, moderations and speech have a model and an input as well.
     return bool(told) or (value.keys() <= _PLAIN and not _NO_TALK.search(word(value["model"])))
 
 
@@ -107,7 +107,7 @@ def is_message(value: Json) -> bool:
 
 
 def is_answer(value: Mapping[str, Json]) -> bool:
-    """Whether `value` is a provider's answer, in one piece."""
+    """Whether `value` is a provider's non-streamed answer."""
     choices = value.get("choices")
     if isinstance(choices, list) and (not choices or isinstance(obj(choices[0]).get("message"), dict)):
         return True
@@ -124,14 +124,14 @@ def is_count(value: Mapping[str, Json]) -> bool:
 
 
 def answer_dialect(value: Mapping[str, Json]) -> str:
-    """The dialect of an answer."""
+    """Return the dialect of an answer."""
     if "choices" in value or "message" in value:
         return CHAT
     return RESPONSES if isinstance(value.get("output"), list) else ANTHROPIC
 
 
 def dialect(value: Json, default: str = CHAT) -> str:
-    """The dialect of a request or of messages: the one with most features; `default` where nothing tells."""
+    """Detect the dialect of a request or of messages: the one with most features; `default` if there are none."""
     votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)
     members: Mapping[str, Json] = value if isinstance(value, dict) else {}
     for name, features in _MEMBERS.items():
@@ -143,7 +143,7 @@ def dialect(value: Json, default: str = CHAT) -> str:
     _vote_tools(votes, listed(members.get("tools"))[:LOOKED_AT])
     if word(members.get("model")).startswith(("claude", "anthropic.")):
         votes[ANTHROPIC] += 1
-    # Of equals the first, which is the default.
+    # Ties go to the first, which is the default.
     return max(votes, key=lambda name: votes[name])
 
 

@@ -1,4 +1,4 @@
-"""Responses by WebSocket: a frame for each request, a frame for each event that comes back (facts §13.3)."""
+"""OpenAI Responses over WebSocket: a frame for each request, a frame for each event of its answer (facts §13.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LAST: Final = ("response.completed", "response.failed", "response.incomplete", 
 
 
 class SocketTalk:
-    """What goes over one WebSocket, as exchanges: each request with the events that came back, as a stream."""
+    """Converts the frames of one WebSocket to exchanges: each request with the events of its answer, as a stream."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -22,7 +22,7 @@ class SocketTalk:
         self._events: list[str] = []
 
     def frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
-        """Take a frame, `sent` by the client or come from the server at `time`; the exchange that it completes."""
+        """Add a frame, `sent` by the client or received at `time`; returns the exchange that it completes, if any."""
         kind = word(obj(value(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
             if kind != "response.create":
@@ -37,27 +37,27 @@ class SocketTalk:
         return self.close(time) if kind in _LAST else None
 
     def left(self, time: float) -> None:
-        """The request that is open left at `time`: until then it was held."""
+        """Set the time at which the open request was sent on, after it was held."""
         self._started = time
 
     @property
     def asked(self) -> Exchange | None:
-        """The request that is open, as far as it is asked; None where none is."""
+        """The open request, without an answer; None if there is none."""
         if not self._asked:
             return None
         return Exchange(self._asked.encode("utf-8", "surrogatepass"), url=self._url, started=self._started)
 
     def came(self, after: int) -> bytes:
-        """What came back to the request that is open, from event number `after` on, as a stream."""
+        """Return the events received for the open request from event number `after` on, as a stream."""
         return "".join(f"data: {event}\n\n" for event in self._events[after:]).encode("utf-8", "surrogatepass")
 
     @property
     def events(self) -> int:
-        """How many events came back to it."""
+        """Number of events received for the open request."""
         return len(self._events) if self._asked else 0
 
     def close(self, time: float | None = None) -> Exchange | None:
-        """What is open, ended at `time`; None where nothing is."""
+        """End the open exchange at `time` and return it; None if there is none."""
         if not self._asked:
             return None
         body, self._asked = self._asked.encode("utf-8", "surrogatepass"), ""
@@ -66,7 +66,7 @@ class SocketTalk:
 
 
 def warm_up(exchange: Exchange) -> str:
-    """The id of a response that only prepares a WebSocket: nothing was said and no model was asked; else ""."""
+    """Return the id of a response that only prepares a WebSocket, without input and without a model; else ""."""
     asked = obj(value(exchange.request))
     if asked.get("type") != "response.create" or asked.get("generate") is not False or asked.get("input"):
         return ""

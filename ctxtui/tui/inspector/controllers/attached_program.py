@@ -61,7 +61,7 @@ class AttachedProgramController(Controller):
             return
 
         def look() -> None:
-            found = held_requests.look(path)
+            found = held_requests.read_status(path)
             self.access.deliver(partial(self._ask, path, found.rules))
 
         self.access.work(look, "hold rules")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
-from ctxtui.services.external_editor import NoPager, page
+from ctxtui.services.external_editor import NoPager, show_in_pager
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -158,7 +158,7 @@ class BlocksController(Controller):
             return
         try:
             with self.access.suspended():
-                page(safe_text.lines(text), self._pager)
+                show_in_pager(safe_text.lines(text), self._pager)
         except NoPager as error:
             self.say(failed(str(error)))
         self.access.repaint()

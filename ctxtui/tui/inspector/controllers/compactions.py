@@ -82,7 +82,7 @@ class CompactionsController(EditController):
         if scene is None or not self.edits.ready():
             return
         from ctxtui.analysis.content.compactions import better_summary
-        from ctxtui.curation.edits_from_selection import summary_of
+        from ctxtui.curation.edits_from_selection import summarize_run
 
         context = self.edits.context_of(scene)
         said = [
@@ -93,8 +93,10 @@ class CompactionsController(EditController):
         if not said:
             return
         assert self.edits.desk is not None
-        own = summary_of(context, said, self.edits.desk.summary_terms(scene, self.state.source.settings.summary_tokens))
-        text = better_summary(scene.session.tree, one, str(own.given["text"]) if own is not None else "")
+        own = summarize_run(
+            context, said, self.edits.desk.summary_terms(scene, self.state.source.settings.summary_tokens)
+        )
+        text = better_summary(scene.session.tree, one, str(own.params["text"]) if own is not None else "")
         whole = range(said[0], said[-1] + 1)
         made = self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
         if goes_on:

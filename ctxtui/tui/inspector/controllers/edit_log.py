@@ -80,7 +80,7 @@ class EditLogController(EditController):
         rows, staging = self.panels.transcript.data, self.panels.staging
         if rows is None or staging is None:
             return False
-        ids = {edit.id for edit in ready if edit.does.stands_for}
+        ids = {edit.id for edit in ready if edit.spec.replaces_blocks}
         unread = [new for new in staging.inserted if new.edit.id in ids and new.edit.id not in rows.read]
         if not unread:
             return False
@@ -167,7 +167,7 @@ class EditLogController(EditController):
             overlay = self.edits.overlay
             if literal is None or overlay is None:
                 return
-            edit = edits_from_selection.keeping(self.edits.context_of(scene), overlay.in_force, literal)
+            edit = edits_from_selection.keep_literal(self.edits.context_of(scene), overlay.in_force, literal)
             if edit is None:
                 self.say([Span("no summary took this away: u takes the edit back", "dim")])
             else:
@@ -195,7 +195,7 @@ class EditLogController(EditController):
             overlay = self.edits.overlay
             found = [edit for edit in overlay.log if edit.id in ids] if ids and overlay is not None else []
             if found and found[0].kind == LEAVE:
-                words = str(found[0].given.get("command") or found[0].given.get("place") or "")
+                words = str(found[0].params.get("command") or found[0].params.get("place") or "")
                 self.access.copy(words)
                 self.say(done(f"copied: {safe_text.one_line(words, 300)}"))
             elif found:

@@ -54,7 +54,7 @@ class ForksController(Controller):
         loaded, settings = self.state.loaded, self.state.source.settings
         if loaded is None or not self.state.complete:
             return
-        from ctxtui.services.study.fork_tree import forks
+        from ctxtui.services.study.fork_tree import list_forks
         from ctxtui.tui.lists.forks import ForksScreen
 
         thread = self.state.thread
@@ -65,7 +65,7 @@ class ForksController(Controller):
             elif row is not None and row.call:
                 self.state.go(row.call - 1)
 
-        self.access.push(ForksScreen(lambda: forks(loaded, thread, settings)), show)
+        self.access.push(ForksScreen(lambda: list_forks(loaded, thread, settings)), show)
 
 
 class ForkController(EditController):
@@ -82,10 +82,10 @@ class ForkController(EditController):
             self.access.work(lambda: self._look_for_rest(loaded.name), "unfinished")
 
     def _look_for_rest(self, id_: str) -> None:
-        from ctxtui.services.chat.resume import hosted_by, is_unfinished
+        from ctxtui.services.chat.resume import host_place, is_unfinished
 
         settings = self.state.source.settings
-        host = hosted_by(id_, settings)
+        host = host_place(id_, settings)
         if host:
             self.access.deliver(lambda: self._tell_host(host))
         elif is_unfinished(id_, settings):
@@ -240,9 +240,9 @@ class ForkController(EditController):
             self._talk_from(0)
 
     def _talk_at_end(self, id_: str) -> None:
-        from ctxtui.services.chat.resume import hosted_by
+        from ctxtui.services.chat.resume import host_place
 
-        host = hosted_by(id_, self.state.source.settings)
+        host = host_place(id_, self.state.source.settings)
         if not host:
             self.access.deliver(lambda: self._talk_from(0))
         elif self._answered:

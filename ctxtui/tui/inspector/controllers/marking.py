@@ -62,7 +62,7 @@ class MarkController(EditController):
             self.edits.answers.quiet("the block marked last is not in this call: esc clears the marks")
         elif here and last is not None:
             context = self.edits.context_of(scene)
-            found = edits_from_selection.between(context, last, here[0])
+            found = edits_from_selection.blocks_between(context, last, here[0])
             self._mark(self.edits.shown(scene, [context.nodes[at] for at in found]), "")
 
     def widen(self) -> None:
@@ -73,7 +73,7 @@ class MarkController(EditController):
         here = self.edits.positions(marked=False)
         if here:
             context, now = self.edits.context_of(scene), self.edits.chosen() or here
-            wider, what = edits_from_selection.widened(context, here[0], frozenset(now))
+            wider, what = edits_from_selection.widen_selection(context, here[0], frozenset(now))
             self._mark(self.edits.shown(scene, [context.nodes[at] for at in wider]), f": {what}")
 
     def _mark(self, nodes: Sequence[int], what: str) -> None:

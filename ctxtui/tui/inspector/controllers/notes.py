@@ -118,7 +118,7 @@ class NotesController(Controller):
 
     def _toggle(self, note: Note | None, what: str) -> None:
         if note is not None:
-            self._keep(note.marked(time.time()))
+            self._keep(note.with_bookmark_toggled(time.time()))
             self.say([Span(f"★ {what} is marked" if not note.bookmark else f"{what} is no longer marked", "dim")])
 
     def write_note(self) -> None:
@@ -138,18 +138,18 @@ class NotesController(Controller):
 
         def written(text: str) -> None:
             if text.strip() != note.text:
-                self._keep(note.written(text.strip(), time.time()))
+                self._keep(note.with_text(text.strip(), time.time()))
 
         self.prompt.ask_for([Span(" ✎ ", "accent bold")], written, text)
 
     def _keep(self, note: Note) -> None:
         """Show `note` at once, and let a worker keep it."""
         others = [one for one in self._kept if one.subject != note.subject]
-        self._kept = (*others, note) if note.says else tuple(others)
+        self._kept = (*others, note) if note.has_content else tuple(others)
         rows, node = self.panels.transcript.data, self.panels.transcript.node
         if self.standing is not None and rows is not None and note.target is not None and node:
             nodes = {each: one for each, one in self.standing.nodes.items() if one.target != note.target}
-            self.standing = replace(self.standing, nodes={**nodes, node: note} if note.says else nodes)
+            self.standing = replace(self.standing, nodes={**nodes, node: note} if note.has_content else nodes)
             rows.noted = self.standing.nodes
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)
 
@@ -253,7 +253,7 @@ class NotesController(Controller):
         from ctxtui.analysis.growth.growth import grew_in, sizes
         from ctxtui.analysis.growth.phases import phases
         from ctxtui.analysis.money.spending import SpendingRow, row_of
-        from ctxtui.services.study.phase_rules import begun
+        from ctxtui.services.study.phase_rules import find_phases
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
         from ctxtui.views.lists.phases import combine
@@ -273,7 +273,9 @@ class NotesController(Controller):
             return row_of(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
         every = sizes(book, calls)
-        rows = phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
+        rows = phases(
+            calls, find_phases(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost
+        )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [one.number - 1 for one in every if one.broken]

@@ -82,4 +82,4 @@ class OpeningController(Controller):
     def _all_read(self) -> None:
         """No more of the recording comes: what waited for that does so no longer."""
         if self.state.study is not None:
-            self.state.study.read_so_far(whole=True)
+            self.state.study.note_read(whole=True)

@@ -29,7 +29,7 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-    from ctxtui.services.chat.resending import Resend
+    from ctxtui.services.chat.resending import PlannedResend
 
 
 class Asks(Protocol):
@@ -46,7 +46,7 @@ class Asks(Protocol):
 class _Offer(Struct, frozen=True, dict=True):
     """A request that may be sent, and to whom."""
 
-    one: Resend
+    one: PlannedResend
     partner: ChatModel
 
 
@@ -76,10 +76,10 @@ class ResendController(EditController):
             self.access.run(self._offer(scene, name), "resend", exclusive=True)
 
     async def _offer(self, scene: Scene, name: str) -> None:
-        from ctxtui.services.chat.model_summary import partner_for, wish_for
+        from ctxtui.services.chat.model_summary import choose_summary_model, parse_choice
 
         try:
-            partner = await partner_for(wish_for(name), self._asker.config)
+            partner = await choose_summary_model(parse_choice(name), self._asker.config)
             one = await asyncio.to_thread(self._planned, scene, partner)
         except CtxtuiError as error:
             self.prompt.refuse(str(error))
@@ -104,25 +104,31 @@ class ResendController(EditController):
 
         return sent
 
-    def _planned(self, scene: Scene, partner: ChatModel) -> Resend:
+    def _planned(self, scene: Scene, partner: ChatModel) -> PlannedResend:
         """The call's own context under the edits that are staged or applied. Raises `CtxtuiError`."""
         from ctxtui.analysis.request_counts import request_count
         from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.context import Context
         from ctxtui.curation.provider_rules import rules_for
-        from ctxtui.services.chat.resending import Resend, most_usd, recorded_step, request_again, resendable
+        from ctxtui.services.chat.resending import (
+            PlannedResend,
+            max_usd,
+            rebuild_request,
+            recorded_step,
+            resendable_calls,
+        )
 
         study = self.state.study
         assert study is not None
         call, session = scene.call, scene.session
-        resendable(session, scene.thread or "main")
+        resendable_calls(session, scene.thread or "main")
         context = Context.of_call(session.tree, call, call.raw_head)
         log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
-        made = request_again(applied, call, partner, self._asker.config.settings)
-        tokens = request_count(study.book, call, applied, partial(study.measured, call.model)).whole
-        edited = "under the staged edits" if applied.touched else "unchanged"
-        return Resend(
+        made = rebuild_request(applied, call, partner, self._asker.config.settings)
+        tokens = request_count(study.book, call, applied, partial(study.count_now, call.model)).whole
+        edited = "under the staged edits" if applied.is_changed else "unchanged"
+        return PlannedResend(
             variant=edited,
             number=scene.index + 1,
             model=partner.model,
@@ -130,12 +136,12 @@ class ResendController(EditController):
             recorded=recorded_step(session, call) or NextStep(),
             input=tokens,
             answer=made.answer,
-            usd=most_usd(partner, tokens, made.answer, price_table()),
+            usd=max_usd(partner, tokens, made.answer, price_table()),
             refused=made.refused,
         )
 
     async def _send(self, offer: _Offer) -> None:
-        from ctxtui.services.chat.resending import carried_out
+        from ctxtui.services.chat.resending import send_plan
         from ctxtui.tui.lists.resend import ResendScreen
 
         study, partner = self.state.study, offer.partner
@@ -145,7 +151,7 @@ class ResendController(EditController):
             cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=model, usage=usage)])[0]
             return None if cost is None else cost.usd
 
-        (trial,) = await carried_out([offer.one], partner, charge)
+        (trial,) = await send_plan([offer.one], partner, charge)
         self.say([])
         self.access.push(ResendScreen(trial, partner.model), lambda _: None)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.external_editor import NoEditor, edited_text
+from ctxtui.services.external_editor import NoEditor, edit_text
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
@@ -57,8 +57,8 @@ class RewritingController(EditController):
         put_in = self.panels.transcript.place.new
         if put_in is not None:
             edit = put_in.edit
-            text = str(edit.given.get("text") or "")
-            if edits_from_selection.put_in_again(edit, text) is not None:
+            text = str(edit.params.get("text") or "")
+            if edits_from_selection.reword_insertion(edit, text) is not None:
                 return Wording(text, partial(self._put_in_again, edit))
         else:
             context = self.edits.context_of(scene)
@@ -70,22 +70,22 @@ class RewritingController(EditController):
 
     def _put_in_again(self, edit: Edit, text: str) -> None:
         """Another text for the summary or the note that `edit` puts in."""
-        again = edits_from_selection.put_in_again(edit, text)
+        again = edits_from_selection.reword_insertion(edit, text)
         if again is not None and self.edits.overlay is not None:
-            if not edit.does.stands_for:
+            if not edit.spec.replaces_blocks:
                 # Summaries of the same blocks replace each other, notes stand side by side.
                 self.edits.overlay.revert([edit.id])
             self.edits.stage([again])
 
     def _reworded(self, context: Context, at: int, kind: str, text: str) -> None:
         if self.edits.overlay is not None:
-            self.edits.stage([edits_from_selection.reworded(context, self.edits.overlay.in_force, at, text)])
+            self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
     def _written_anew(self, text: str) -> str | None:
         """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
         try:
             with self.access.suspended():
-                new = edited_text(text)
+                new = edit_text(text)
         except NoEditor:
             self.edit_in_place()
             return None
@@ -127,13 +127,13 @@ class RewritingController(EditController):
         """References in place of repeated and outdated results."""
         at = self._at_hand()
         if at is not None:
-            self._stage_asked(manual_edits.deduplicated(*at), "deduplicate")
+            self._stage_asked(manual_edits.deduplicate(*at), "deduplicate")
 
     def minimise(self) -> None:
         """Smaller definitions of tools."""
         at = self._at_hand()
         if at is not None:
-            self._stage_asked(manual_edits.minimised(*at), "minimise")
+            self._stage_asked(manual_edits.minimise_tools(*at), "minimise")
 
     def move(self, to: str) -> None:
         """Move the blocks to the front, the end or the system prompt; back, where they stand there already."""
@@ -141,11 +141,11 @@ class RewritingController(EditController):
         if at is None or overlay is None:
             return
         applied, positions = at
-        standing = manual_edits.moves_there(applied.context, overlay.in_force, positions, to)
+        standing = manual_edits.existing_moves(applied.context, overlay.in_force, positions, to)
         if standing:
             self.edits.take_back(standing)
         else:
-            self.edits.stage(manual_edits.moved(applied.context, positions, to))
+            self.edits.stage(manual_edits.move(applied.context, positions, to))
 
     # JSON
 
@@ -154,7 +154,7 @@ class RewritingController(EditController):
         at = self._at_hand()
         if at is None:
             return
-        why = manual_edits.no_json(*at)
+        why = manual_edits.why_no_json(*at)
         if why:
             self.prompt.refuse(why)
             return
@@ -165,14 +165,14 @@ class RewritingController(EditController):
         at = self._at_hand()
         if at is None:
             return
-        from ctxtui.curation.policies.settings_text import settings_of
+        from ctxtui.curation.policies.settings_text import parse_settings
 
         try:
-            rules = settings_of(manual_edits.COMPACTING, text)
+            rules = parse_settings(manual_edits.COMPACTING, text)
         except BadConfig as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         else:
-            self._stage_asked(manual_edits.compacted(*at, rules), "compact_json")
+            self._stage_asked(manual_edits.compact_blocks(*at, rules), "compact_json")
 
     # Hoisting
 
@@ -182,14 +182,14 @@ class RewritingController(EditController):
         if at is None or scene is None:
             return
         applied, positions = at
-        texts = manual_edits.hoistable(applied, positions)
+        texts = manual_edits.hoistable_texts(applied, positions)
         if not texts:
             self.prompt.refuse("only what a user or a tool says can be hoisted")
             return
         offer, told = self._offered_part(scene, applied, positions, texts)
 
         def take(part: str) -> None:
-            self._stage_asked(manual_edits.hoisted(applied, positions, part), "hoist")
+            self._stage_asked(manual_edits.hoist(applied, positions, part), "hoist")
 
         self._edit_here(offer, "what goes in front", told, take)
 

@@ -30,7 +30,7 @@ else:
     hits, search_view = later("ctxtui.views.transcript.hits"), later("ctxtui.views.transcript.search_view")
 
 
-def _run(one: session_search.Finder) -> None:
+def _run(one: session_search.SessionSearcher) -> None:
     # What opening a block with code in it imports would else halt the first hit.
     next(highlight("pass", "python"), None)
     one.run()
@@ -50,10 +50,10 @@ class SearchController(Controller):
         self.sought: search_view.TranscriptSearch | None = None
         self._question: Question | None = None
         self._wanted: pattern.Pattern | None = None
-        self._finder: session_search.Finder | None = None
+        self._finder: session_search.SessionSearcher | None = None
         self._tree: Tree | None = None
         self._blocks = 0
-        self._found: session_search.Sightings | None = None
+        self._found: session_search.SessionHits | None = None
         self._hits: hits.HitList | None = None
         self._elsewhere = 0
         self._at: int | None = None
@@ -144,7 +144,7 @@ class SearchController(Controller):
         self.sought.end()
         self.sought = self._wanted = self._found = None
         if self._finder is not None:
-            self._finder.look_for(None)
+            self._finder.search_for(None)
         if back:
             transcript.cursor, top = self._origin
             transcript.reopen()
@@ -166,20 +166,22 @@ class SearchController(Controller):
             return
         self._wanted, self._found = wanted, None
         if self.sought is not None:
-            self.sought.set_find(wanted.glance if wanted is not None else None)
+            self.sought.set_find(wanted.line_spans if wanted is not None else None)
         self._hits, self._at, self._elsewhere = None, None, 0
-        self._thread().look_for(wanted)
+        self._thread().search_for(wanted)
         if wanted is None:
             self.panels.transcript.reopen()
             self._tell()
 
-    def _thread(self) -> session_search.Finder:
+    def _thread(self) -> session_search.SessionSearcher:
         assert self.state.study is not None
         tree = self.state.study.session.tree
         if self._finder is None or self._tree is not tree:
             if self._finder is not None:
                 self._finder.close()
-            self._finder = session_search.Finder(tree, lambda found: self.access.deliver(partial(self._sighted, found)))
+            self._finder = session_search.SessionSearcher(
+                tree, lambda found: self.access.deliver(partial(self._sighted, found))
+            )
             self._tree = tree
             self.access.work(partial(_run, self._finder), "search")
         self._blocks = len(tree.blocks)
@@ -190,13 +192,13 @@ class SearchController(Controller):
         if self._finder is not None:
             self._finder.close()
 
-    def _sighted(self, found: session_search.Sightings) -> None:
+    def _sighted(self, found: session_search.SessionHits) -> None:
         """Count the hits, and stand at the first one from where the search began."""
         if self.sought is None or found.pattern is not self._wanted:
             return
         self._found = found
-        if found.trouble is not None:
-            self.prompt.refuse(str(found.trouble))
+        if found.error is not None:
+            self.prompt.refuse(str(found.error))
         self._count()
         if self._at is None and self._hits:
             self._go(self._first())
@@ -209,9 +211,9 @@ class SearchController(Controller):
         if self.sought is None or self._found is None or self._wanted is None or self.state.study is None:
             return
         if self._tree is not self.state.study.session.tree:
-            self._thread().look_for(self._wanted)
+            self._thread().search_for(self._wanted)
         elif len(self._tree.blocks) != self._blocks:
-            self._thread().more()
+            self._thread().search_new()
         here = self._hits[self._at] if self._hits and self._at is not None else None
         self._count()
         self._at = self._hits.index_of(here) if self._hits and here is not None else None
@@ -220,7 +222,7 @@ class SearchController(Controller):
     def _count(self) -> None:
         rows = self.panels.transcript.data
         assert rows is not None and rows.scene is not None and self._found is not None
-        tree, spots = rows.scene.session.tree, self._found.spots
+        tree, spots = rows.scene.session.tree, self._found.spans
         self._hits = hits.HitList(tree, rows.entries, spots)
         self._elsewhere = len(spots) - self._hits.blocks
 
@@ -252,7 +254,7 @@ class SearchController(Controller):
     def _tell(self) -> None:
         found = self._found
         words: list[Span] = []
-        if found is not None and found.trouble is None:
+        if found is not None and found.error is None:
             count = hits.describe_progress(self._at, len(self._hits or ()), self._elsewhere, found.done, found.capped)
             words = [Span(count + " ", "ink" if self._hits else "warn")]
         if self.seeking:

@@ -40,7 +40,7 @@ class StagingController(EditController):
         new = self.panels.transcript.place.new
         if new is not None and not self.state.marks:
             if kind == "drop":
-                self.edits.take_back(edits_from_selection.put_in_there(overlay.in_force, new.edit))
+                self.edits.take_back(edits_from_selection.edits_of_insertion(overlay.in_force, new.edit))
                 return
             if kind == new.edit.kind == "summarize":
                 self._ask_length(new.edit)
@@ -49,13 +49,15 @@ class StagingController(EditController):
         if not positions:
             return
         about = overlay.about(context.targets(positions))
-        standing = edits_from_selection.standing(context, about, kind, positions)
+        standing = edits_from_selection.covering_edits(context, about, kind, positions)
         if standing:
             self.edits.take_back(standing)
             return
         desk = self.edits.desk
         terms = desk.summary_terms(scene, self.state.source.settings.summary_tokens)
-        asked = manual_edits.asked(desk.staging(scene).applied, kind, positions, desk.keep(self.state.thread), terms)
+        asked = manual_edits.edits_for_key(
+            desk.staging(scene).applied, kind, positions, desk.keep(self.state.thread), terms
+        )
         if asked.edits:
             made = self.edits.stage(asked.edits, asked.left, asked.why)
             if kind == "summarize" and made:
@@ -74,7 +76,7 @@ class StagingController(EditController):
                 return
             context = self.edits.context_of(scene)
             run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-            again = edits_from_selection.summary_of(context, run, desk.summary_terms(scene, length))
+            again = edits_from_selection.summarize_run(context, run, desk.summary_terms(scene, length))
             if again is None:
                 self.say(failed(f"nothing that it could say fits into {length:,} tokens"))
                 return
@@ -123,7 +125,7 @@ class StagingController(EditController):
         """Put `text` in behind the block under the cursor."""
         scene, at = self.panels.scene, self.edits.position(self.panels.transcript.node)
         if scene is not None and at is not None and text.strip():
-            self.edits.stage([edits_from_selection.note(self.edits.context_of(scene), at, text.strip())])
+            self.edits.stage([edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip())])
 
     def foretell(self) -> None:
         """The next call of the context shown, or what this one was charged."""

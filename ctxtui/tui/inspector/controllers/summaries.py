@@ -72,9 +72,9 @@ class RecordedAsker:
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
         """As the recording names it."""
-        from ctxtui.services.chat.model_summary import wish_for
+        from ctxtui.services.chat.model_summary import parse_choice
 
-        return wish_for(scene.call.model) if scene.call.model else None
+        return parse_choice(scene.call.model) if scene.call.model else None
 
     @property
     def config(self) -> Config:
@@ -135,7 +135,9 @@ class SummariesController(EditController):
             return
         context = self.edits.context_of(scene)
         at = context.find(new.edit.targets[0]) if new is not None else self.edits.position(node)
-        edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
+        edit = (
+            None if at is None else edits_from_selection.annotate_summary(context, overlay.in_force, at, rating, remark)
+        )
         if edit is None:
             self.say([Span("no summary stands for this block", "dim")])
         else:
@@ -157,11 +159,11 @@ class SummariesController(EditController):
         return edits.make("summarize", context.targets(range(run[0], run[-1] + 1)), {"text": ""})
 
     def _name_model(self, scene: Scene, edit: Edit) -> None:
-        from ctxtui.services.chat.model_summary import wish_for
+        from ctxtui.services.chat.model_summary import parse_choice
 
         self.prompt.ask_for(
             [Span(" model, or provider:model › ", "accent bold")],
-            lambda name: self._prepare(scene, edit, wish_for(name.strip()), None) if name.strip() else None,
+            lambda name: self._prepare(scene, edit, parse_choice(name.strip()), None) if name.strip() else None,
             self._asker.config.settings.model,
         )
 
@@ -180,11 +182,11 @@ class SummariesController(EditController):
 
     async def _offer_to_send(self, job: _Job) -> None:
         """Find the partner, make the request, and ask whether it may leave."""
-        from ctxtui.services.chat.model_summary import partner_for, request
+        from ctxtui.services.chat.model_summary import build_request, choose_summary_model
 
         try:
-            partner = await partner_for(job.wish, self._asker.config)
-            body = await asyncio.to_thread(request, partner, self._asker.config, job.part, job.own)
+            partner = await choose_summary_model(job.wish, self._asker.config)
+            body = await asyncio.to_thread(build_request, partner, self._asker.config, job.part, job.own)
             told = await asyncio.to_thread(self._offer_told, partner, body)
         except CtxtuiError as error:
             self.say(failed(error))
@@ -208,12 +210,12 @@ class SummariesController(EditController):
 
     def _offer_told(self, partner: ChatModel, body: bytes) -> Spans:
         """What would be sent to whom, and about what it costs."""
-        from ctxtui.tokens.weights import tokens
+        from ctxtui.tokens.weights import weigh
 
         study = self.state.study
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
-        count = round(tokens(study.measured(partner.model, whole), study.book.weights(partner.model)))
+        count = round(weigh(study.count_now(partner.model, whole), study.book.weights(partner.model)))
         usd = self._price(partner, Usage(fresh=count, output=_ANSWER))
         price = f", about {numbers.money(usd)}" if usd is not None else ", no price is known"
         name = f"{partner.model} ({partner.endpoint.name})"
@@ -227,14 +229,14 @@ class SummariesController(EditController):
         return cost.usd if cost is not None else None
 
     async def _ask(self, job: _Job, partner: ChatModel, body: bytes) -> None:
-        from ctxtui.services.chat.model_summary import written
+        from ctxtui.services.chat.model_summary import write_summary
 
         try:
-            made = await written(partner, body)
+            made = await write_summary(partner, body)
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        given = {**job.edit.given, "text": made.text, "by": made.model}
+        given = {**job.edit.params, "text": made.text, "by": made.model}
         edit = edits.make("summarize", job.edit.targets, given)
         if job.thread == self.state.thread:
             for one in self.edits.stage([edit]):

@@ -104,7 +104,7 @@ class WhyController(EditController):
 
     def _learn(self, study: Study) -> None:
         """In a worker: the groups of every context there is, so that they are there when one goes to another call."""
-        groups = study.groups()
+        groups = study.heavy_groups()
         self.access.deliver(lambda: self._learnt(groups, study))
 
     def _learnt(self, groups: HeavyGroups, study: Study) -> None:

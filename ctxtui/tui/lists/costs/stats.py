@@ -89,8 +89,8 @@ class ComparisonScreen(ListScreen[Metric, None]):
 
     def load(self) -> Sequence[Metric]:
         """The figures that either side has."""
-        self._last = self._source.attempt(StatsMaker.stats, "", self._age, self._change) or self._last
-        found = self._last.found.comparison if self._last is not None else None
+        self._last = self._source.attempt(StatsMaker.make, "", self._age, self._change) or self._last
+        found = self._last.stats.comparison if self._last is not None else None
         return view.available_metrics(found.metrics) if found is not None else ()
 
     def settled(self, rows: Sequence[Metric]) -> bool:
@@ -108,7 +108,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
 
     def noted(self, rows: Sequence[Metric]) -> Spans:
         """How much there is on either side."""
-        found = self._last.found.comparison if self._last is not None else None
+        found = self._last.stats.comparison if self._last is not None else None
         if found is None:
             return ()
         wide = self.size.width >= _WIDE
@@ -141,12 +141,12 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
     def load(self) -> Sequence[StatRow]:
         """What is remembered of every session."""
         by, age = self.by, self.age
-        found = self._source.attempt(StatsMaker.stats, "" if by in _NO_ROWS_BY else by, age)
+        found = self._source.attempt(StatsMaker.make, "" if by in _NO_ROWS_BY else by, age)
         if found is not None and (by, age) == (self.by, self.age):
             self._last = found
         if self._last is None:
             return ()
-        known = self._last.found
+        known = self._last.stats
         if not known.total.calls and not self._last.left:
             # A row of nothing but dots says neither what is missing nor what to do.
             return ()
@@ -180,7 +180,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             return ()
         of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
         room = self.size.width - width([*of_age, *self.noted(rows)]) - len(self.heading) - _AROUND
-        return [*of_age, *view.summary_line(self._last.found, time.time(), room)]
+        return [*of_age, *view.summary_line(self._last.stats, time.time(), room)]
 
     def on_resize(self) -> None:
         """The rule says as much as there is room for."""
@@ -192,13 +192,13 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             return ()
         unread, left = self._last.unread, self._last.left
         words = f"{unread:,} not read yet" if unread else f"{left:,} not counted yet"
-        why = f" ({self._last.anew})" if self._last.anew and self.size.width >= _WIDE else ""
+        why = f" ({self._last.reread_reason})" if self._last.reread_reason and self.size.width >= _WIDE else ""
         return [Span(words + why, "warn")]
 
     def turn(self, steps: int) -> None:
         """Show another one of `VIEWS`."""
         self._way = (self._way + steps) % len(VIEWS)
-        if self.by == QUOTA and not (self._last is not None and self._last.found.reported):
+        if self.by == QUOTA and not (self._last is not None and self._last.stats.reported):
             self._way = (self._way + steps) % len(VIEWS)
         # Rows that happen to be the same have another head all the same.
         self.order, self.rows = "", ()
@@ -207,7 +207,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def _nothing(self) -> str:
         """What to say where there are no rows: nothing of this kind, nothing of this time, nothing at all."""
-        if self._last is not None and self._last.found.total.calls:
+        if self._last is not None and self._last.stats.total.calls:
             return NONE.get(self.by, self.none)
         return "No session has a call of this time." if self._age else self.none
 
@@ -240,7 +240,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """The sums behind the figures of the whole."""
-        return view.explain_summary(self._last.found) if self._last is not None else {}
+        return view.explain_summary(self._last.stats) if self._last is not None else {}
 
     def on_unmount(self) -> None:
         """What makes it ends with the screen."""

@@ -39,11 +39,11 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def load(self) -> Sequence[LedgerRow]:
         """What is remembered of every session."""
-        self._last = self._source.attempt(LedgerMaker.ledger) or self._last
+        self._last = self._source.attempt(LedgerMaker.make) or self._last
         return self._listed()
 
     def _listed(self) -> list[LedgerRow]:
-        servers = self._last.found.servers if self._last is not None else []
+        servers = self._last.ledger.servers if self._last is not None else []
         return view.rows(servers if self._every else view.mcp_servers(servers))
 
     def settled(self, rows: Sequence[LedgerRow]) -> bool:
@@ -61,7 +61,9 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
     def told(self, rows: Sequence[LedgerRow]) -> Spans:
         """Of how many sessions."""
         return (
-            view.coverage_note(self._last.found.sessions, self._last.found.unrecorded) if self._last is not None else ()
+            view.coverage_note(self._last.ledger.sessions, self._last.ledger.unrecorded)
+            if self._last is not None
+            else ()
         )
 
     def noted(self, rows: Sequence[LedgerRow]) -> Spans:

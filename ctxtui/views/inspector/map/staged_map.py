@@ -39,12 +39,12 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     shown += [None] * (count - len(shown))
     break_position = staging.breaks_at
     broken = None if break_position is None else walk.start(break_position) * stretch
-    cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.left, total)
+    cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.still_read, total)
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
     own = tuple(
         walk.end(break_position) * stretch
         for break_position, edit in staging.applied.marks.items()
-        if edit.given.get("on", True)
+        if edit.params.get("on", True)
     )
     return ContextMap(
         shown=tuple(shown),

@@ -34,7 +34,7 @@ def test_one_answer_in_many_records_is_one_call() -> None:
     assert first.usage == Usage(fresh=3, cache_read=100, write_5m=50, output=90, output_final=True)
     assert first.stop_reason == "tool_use"
     assert second.usage is not None and not second.usage.output_final
-    assert second.answered_in_part and not first.answered_in_part
+    assert second.is_partial and not first.is_partial
     # What is on record of the answer is counted only as long as nobody reported its end.
     assert second.output == max(second.usage.output, second.extra.get(ANSWER_LEAST, 0)) > 0  # type: ignore[type-var]
     assert first.output == 90 and ANSWER_LEAST not in first.extra

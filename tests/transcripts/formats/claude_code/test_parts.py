@@ -45,7 +45,7 @@ def blocks(content: str) -> list[Block]:
 @given(parts=st.lists(PART, max_size=3), slashes=st.booleans())
 def test_parts_are_the_same_however_they_are_spelled(spelling: str, parts: list[Any], slashes: bool) -> None:
     content = json.dumps(parts, **SPELLINGS[spelling])
-    assert blocks(content.replace("/", "\\/") if slashes else content) == [block.of(part) for part in parts]
+    assert blocks(content.replace("/", "\\/") if slashes else content) == [block.from_part(part) for part in parts]
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

@@ -188,7 +188,7 @@ def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(seed: int, drop: 
             sent.append(KeptBlock(item, at))
     made = resumed(data, path, sent)
     assert context_of(made.data) == shown([one.item for one in sent])
-    parts = [f"{role} {block.of(part).digest}" for role, part in claude_code_context(made.data)]
+    parts = [f"{role} {block.from_part(part).digest}" for role, part in claude_code_context(made.data)]
     assert sorted(parts) == sorted(context_of(made.data))
 
 

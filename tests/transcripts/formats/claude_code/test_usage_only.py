@@ -12,7 +12,7 @@ from ctxtui.core.call import ANSWER_LEAST
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.services.recordings import open as opened
-from ctxtui.services.recordings.open import finished, load, load_usage, opening
+from ctxtui.services.recordings.open import load, load_usage, open_recording, read_to_end
 from ctxtui.transcripts.reader import NeedsContexts
 from tests.cases.claude_code import generate, with_subagents
 from tests.cases.claude_code_odd import ODDITIES, files_of_one_session
@@ -66,7 +66,7 @@ def alike(path: Path) -> Session:
 def light(path: Path) -> bool:
     """Whether no context was needed."""
     try:
-        finished(*opening(path, usage=True))
+        read_to_end(*open_recording(path, usage=True))
     except NeedsContexts:
         return False
     except NoContext:
@@ -132,7 +132,7 @@ def test_answers_reported_in_part_come_to_what_is_on_record(tmp_path: Path) -> N
             record["message"]["stop_reason"] = None
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     session = alike(path)
-    assert any(call.answered_in_part and call.extra[ANSWER_LEAST] > 0 for call in session.calls.values())
+    assert any(call.is_partial and call.extra[ANSWER_LEAST] > 0 for call in session.calls.values())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -39,7 +39,7 @@ BLOCKS = st.one_of(
     st.builds(block.text, WORDS),
     st.builds(block.header, st.sampled_from(["user", "assistant"]), OBJECTS),
     st.builds(block.make, WORDS, JSONS),
-    st.builds(block.of, st.fixed_dictionaries({"type": WORDS, "x": JSONS})),
+    st.builds(block.from_part, st.fixed_dictionaries({"type": WORDS, "x": JSONS})),
 )
 PLACES = st.builds(Place, st.sampled_from(["tools", "system", "messages"]), WORDS, st.sampled_from(["", "summary"]))
 ITEMS = st.lists(st.builds(Item, BLOCKS, PLACES), max_size=5)

@@ -117,7 +117,9 @@ def test_a_shortened_result_stands_in_its_part() -> None:
     path = path_of(read(data).session)
     short = {"type": "tool_result", "tool_use_id": "call_1", "content": "output 1 ..."}
     sent = [
-        KeptBlock(Item(block.of(short), item.place) if item.block.value().get("tool_use_id") == "call_1" else item, at)
+        KeptBlock(
+            Item(block.from_part(short), item.place) if item.block.value().get("tool_use_id") == "call_1" else item, at
+        )
         for at, item in enumerate(path)
     ]
     made = ordered(data, sent)
@@ -170,11 +172,11 @@ def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(rows: bool, drop:
 
 @pytest.mark.parametrize("file", corpus_params("clients", "opencode-*/*.db"))
 def test_recordings_resume(file: Path) -> None:
-    from ctxtui.services.recordings.databases.sessions import roots
-    from ctxtui.services.recordings.open import content
+    from ctxtui.services.recordings.databases.sessions import list_roots
+    from ctxtui.services.recordings.open import read_content
 
-    for one in roots(file):
-        data = content(Path(f"{file}#{one.id}"))
+    for one in list_roots(file):
+        data = read_content(Path(f"{file}#{one.id}"))
         made = without(data, "nothing says this", session=one.id)
         assert faults(made, data) == [] and made.lost == ()
         assert shown(path_of(read(made.data).session)) == shown(path_of(read(data).session))

@@ -108,7 +108,9 @@ def test_a_shortened_result_stands_in_its_entry() -> None:
     path = path_of(read(data).session)
     short = {"type": "tool_result", "tool_use_id": "c1", "content": "output 1 ...", "name": "bash"}
     sent = [
-        KeptBlock(Item(block.of(short), item.place) if item.block.value().get("tool_use_id") == "c1" else item, at)
+        KeptBlock(
+            Item(block.from_part(short), item.place) if item.block.value().get("tool_use_id") == "c1" else item, at
+        )
         for at, item in enumerate(path)
     ]
     made = ordered(data, sent)

@@ -37,7 +37,7 @@ async def dropped(screen: InspectorScreen, pilot: Pilot[None], position: int) ->
     screen.panels.transcript.move_to(next(n for n in range(rows.count) if rows.entry(n) == node))
     await pilot.press("d")
     await until(pilot, lambda: screen.panels.staged.what is not None and screen.panels.staged.what.known)
-    await until(pilot, lambda: not screen.state.study.waits if screen.state.study is not None else False)
+    await until(pilot, lambda: not screen.state.study.has_pending if screen.state.study is not None else False)
 
 
 @pytest.mark.parametrize("position", few([7, 13, 25]))
@@ -58,12 +58,12 @@ async def test_every_pane_and_the_command_line_tell_the_same(tmp_path: Path, ctx
         # of writing from there on.
         drawn, nodes = staged_map(staging, 200), staging.applied.context.nodes
         begins = staging.scene.reported_position(staging.scene.session.tree[nodes[at]].parent)
-        assert drawn.break_at == pytest.approx(begins, rel=0.01) and drawn.segments[0][1] == staging.breakage.left
-        assert staging.breakage.left <= begins + 1
+        assert drawn.break_at == pytest.approx(begins, rel=0.01) and drawn.segments[0][1] == staging.breakage.still_read
+        assert staging.breakage.still_read <= begins + 1
         behind = [staging.is_behind_break(node) for node in nodes]
         assert all(behind[at:]) and behind == sorted(behind)
         first = staging.scene.session.tree[nodes[behind.index(True)]].parent
-        assert behind.index(True) == at or staging.scene.reported_position(first) >= staging.breakage.left
+        assert behind.index(True) == at or staging.scene.reported_position(first) >= staging.breakage.still_read
         below = shown[shown.index("prefix ends here") :].splitlines()[1:6]
         assert any(line.startswith(GUTTER["write"].glyph) for line in below)
         assert screen.edits.overlay is not None

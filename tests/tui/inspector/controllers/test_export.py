@@ -109,7 +109,7 @@ async def test_f_asks_where_to_go_on_copies_the_command_and_keeps_it_in_the_log(
         assert copied[1] == str(made) and made.exists()
         overlay = screen.edits.overlay
         assert overlay is not None
-        went = [edit.given for edit in overlay.log if edit.kind == LEAVE]
+        went = [edit.params for edit in overlay.log if edit.kind == LEAVE]
         assert [one["command"] for one in went] == ["curl", ""] and went[1]["place"] == str(made)
         assert len(overlay.applied) == 1 and overlay.last_done[0].kind == "apply", "it is no step of undo"
         sent: list[TalkFrom] = []

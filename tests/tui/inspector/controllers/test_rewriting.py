@@ -69,7 +69,7 @@ async def test_a_text_is_edited_in_place_and_staged() -> None:
         assert here.area.text == "The cart is fine."
         await pilot.press(*"So: ", "q", "?", "enter", "ctrl+s")
         (edit,) = staged(screen)
-        assert (edit.kind, edit.given["text"]) == ("replace", "So: q?\nThe cart is fine.")
+        assert (edit.kind, edit.params["text"]) == ("replace", "So: q?\nThe cart is fine.")
         again = await editing(screen, pilot, "The cart is fine")
         assert again.area.text == "So: q?\nThe cart is fine.", "as it would be sent"
         await pilot.press("escape")
@@ -89,7 +89,7 @@ async def test_escapes_are_never_drawn_and_are_kept() -> None:
         drawn = text(here)  # type: ignore[arg-type]
         assert "red" in drawn and "]0;x" in drawn and "\x1b" not in drawn and "\x07" not in drawn
         await pilot.press("ctrl+s")
-        assert [edit.given["text"] for edit in staged(screen)] == ["\x1b]0;x\x07red \x1b[31m text"]
+        assert [edit.params["text"] for edit in staged(screen)] == ["\x1b]0;x\x07red \x1b[31m text"]
 
 
 async def test_nothing_is_staged_where_nothing_was_changed_or_it_was_left() -> None:
@@ -137,10 +137,10 @@ async def test_a_summary_and_a_note_are_edited_in_place() -> None:
         to_summary(screen)
         await do(pilot, "EditInPlace")
         here = await editor(pilot)
-        assert here.area.text == staged(screen)[0].given["text"]
+        assert here.area.text == staged(screen)[0].params["text"]
         here.area.text = "what I say of it"
         await pilot.press("ctrl+s")
-        assert [edit.given["text"] for edit in staged(screen)][-1] == "what I say of it"
+        assert [edit.params["text"] for edit in staged(screen)][-1] == "what I say of it"
         at(screen, "third question")
         await do(pilot, "PutNote")
         await pilot.press(*"mind", "enter")
@@ -151,7 +151,7 @@ async def test_a_summary_and_a_note_are_edited_in_place() -> None:
         await do(pilot, "EditInPlace")
         (await editor(pilot)).area.text = "mind the gap"
         await pilot.press("ctrl+s")
-        notes = [edit.given["text"] for edit in screen.edits.overlay.in_force if edit.kind == "note"]
+        notes = [edit.params["text"] for edit in screen.edits.overlay.in_force if edit.kind == "note"]
         assert notes == ["mind the gap"], "it stands once"
 
 
@@ -180,7 +180,7 @@ async def test_the_static_part_is_offered_and_hoisted() -> None:
         assert here.area.text == RULES and "1 other message has too" in text(here)  # type: ignore[arg-type]
         await pilot.press("ctrl+s")
         (edit,) = staged(screen)
-        assert (edit.kind, dict(edit.given)) == ("hoist", {"text": RULES, "to": "system"})
+        assert (edit.kind, dict(edit.params)) == ("hoist", {"text": RULES, "to": "system"})
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         assert screen.panels.staging is not None and len(screen.panels.staging.inserted) == 1
 
@@ -219,7 +219,7 @@ async def test_a_repeated_result_becomes_a_reference_or_it_is_said_why_not() -> 
         at(screen, "line of code")
         screen.owner(RewritingController).deduplicate()
         (edit,) = staged(screen)
-        assert edit.given["text"] == "[The same as the later result of Read src/b.py, unchanged.]"
+        assert edit.params["text"] == "[The same as the later result of Read src/b.py, unchanged.]"
 
 
 async def test_rules_for_json_are_asked_for() -> None:
@@ -234,7 +234,7 @@ async def test_rules_for_json_are_asked_for() -> None:
         await pilot.press(*"drop=bounds rename=name:n", "enter")
         (edit,) = staged(screen)
         assert edit.kind == "compact_json"
-        assert dict(edit.given) == {"drop": ["bounds"], "rename": {"name": "n"}, "flatten": []}
+        assert dict(edit.params) == {"drop": ["bounds"], "rename": {"name": "n"}, "flatten": []}
         screen.owner(RewritingController).compact()
         await pilot.press(*"drop=bounds", "enter")
         assert len(staged(screen)) == 1 and "make nothing of it smaller" in text(screen)
@@ -248,7 +248,7 @@ async def test_rules_for_json_are_asked_for() -> None:
         at(screen, "buttons")
         screen.owner(RewritingController).compact()
         await pilot.press("enter")
-        assert [dict(edit.given) for edit in staged(screen)] == [{"drop": [], "rename": {}, "flatten": []}]
+        assert [dict(edit.params) for edit in staged(screen)] == [{"drop": [], "rename": {}, "flatten": []}]
 
 
 async def test_a_block_is_moved_to_three_places_and_back() -> None:
@@ -258,12 +258,12 @@ async def test_a_block_is_moved_to_three_places_and_back() -> None:
             at(screen, "second task")
             screen.owner(RewritingController).move(to)
             await pilot.pause()
-        assert [edit.given["to"] for edit in staged(screen)] == ["start", "system", "end"]
+        assert [edit.params["to"] for edit in staged(screen)] == ["start", "system", "end"]
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         assert screen.panels.staging is not None and len(screen.panels.staging.inserted) == 1, "it stands once"
         at(screen, "second task")
         screen.owner(RewritingController).move("end")
-        assert [edit.given["to"] for edit in staged(screen)] == ["start", "system"]
+        assert [edit.params["to"] for edit in staged(screen)] == ["start", "system"]
         at(screen, "All is fine")
         screen.owner(RewritingController).move("end")
         await pilot.pause()

@@ -96,7 +96,7 @@ async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypat
         return count(study)
 
     monkeypatch.setattr(Study, "count", held_back)
-    monkeypatch.setattr(Study, "keep_up", lambda study: False)
+    monkeypatch.setattr(Study, "count_new", lambda study: False)
     app = app_on(session())
     try:
         async with app.run_test(size=(120, 40)) as pilot:
@@ -249,7 +249,7 @@ async def test_a_breakpoint_goes_from_five_minutes_to_an_hour_to_none() -> None:
         at(screen, "second question")
         for _ in range(3):
             await pilot.press("b")
-            seen.append(dict(overlay.staged[-1].given))
+            seen.append(dict(overlay.staged[-1].params))
         assert seen == [{"on": True, "ttl": "5m"}, {"on": True, "ttl": "1h"}, {"on": False}]
 
 
@@ -260,7 +260,7 @@ async def test_a_note_is_typed_at_the_prompt() -> None:
         await do(pilot, "PutNote")
         await pilot.press(*"mind", "enter")
         overlay = screen.edits.overlay
-        assert overlay is not None and [edit.given["text"] for edit in overlay.staged] == ["mind"]
+        assert overlay is not None and [edit.params["text"] for edit in overlay.staged] == ["mind"]
         assert "mind" in text(screen)
 
 
@@ -300,8 +300,8 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         scene = screen.panels.scene
         assert scene is not None
         context = screen.edits.context_of(scene)
-        edit = edits_from_selection.keeping(context, overlay.in_force, "line of code")
-        assert edit is not None and str(edit.given["text"]).endswith("- kept: line of code")
+        edit = edits_from_selection.keep_literal(context, overlay.in_force, "line of code")
+        assert edit is not None and str(edit.params["text"]).endswith("- kept: line of code")
         await until(pilot, lambda: desk.next_call(scene, screen.state.feed.want) is not None)
         await pilot.press("l")
         assert "no later block quotes what goes" in text(screen)
@@ -342,8 +342,8 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
         monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", edited_text)
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
-        assert told == [str(overlay.staged[0].given["text"])]
-        assert overlay.in_force[-1].given["text"] == "what I say of it"
+        assert told == [str(overlay.staged[0].params["text"])]
+        assert overlay.in_force[-1].params["text"] == "what I say of it"
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
         assert staging is not None and len(staging.inserted) == 1 and "what I say of it" in text(screen)
@@ -364,7 +364,7 @@ async def test_a_summary_is_rated_copied_and_taken_back_on_its_own_row() -> None
         screen.owner(SummariesController).rate("poor")
         assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"]
         await pilot.press("y")
-        assert pilot.app.clipboard == str(overlay.staged[0].given["text"])
+        assert pilot.app.clipboard == str(overlay.staged[0].params["text"])
         await pilot.press("enter", "space", "e", "r")
         await do(pilot, "OpenTurn")
         await pilot.press("t")
@@ -385,7 +385,7 @@ async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.Monkey
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         overlay = screen.edits.overlay
-        assert overlay is not None and [edit.given["text"] for edit in overlay.in_force] == ["mind the gap"]
+        assert overlay is not None and [edit.params["text"] for edit in overlay.in_force] == ["mind the gap"]
 
 
 async def test_leaving_with_staged_edits_is_asked_once() -> None:

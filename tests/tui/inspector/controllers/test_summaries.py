@@ -17,7 +17,7 @@ from tests.tui.inspector.test_inspector import opened, until
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """The offline provider answers at once: how long a summary takes to come is not the point."""
-    monkeypatch.setattr(offline_provider, "PACE", 0.0)
+    monkeypatch.setattr(offline_provider, "TOKENS_PER_SECOND", 0.0)
 
 
 async def asked(screen: InspectorScreen, pilot: Pilot[None], name: str) -> None:
@@ -45,7 +45,7 @@ async def test_it_is_asked_before_anything_leaves_and_staged_when_it_is_there() 
         await pilot.press("y")
         await until(pilot, lambda: bool(overlay.staged))
         (edit,) = overlay.staged
-        assert edit.kind == SUMMARIZE and edit.given["by"] == "offline" and "no model" in str(edit.given["text"])
+        assert edit.kind == SUMMARIZE and edit.params["by"] == "offline" and "no model" in str(edit.params["text"])
         assert "wrote it" in said(screen)
         assert screen.panels.staging is not None and screen.panels.staging.inserted
 
@@ -74,12 +74,12 @@ async def test_a_summary_from_the_record_has_the_length_that_is_asked_for() -> N
         await pilot.press("v", "s")
         overlay, long = screen.edits.overlay, ""
         assert overlay is not None
-        long = str(overlay.staged[0].given["text"])
+        long = str(overlay.staged[0].params["text"])
         await pilot.press("s")
         assert "tokens of this summary" in question(screen)
         screen.prompt.set_text("40")
         await pilot.press("enter")
-        short = str(overlay.in_force[-1].given["text"])
+        short = str(overlay.in_force[-1].params["text"])
         assert len(short) < len(long) and short.splitlines()[0] == long.splitlines()[0]
         assert screen.panels.transcript.place.new is not None, "the cursor stays on it"
         await pilot.press("s")
@@ -89,7 +89,7 @@ async def test_a_summary_from_the_record_has_the_length_that_is_asked_for() -> N
         await pilot.press("s")
         screen.prompt.set_text("3")
         await pilot.press("enter")
-        assert "nothing that it could say" in said(screen) and overlay.in_force[-1].given["text"] == short
+        assert "nothing that it could say" in said(screen) and overlay.in_force[-1].params["text"] == short
 
 
 @pytest.mark.parametrize("key", ["", "k"])
@@ -122,7 +122,7 @@ async def test_a_remark_is_kept_with_the_summary() -> None:
         await pilot.press("enter")
         assert screen.edits.overlay is not None
         edit = screen.edits.overlay.staged[-1]
-        assert (edit.kind, edit.given["text"]) == ("annotate", "too short") and "remark is kept" in said(screen)
+        assert (edit.kind, edit.params["text"]) == ("annotate", "too short") and "remark is kept" in said(screen)
 
 
 async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> None:

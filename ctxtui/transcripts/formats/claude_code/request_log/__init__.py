@@ -1,1 +1,1 @@
-"""The requests that newer clients of Claude Code write down themselves (facts §13.1)."""
+"""Request records in the transcripts of newer Claude Code versions (facts §13.1)."""

@@ -1,7 +1,7 @@
-"""The requests of one file of Claude Code, rebuilt from its records (facts §13.1).
+"""Rebuild the requests of one Claude Code file from its request records (facts §13.1).
 
-Every request is a path of messages; one that goes on from another shares its beginning, so a session is read in time
-that grows with what is new in each request.
+Every request is a path of messages; a continued request shares its beginning, so that reading time grows with the new
+messages of each request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxtui.transcripts.formats.claude_code.request_log.store import MESSAGES, S
 from ctxtui.transcripts.kit.fields import seconds
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.wire.codec.frame import Frame, MemberText
-from ctxtui.wire.codec.skeleton import STRING, marks_json
+from ctxtui.wire.codec.skeleton import STRING, markers_json
 from ctxtui.wire.codec.style import COMPACT
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.parts import WireMarker
@@ -35,8 +35,11 @@ KINDS: Final = frozenset({SHAPE, BLOB, REQUEST})
 
 
 class RequestRecord(msgspec.Struct, rename="camel"):
-    """A record of any of the three kinds. A shape has system texts and tools, a blob one message, a request the hashes
-    of its messages: the first `keep` ones of the request `base`, then `tail`."""
+    """A record of any of the three kinds.
+
+    A shape has system texts and tools, a blob one message, a request the hashes of its messages: the first `keep`
+    of the request `base`, then `tail`.
+    """
 
     type: str
     id: str = ""
@@ -60,19 +63,19 @@ _decoder: Final = msgspec.json.Decoder(RequestRecord)
 
 
 def decode_request(raw: bytes) -> RequestRecord:
-    """The record in the JSON object `raw`. Raises `msgspec.MsgspecError` where a member has another type."""
+    """Decode the JSON object `raw`. Raises `msgspec.MsgspecError` if a member has another type."""
     return _decoder.decode(raw)
 
 
 class RecordedMarker(NamedTuple):
-    """A cache marker: `path` from the body's top (``("messages", 1, "content", 0)``), and its value."""
+    """A cache breakpoint: `path` from the body's top (``("messages", 1, "content", 0)``), and its value."""
 
     path: tuple[str | int, ...]
     value: Json
 
 
 def recorded_markers(record: RequestRecord) -> list[RecordedMarker]:
-    """The cache markers of a request record; what has another form has an empty path."""
+    """List the cache breakpoints of a request record; one of another form has an empty path."""
     listed = canonical.loads(bytes(record.cache_control))
     found = []
     for one in listed if isinstance(listed, list) else [listed]:
@@ -91,8 +94,10 @@ _MARKER: Final = "cache_control"
 
 
 class SentMessage(Struct, eq=False):
-    """A message of a request after those before it (`up`); `count` is how many there are with it. `head` is the node
-    where the context ends, `lost` the hash of the message that the file does not hold, where one was not found."""
+    """A message of a request after those before it (`up`); `count` is the number of messages including it.
+
+    `head` is the end of the context, `lost` the hash of a message that is missing in the file.
+    """
 
     up: SentMessage | None
     hash: str
@@ -103,8 +108,11 @@ class SentMessage(Struct, eq=False):
 
 
 class ClaudeRequest(Struct, kw_only=True, eq=False):
-    """A request as a record names it. `last` is its last message, None where the request that it goes on from is not
-    in the file (`lost`: its id). `answered` says that an answer names it, `fresh` that it goes on from no other."""
+    """A recorded request.
+
+    `last` is its last message, None if the request that it continues is not in the file (`lost`: its id).
+    `answered`: an answer names it; `fresh`: it continues no other request.
+    """
 
     id: str
     record: RequestRecord
@@ -133,7 +141,7 @@ class ClaudeRequests:
         self.answered: ClaudeRequest | None = None
 
     def take(self, found: FoundObject) -> tuple[ClaudeRequest | None, list[Skipped]]:
-        """Take in a record of one of the three kinds; gives the request that it is, and what could not be read."""
+        """Handle a record of one of the three kinds; returns its request, if it is one, and what could not be read."""
         try:
             record = decode_request(found.raw)
             if record.type == SHAPE:
@@ -148,7 +156,7 @@ class ClaudeRequests:
 
     def _request(self, record: RequestRecord, found: FoundObject) -> ClaudeRequest:
         for raw in (record.params, record.cache_control, record.withheld, record.cut):
-            # What is nested too deeply is found out here.
+            # Raises if nested too deeply.
             canonical.loads(bytes(raw))
         last: SentMessage | None = self._roots.setdefault(record.shape_hash, SentMessage(None, _ROOT, 0))
         base = self._known.get(record.base) if record.base else None
@@ -176,7 +184,7 @@ class ClaudeRequests:
         return made
 
     def _kept(self, base: ClaudeRequest, record: RequestRecord) -> SentMessage | None:
-        """The last of the first messages of `base` that a request keeps, under the request's own shape."""
+        """Find the last message of `base` that a request keeps, under the request's own shape."""
         last = base.last
         if last is None or not 0 <= record.keep <= last.count:
             return None
@@ -197,8 +205,10 @@ class ClaudeRequests:
         return moved
 
     def goes_on(self, request: ClaudeRequest) -> bool:
-        """Whether a request begins with all messages of the one that was answered last: a process that names no
-        earlier request, and has its context, was started anew."""
+        """Whether a request begins with all messages of the last answered one.
+
+        A process that names no earlier request, but has its context, was restarted.
+        """
         last = self.answered.last if self.answered is not None else None
         at = request.last
         while at is not None and last is not None and at.count > last.count:
@@ -210,16 +220,16 @@ class ClaudeRequests:
         return (at is not None and at is last) or (at is None and last is None and self.answered is not None)
 
     def named(self, id_: str) -> ClaudeRequest | None:
-        """The request of this id."""
+        """Find the request with this id."""
         return self._known.get(id_)
 
     def shape_of(self, request: ClaudeRequest) -> RequestShape | None:
-        """System prompt and tools of a request; None where the file does not hold them."""
+        """Return system prompt and tools of a request; None if they are not in the file."""
         found = self.store.shape(request.shape)
         return found or (self._shared.shape(request.shape) if self._shared is not None else None)
 
     def rebuild(self, request: ClaudeRequest) -> tuple[Call | None, list[Skipped]]:
-        """The request as a call without an answer, or None and why it cannot be rebuilt; each cause is told once."""
+        """Rebuild a request as a call without an answer; None and the reason if impossible, each reason once."""
         shape = self.shape_of(request)
         if shape is None:
             return None, self._once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
@@ -233,7 +243,7 @@ class ClaudeRequests:
         markers, notes = self._markers(request, shape)
         parts: dict[str, Json] = {"frame": self._frame(request, shape)}
         if markers:
-            parts["marks"] = marks_json(markers)
+            parts["marks"] = markers_json(markers)
         if shape.string:
             parts["sections"] = {SYSTEM: {"form": STRING}}
         extra = _extra(request.record)
@@ -247,7 +257,7 @@ class ClaudeRequests:
             provider=ANTHROPIC,
             model=Request((), skeleton).model,
             started=request.at,
-            # The client may cut texts out of what it writes down.
+            # The client may omit texts from its records.
             fidelity=Fidelity.TRANSCRIPT if extra.keys() & {_CUT, _WITHHELD} else Fidelity.WIRE,
             skeleton=skeleton,
             line=request.line,
@@ -264,7 +274,7 @@ class ClaudeRequests:
         return [Skipped(request.line, words)]
 
     def _reach(self, last: SentMessage, shape: RequestShape) -> str:
-        """Make the nodes up to `last`; gives the hash of a message that is not there, "" if all are."""
+        """Build the nodes up to `last`; returns the hash of a missing message, "" if there is none."""
         above: list[SentMessage] = []
         at: SentMessage | None = last
         while at is not None and at.head == _UNKNOWN:
@@ -291,7 +301,7 @@ class ClaudeRequests:
     def _markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
-        """The cache markers by item of the request, and what has no place in it."""
+        """Map the cache breakpoints to items of the request; also reports those whose position does not exist."""
         found: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
         at = request.last
@@ -325,7 +335,7 @@ class ClaudeRequests:
         return found, [Skipped(request.line, words)]
 
     def _frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
-        """The members of the body in the client's order, with places for its sections."""
+        """Build the frame: the members of the body in the client's order, with slots for its sections."""
         key = (bytes(request.record.params), request.shape)
         found = self._frames.get(key)
         if found is None:
@@ -344,14 +354,14 @@ class ClaudeRequests:
 
 
 def _params(record: RequestRecord) -> dict[str, Json]:
-    """The members of the body that hold no context; betas are a header."""
+    """Members of the body that hold no context; betas are a header."""
     value = canonical.loads(bytes(record.params))
     beyond = (MESSAGES, SYSTEM, TOOLS, _BETAS)
     return {key: item for key, item in value.items() if key not in beyond} if isinstance(value, dict) else {}
 
 
 def _extra(record: RequestRecord) -> dict[str, Json]:
-    """What the record says beside the body."""
+    """Recorded facts outside the body."""
     params = canonical.loads(bytes(record.params))
     told = {
         _BETAS: params.get(_BETAS) if isinstance(params, dict) else None,

@@ -1,8 +1,8 @@
-"""What the requests of a file are rebuilt from: shapes (system prompt, tools), blobs, messages of its records.
+"""Parts from which the requests of a file are rebuilt: shapes (system prompt, tools), blobs, messages of its records.
 
-A request names its messages by hash (facts §13.1). A message is a blob, or what the file's own records say: those of
-neighbouring records that one side wrote are one message, so the results of parallel calls are; the same records up to
-an earlier one are an earlier state of it. Each message is hashed once, and only in files that hold requests.
+A request names its messages by hash (facts §13.1). A message is a blob, or the content of the file's own records:
+neighbouring records of one side are one message (the results of parallel calls, for example), and a prefix of those
+records is an earlier state of it. Each message is hashed once, and only in files that hold requests.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.attachments import mark_of
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY, ClaudeMessage
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.wire.grammar import PLAIN_SHAPE, split_system, split_tool, system_string
-from ctxtui.wire.message import STRING, is_plain, split
+from ctxtui.wire.grammar import PLAIN_SHAPE, split_system, split_system_string, split_tool
+from ctxtui.wire.message import STRING, is_plain, split_message
 
 _MARKER: Final = "cache_control"
 
 
 class RunHash:
-    """The hash of a message of `role` that grows part by part; `count` is how many parts it has."""
+    """The hash of a message of `role` that grows part by part; `count` is the number of parts."""
 
     def __init__(self, role: str) -> None:
         self._role = role
@@ -33,23 +33,23 @@ class RunHash:
         self.count = 0
 
     def add(self, part: Json) -> None:
-        """One more part of the content."""
+        """Add a part of the content."""
         self.add_text(_text(part))
 
     def add_text(self, text: bytes) -> None:
-        """One more part of the content, as it is hashed."""
+        """Add a part of the content in its hashed form."""
         self._hash.update(b"," + text if self.count else text)
         self.count += 1
 
     def digest(self) -> str:
-        """The hash of the message as far as it is."""
+        """Return the hash of the message so far."""
         whole = self._hash.copy()
         whole.update(b'],"role":' + _text(self._role) + b"}")
         return whole.hexdigest()
 
 
 def _text(value: Json) -> bytes:
-    return canonical.text_of(_sorted(value)).encode("utf-8", "ctxtui-json")
+    return canonical.dump_text(_sorted(value)).encode("utf-8", "ctxtui-json")
 
 
 def _sorted(value: Json) -> Json:
@@ -59,7 +59,7 @@ def _sorted(value: Json) -> Json:
 
 
 def _order(key: str) -> bytes:
-    # JavaScript compares code units, Python code points: above U+FFFF the two differ.
+    # JavaScript compares code units, Python code points, which differ above U+FFFF.
     return key.encode("utf-16-be", "surrogatepass")
 
 
@@ -67,8 +67,11 @@ TOOLS, SYSTEM, MESSAGES = "tools", "system", "messages"
 
 
 class RequestShape(NamedTuple):
-    """System prompt and tools of a request, as nodes: the context ends at `head` after `tools` tools and `system`
-    texts (`string`: one string). `sections` names the members that the request has, and whether they hold anything."""
+    """System prompt and tools of a request: the context ends at `head` after `tools` tools and `system` texts.
+
+    `string`: the system prompt is one string. `sections` names the members that the request has, and whether they are
+    non-empty.
+    """
 
     head: int
     tools: int
@@ -78,8 +81,10 @@ class RequestShape(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Records that one side wrote one after another: their first `length` blocks, the last record's from `start` on
-    (`string`: they are one string), and the id of the `answer` that they are part of."""
+    """Consecutive records of one side: their first `length` blocks, of which the last record's begin at `start`.
+
+    `string`: they are one string; `answer` is the id of the answer that they are part of.
+    """
 
     role: str
     blocks: list[Item]
@@ -90,7 +95,7 @@ class _Run(NamedTuple):
 
 
 class RequestStore:
-    """Shapes and messages by hash. `tree` gets the nodes of shapes."""
+    """Shapes and messages by hash. `tree` receives the nodes of shapes."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -108,15 +113,15 @@ class RequestStore:
 
     @property
     def shapes(self) -> int:
-        """How many shapes the file holds so far."""
+        """The number of shapes read so far."""
         return len(self._shapes)
 
     def shape(self, hash_: str) -> RequestShape | None:
-        """The shape of this hash, None where the file does not hold it."""
+        """Return the shape with this hash, None if it is not in the file."""
         return self._shapes.get(hash_)
 
     def put_shape(self, hash_: str, shape: Json) -> None:
-        """Take in a shape. Raises `ValueError` where it is none."""
+        """Add a shape. Raises `ValueError` if it is invalid."""
         if not isinstance(shape, dict) or hash_ in self._shapes:
             if isinstance(shape, dict):
                 return
@@ -125,28 +130,28 @@ class RequestStore:
         listed = tools if isinstance(tools, list) else []
         texts = system if isinstance(system, list) else []
         parts = [part for n, tool in enumerate(listed) for part in split_tool(tool, f"$.tools[{n}]")]
-        told = system_string(system) if isinstance(system, str) else []
+        told = split_system_string(system) if isinstance(system, str) else []
         told += [part for n, text in enumerate(texts) for part in split_system(text, f"$.system[{n}]")]
         head = self._tree.extend(ROOT, [part.item for part in (*parts, *told)])
         sections = {name: bool(shape[name]) for name in (SYSTEM, TOOLS) if isinstance(shape.get(name), list | str)}
         self._shapes[hash_] = RequestShape(head, len(parts), len(told), sections, isinstance(system, str))
 
     def put_blob(self, hash_: str, message: Json) -> None:
-        """Take in a message that is no record of its own. Raises `ValueError` where it is none."""
+        """Add a message without a record of its own. Raises `ValueError` if it is invalid."""
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise ValueError("a message without a role")
         if hash_ not in self._messages:
             self._messages[hash_] = tuple(self._sent(message))
 
     def _sent(self, message: dict[str, Json]) -> list[Item]:
-        """The items of a message as it stands in a request."""
+        """Convert a message to items as it is sent in a request."""
         content = message.get("content")
         if message["role"] == "system" and isinstance(content, list) and len(content) == 1:
             text = content[0] if isinstance(content[0], dict) else {}
             if is_plain(str(text.get("type")), text):
-                # A lone text of a system turn goes as a string, unless it carries a cache marker.
+                # A lone text of a system turn is sent as a string, unless it has a cache breakpoint.
                 message = {**message, "content": text["text"]}
-        items = [part.item for part in split(message, "$", PLAIN_SHAPE)]
+        items = [part.item for part in split_message(message, "$", PLAIN_SHAPE)]
         first, *rest = items
         if rest and first.block.value() == {"role": message["role"], "content": "list"}:
             first = Item(_header(message["role"], False), first.place)
@@ -170,7 +175,7 @@ class RequestStore:
         self._waiting.append(_Run(said.role, self._blocks, len(self._blocks), said.string, start, self._side[1]))
 
     def message(self, hash_: str) -> tuple[Item, ...] | None:
-        """The items of the message of this hash; None where the file does not hold it."""
+        """Return the items of the message with this hash; None if it is not in the file."""
         found = self._messages.get(hash_)
         if found is None:
             self._hash_waiting()
@@ -192,7 +197,7 @@ class RequestStore:
         self._waiting.clear()
 
     def _hash_otherwise(self) -> None:
-        """A message that is none of the above: a record by itself, or all of one answer's, wherever they stand."""
+        """Hash further candidates: each record by itself, and all records of one answer, wherever they are."""
         for run in self._untried:
             alone = run.blocks[run.start : run.length]
             if run.start and _add(one := RunHash(run.role), alone):
@@ -206,7 +211,7 @@ class RequestStore:
 
 
 def _add(to: RunHash, items: Sequence[Item]) -> bool:
-    """Whether `items` could be added: what is nested too deeply has no hash."""
+    """Add `items` to a hash; False if one is nested too deeply."""
     try:
         for item in items:
             to.add(item.block.value())

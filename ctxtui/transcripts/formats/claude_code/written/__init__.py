@@ -1,1 +1,1 @@
-"""Bodies of requests and answers that Claude Code wrote to files, joined to its transcript or by themselves."""
+"""API bodies that Claude Code wrote to files, joined to its transcript or read alone."""

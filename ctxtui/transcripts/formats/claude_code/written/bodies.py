@@ -1,9 +1,8 @@
-"""The bodies of one session that Claude Code wrote to files itself: requests, answers, the index that pairs them, and
-which request each call of the transcript sent (facts §13.1).
+"""API bodies of one session that Claude Code wrote to files: requests, answers, and their index (facts §13.1).
 
-The index names an answer's record in the transcript (2.1.280 and newer). What it does not name (older versions write
-none, and the last call of a process may be missing) is found by where a request stands: after which answer, with which
-results and words since.
+Each request is matched to a call of the transcript. The index names an answer's record in the transcript (2.1.280 and
+newer). Requests that it does not name (older versions write no index, and the last call of a process may be missing)
+are matched by position: after which answer, with which results and texts since.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ RESPONSE: Final = ".response.json"
 
 
 class IndexLine(Struct, frozen=True, kw_only=True):
-    """A line of the index: one answer, and the files of it and of its request."""
+    """A line of the index: one answer, with the file names of it and of its request."""
 
     at: float | None = None
     session: str = ""
@@ -43,7 +42,7 @@ class IndexLine(Struct, frozen=True, kw_only=True):
 
 
 class WrittenExchange(Struct):
-    """A request and its answer as files tell them, before or beside any transcript. `id` is the call's."""
+    """A request and its answer from files, with or without a transcript. `id` is the call's."""
 
     id: str
     line: IndexLine | None = None
@@ -53,7 +52,7 @@ class WrittenExchange(Struct):
 
 
 class TranscriptCall(Struct):
-    """A call of the transcript: where its context ends (texts of the client's left out), and in which order it came."""
+    """A call of the transcript: the ending of its context (without texts of the client) and its order."""
 
     id: str
     ending: Ending
@@ -61,39 +60,41 @@ class TranscriptCall(Struct):
 
 
 class _Standing(Struct):
-    """Requests and calls that stand after the same answer."""
+    """Requests and calls after the same answer."""
 
     requests: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
 
 
 class WrittenBodies:
-    """Everything that was read of a session's body files, and which call each request belongs to."""
+    """All body files of a session, and the call that each request belongs to."""
 
     def __init__(self) -> None:
         self._memo = Memo()
         self.requests: dict[str, WrittenRequest] = {}
         self.responses: dict[str, dict[str, Json]] = {}
         self.damaged: set[str] = set()
-        """Files that are there and could not be read: empty, cut, none of either."""
+        """Existing files that could not be read: empty, cut, neither request nor answer."""
         self.lines: list[tuple[IndexLine, str]] = []
-        """Each line of the index with the id of the call that it is about."""
+        """Each line of the index with the id of its call."""
         self.calls: dict[str, TranscriptCall] = {}
         self._order: dict[str, int] = {}
         self._foreign: set[str] = set()
         self._claims: dict[str, str] = {}
-        """Request file -> the call that the index names for it."""
+        """Request file -> its call, by the index."""
         self._answers: dict[str, str] = {}
-        """Response file -> the call that it answers."""
+        """Response file -> its call."""
         self._standing: dict[str, _Standing] = {}
         self._of: dict[str, str] = {}
-        """Call -> its request file, by where it stands."""
+        """Call -> its request file, by position."""
         self._asked_by: dict[str, str] = {}
         """Call -> its request file, by the index."""
 
     def take_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
-        """Take in the file `name`; one that names none of `sessions`, where there are any, is for the index alone to
-        claim. Raises `Malformed` where it holds no request."""
+        """Read the file `name`. Raises `Malformed` if it holds no request.
+
+        A request that names none of `sessions`, if given, is only matched by the index.
+        """
         found = self.requests[name] = read_request(name, data, self._memo)
         self._order.setdefault(name, len(self._order))
         if sessions and found.session and found.session not in sessions:
@@ -104,18 +105,18 @@ class WrittenBodies:
         return found
 
     def leave(self, line: IndexLine) -> None:
-        """A line of the index is of another session, and so are its files."""
+        """Ignore a line of the index, and its files, which are of another session."""
         self._foreign.update(filter(None, (line.request, line.response)))
 
     def take_response(self, name: str, value: dict[str, Json]) -> None:
-        """Take in the answer in the file `name`. Raises `Malformed` where it is none."""
+        """Add the answer in the file `name`. Raises `Malformed` if it is not an answer."""
         if not isinstance(value.get("content"), list) and "error" not in value:
             raise Malformed("no answer", place=name)
         self.responses[name] = value
         self._order.setdefault(name, len(self._order))
 
     def take_line(self, line: IndexLine, call: str) -> None:
-        """Take in a line of the index; `call` is the id of the call that it is about."""
+        """Add a line of the index; `call` is the id of its call."""
         self.lines.append((line, call))
         if line.request:
             self._claims[line.request] = call
@@ -127,7 +128,7 @@ class WrittenBodies:
             self._assign(known.ending)
 
     def take_call(self, id_: str, ending: Ending) -> None:
-        """Take in a call of the transcript, or what is now known of it."""
+        """Add or update a call of the transcript."""
         old = self.calls.get(id_)
         if old is not None and old.ending == ending:
             return
@@ -139,12 +140,12 @@ class WrittenBodies:
         self._assign(ending)
 
     def request_of(self, call: str) -> WrittenRequest | None:
-        """The request that `call` sent; None where no file has it."""
+        """Find the request of `call`; None if no file has it."""
         named = self._asked_by.get(call)
         return self.requests.get(named if named is not None else self._of.get(call, ""))
 
     def was_sent_again(self, name: str) -> bool:
-        """Whether another request of the same words was answered, or came later: the one without an answer failed."""
+        """Whether an equal request was answered or came later, so that this one, without an answer, failed."""
         mine = self.requests[name]
         answered = {*self._of.values(), *self._claims}
         return any(
@@ -156,23 +157,22 @@ class WrittenBodies:
         )
 
     def missing(self) -> list[str]:
-        """The files that the index names and that are not there."""
+        """List the files that the index names and that do not exist."""
         named = [name for line, _ in self.lines for name in (line.request, line.response) if name]
         there = self.requests.keys() | self.responses.keys() | self.damaged
         return [name for name in dict.fromkeys(named) if name not in there]
 
     def unanswered(self) -> list[str]:
-        """The requests that no answer on record belongs to, in order of writing."""
+        """List the requests without a recorded answer, in order of writing."""
         taken = {*self._of.values(), *self._claims, *self._paired().values(), *self._foreign}
         return sorted((name for name in self.requests if name not in taken), key=self._order.__getitem__)
 
     def order(self, name: str) -> int:
-        """The place of a file among the bodies, in order of writing."""
+        """Return the position of a file among the bodies, in order of writing."""
         return self._order[name]
 
     def loose(self) -> list[WrittenExchange]:
-        """The answers that the index does not name, with the request of each, as far as one fits; in order of
-        writing."""
+        """List the answers that the index does not name, each with its request if one matches, in order of writing."""
         pairs = self._paired()
         found: list[WrittenExchange] = []
         for name, value in self.responses.items():
@@ -180,15 +180,17 @@ class WrittenBodies:
                 request = self.requests.get(pairs.get(name, ""))
                 stem = name.removesuffix(RESPONSE)
                 id_ = word(value.get("id")) or stem
-                # Gateways give many answers one id.
+                # Gateways may give many answers one id.
                 id_ = f"{id_}+{stem}" if any(id_ == other.id for other in found) else id_
                 found.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
         return found
 
     def _paired(self) -> dict[str, str]:
-        """Response file -> request file, for answers that the index does not name: the request that stands where the
-        answer was given, as a later request tells; else the latest one before it of the same model without another
-        answer."""
+        """Map response files that the index does not name to request files.
+
+        The request is the one before that answer according to a later request, else the latest earlier one of the
+        same model without another answer.
+        """
         pairs: dict[str, str] = {}
         taken = set(self._claims) | set(self._of.values()) | self._foreign
         open_: list[str] = []
@@ -214,7 +216,7 @@ class WrittenBodies:
         return pairs
 
     def _asked_where(self, after: WrittenRequest, taken: set[str]) -> str | None:
-        """The request whose answer is the last one in `after`."""
+        """Find the request whose answer is the last one in `after`."""
         for name in self._stands(Ending(answer=after.before)).requests:
             one = self.requests[name]
             if name not in taken and name != after.name and one.system == after.system and not one.compacts:
@@ -233,7 +235,7 @@ class WrittenBodies:
         return self._standing.setdefault(ending.answer, _Standing())
 
     def _assign(self, ending: Ending) -> None:
-        """Give the requests after one answer to the calls after it: the index's word first, then what fits best."""
+        """Match the requests after one answer to the calls after it: by the index first, then by best fit."""
         group = self._stands(ending)
         for call in group.calls:
             self._of.pop(call, None)
@@ -248,8 +250,10 @@ class WrittenBodies:
 
 
 def _best(asked: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
-    """Of `requests` the one that a call with the ending `asked` sent. A compaction's request and a title's hold the
-    same words and more; of attempts that are alike the last one was answered."""
+    """Choose the request that a call with the ending `asked` sent.
+
+    The requests for a compaction and a title hold the same texts and more; of equal attempts the last one was answered.
+    """
     best: tuple[tuple[int, bool, int, int], str] | None = None
     for name, request in requests:
         there = request.ending

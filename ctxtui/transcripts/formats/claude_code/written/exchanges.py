@@ -1,6 +1,7 @@
-"""The exchanges of a session that Claude Code wrote to files, as calls: for its transcript to be joined with, or a
-session by themselves. What no transcript has (a title's call, a compaction's own) has a thread of its own (facts
-§13.1)."""
+"""Convert exchanges that Claude Code wrote to files to calls, to be joined with its transcript or read alone.
+
+Calls without a transcript (a title's, a compaction's own) get threads of their own (facts §13.1).
+"""
 
 from __future__ import annotations
 
@@ -39,45 +40,45 @@ _MAIN: Final = ("sdk", "repl_main_thread")
 _AGENT: Final = "agent:"
 _LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
 _TIMED: Final = 0.8
-"""Share of the index whose requests were written in its order, from which on the files' times are believed."""
+"""Minimum share of the index whose requests were written in its order for file times to be trusted."""
 _LABEL: Final = 60
-"""Characters of a thread's first words that make its label."""
+"""Characters of a thread's first text in its label."""
 _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
 
 
 class WrittenCalls:
-    """Tells the calls of bodies, each once, and anew where more is known of it."""
+    """Emits the calls of bodies, each once, and again when more is known of it."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._threads = Conversations(tree)
         self._homes: dict[str, Conversation] = {}
-        """Call -> the conversation that it is of."""
+        """Call -> its conversation."""
         self._answered: dict[tuple[str, str], ClientThread] = {}
-        """Query source and last answer of a request -> the thread that it goes on."""
+        """Query source and last answer of a request -> the thread that it continues."""
         self._main: Conversation | None = None
         self._system = ""
-        """The main thread's system prompt, where no index names it."""
+        """The main thread's system prompt, if no index names it."""
         self._made_of: dict[str, tuple[object, object, object]] = {}
         self._hidden: dict[str, int] = {}
-        """Call -> how much thinking was still out of its request and answer when it was told."""
+        """Call -> number of redacted thinking blocks in it when last emitted."""
         self._title = ""
         self._about = Described()
 
     @property
     def calls(self) -> dict[str, Call]:
-        """Every call as it was told last."""
+        """Every call as last emitted."""
         return self._threads.calls
 
     def events(
         self, bodies: WrittenBodies, told: Mapping[str, Call] | None, thoughts: Mapping[str, str]
     ) -> list[Event]:
-        """The events of what is new; `told` are the transcript's calls (None: there is no transcript)."""
+        """Return events for new data; `told` are the transcript's calls (None: there is no transcript)."""
         events: list[Event] = []
         for exchange in _exchanges(bodies, told):
             events += self._exchange(exchange, thoughts, alone=told is None)
         events += self._threads.settle()
-        # Where threads end is the transcript's to say.
+        # The transcript determines the threads' tips.
         return [event for event in events if told is None or not isinstance(event, TipMoved)]
 
     def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
@@ -111,7 +112,7 @@ class WrittenCalls:
         return [*events, *self._threads.add(home, call)]
 
     def _client(self, one: WrittenExchange, source: str) -> ClientThread:
-        """The thread of an exchange: as its query source names it, else by the answer that it goes on from."""
+        """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
         request = one.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
             return ClientThread(MAIN)
@@ -129,7 +130,7 @@ class WrittenCalls:
         return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
 
     def _call(self, one: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
-        """The call of an exchange, and how much thinking is still out of it."""
+        """Build the call of an exchange; also returns how many thinking blocks are still redacted."""
         line, request = one.line, one.request
         items, out = filled(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
@@ -173,12 +174,12 @@ class WrittenCalls:
 
 
 def _lone(name: str) -> str:
-    """The id of a call whose answer is not on record, from its request's file."""
+    """Make the id of a call without a recorded answer, from its request's file."""
     return f"request {name.removesuffix(REQUEST)}"
 
 
 def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call] | None) -> list[WrittenExchange]:
-    """What bodies tell, in order: the index's, and where each goes on from, what it does not name."""
+    """List all exchanges in order: those of the index, and the others inserted by position."""
     named: dict[str, WrittenExchange] = {}
     loose: dict[str, WrittenExchange] = {}
     for line, call in bodies.lines:
@@ -186,8 +187,8 @@ def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call] | None) -> list[W
         _add(named[call], bodies.requests.get(line.request), bodies.responses.get(line.response))
     for one in bodies.loose():
         _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
-    # A request that got no answer on record is a call of the transcript, which may come later, or a failed attempt. A
-    # transcript that records its requests tells those itself.
+    # A request without a recorded answer is a call of the transcript, which may be read later, or a failed attempt. A
+    # transcript that records its requests reports those itself.
     lone = {call: request.name for call in told or () if (request := bodies.request_of(call)) is not None}
     if all(call.fidelity != Fidelity.WIRE for call in (told or {}).values()):
         lone |= {_lone(name): name for name in bodies.unanswered() if told is None or bodies.was_sent_again(name)}
@@ -206,8 +207,10 @@ def _add(one: WrittenExchange, request: WrittenRequest | None, response: dict[st
 
 
 def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
-    """Put `rest` in where each stands: by the order of writing, where the files' times tell it, else after the answer
-    that it goes on from; else at the end."""
+    """Insert `rest` by position: by order of writing if file times are reliable, else after the answer continued from.
+
+    Exchanges without a known answer go to the end.
+    """
     orders = [bodies.order(one.request.name) if one.request is not None else -1 for one in found]
     known = [order for order in orders if order >= 0]
     timed = sum(a < b for a, b in itertools.pairwise(known)) >= _TIMED * (len(known) - 1)
@@ -229,7 +232,7 @@ def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: W
 
 
 def _answer(one: WrittenExchange) -> Response:
-    """The answer of an exchange; an empty one where its file is missing or is none."""
+    """Decode the answer of an exchange; an empty one if its file is missing or invalid."""
     if one.response is None:
         return Response()
     try:
@@ -247,36 +250,35 @@ _LISTED: Final = 3
 
 
 class WrittenExchanges:
-    """What the files of bodies say. `sessions` are the ids of the session that the transcript tells (empty where there
-    is no transcript)."""
+    """The exchanges in body files. `sessions` are the ids of the transcript's session (empty without a transcript)."""
 
     def __init__(self, tree: Tree, sessions: Collection[str] = ()) -> None:
         self._tree = tree
         self._sessions = sessions
         self._lines: list[IndexLine] = []
         self._told: dict[str, Call] = {}
-        """The transcript's calls as it tells them."""
+        """The transcript's calls."""
         self._by_request: dict[str, str] = {}
         self._named: dict[str, str] = {}
-        """Message id -> the request id that it was first seen with."""
+        """Message id -> its first request id."""
         self._thoughts: dict[str, str] = {}
         self.bodies = WrittenBodies()
         self._calls = WrittenCalls(tree)
 
     def line(self, line: IndexLine) -> None:
-        """Take in a line of the index."""
+        """Add a line of the index."""
         self._lines.append(line)
 
     def request(self, name: str, data: bytes) -> WrittenRequest:
-        """Take in the request in the file `name`. Raises `Malformed`."""
+        """Add the request in the file `name`. Raises `Malformed`."""
         return self.bodies.take_request(name, data, self._sessions)
 
     def response(self, name: str, value: dict[str, Json]) -> None:
-        """Take in the answer in the file `name`. Raises `Malformed`."""
+        """Add the answer in the file `name`. Raises `Malformed`."""
         self.bodies.take_response(name, value)
 
     def lacking(self) -> Skipped | None:
-        """Which bodies are named and not there, and which requests have no answer on record; None for neither."""
+        """Report missing bodies and requests without a recorded answer; None if there are none."""
         missing = self.bodies.missing()
         unanswered = self.bodies.unanswered() if self._told else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
@@ -285,7 +287,7 @@ class WrittenExchanges:
         return Skipped(1, "bodies of requests: " + "; ".join(said)) if said else None
 
     def unseen(self) -> Skipped | None:
-        """How much thinking is not in bodies that no transcript was found for; None where all is."""
+        """Report redacted thinking in bodies without a transcript; None if there is none."""
         requests = sum("redacted_thinking" in call.extra for call in self._calls.calls.values())
         if not requests:
             return None
@@ -293,8 +295,7 @@ class WrittenExchanges:
         return Skipped(1, words)
 
     def settle(self, transcript: Session | None = None) -> list[Event]:
-        """The calls of the bodies that were read so far, as far as they are news; a call that the `transcript` tells
-        has the id that it has there."""
+        """Return events for new or changed calls; a call of the `transcript` has its id there."""
         for call in transcript.calls.values() if transcript is not None else ():
             if self._told.get(call.id) is not call and call.fidelity != Fidelity.TOTALS:
                 self._learn(call)
@@ -308,7 +309,7 @@ class WrittenExchanges:
         return self._calls.events(self.bodies, self._told if transcript is not None else None, self._thoughts)
 
     def _learn(self, call: Call) -> None:
-        """What a call of the transcript tells of the bodies: where it stands, the thinking of its answer."""
+        """Use a call of the transcript to match bodies and to restore the thinking of its answer."""
         self._told[call.id] = call
         request_id = call.extra.get("requestId")
         if isinstance(request_id, str):
@@ -322,7 +323,7 @@ class WrittenExchanges:
         if not line.message_id:
             return line.request_id or line.response
         first = self._named.setdefault(line.message_id, line.request_id)
-        # Gateways that give many answers one id: told apart as the transcript's reader does.
+        # Answers of gateways that reuse one id are distinguished as in the transcript's reader.
         return line.message_id if first == line.request_id else f"{line.message_id}+{line.request_id}"
 
 

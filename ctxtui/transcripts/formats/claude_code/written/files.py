@@ -1,5 +1,7 @@
-"""Files that Claude Code writes under `OTEL_LOG_RAW_API_BODIES=file:DIR`, as readers take them: each by itself beside a
-transcript, or all of a folder as one stream (facts §13.1)."""
+"""Readers for files that Claude Code writes under `OTEL_LOG_RAW_API_BODIES=file:DIR` (facts §13.1).
+
+Each file is read as a companion of a transcript, or a whole folder as one stream.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ from ctxtui.transcripts.reader import Reader
 
 INDEX: Final = "index.jsonl"
 FOLDER: Final = "claude_code_bodies"
-"""The member of a stream's first line that says it is a folder of bodies."""
+"""Member of the first line of a stream that is a folder of bodies."""
 FILE: Final = "claude_code_body"
-"""The member of a stream's line that names a body's file; its `text` is the body."""
+"""Member of a stream's line that names a body's file; its `text` is the body."""
 
 _NAMES: Final = frozenset({"session_id", "query_source", "message_uuid", "request_file", "response_file"})
 _ENOUGH: Final = 3
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins an index of bodies, or a folder of them as one stream."""
+    """Confidence that `head` begins an index of bodies, or a folder of them as one stream."""
     first = next(iter(file_head.records(head)), None)
     if first is None:
         return 0.0
@@ -38,7 +40,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def index_line(value: dict[str, Json]) -> IndexLine:
-    """The line of an index that the JSON object `value` is; members that are missing or no texts are "" ."""
+    """Parse a line of an index; missing members and those that are not texts are ""."""
     timestamp = value.get("timestamp")
     return IndexLine(
         at=seconds(timestamp) if isinstance(timestamp, str) else None,
@@ -53,7 +55,7 @@ def index_line(value: dict[str, Json]) -> IndexLine:
 
 
 def _take(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
-    """Hand the body in the file `name` on; gives what is wrong with it, "" for nothing."""
+    """Add the body in the file `name`; returns what is wrong with it, "" for nothing."""
     wrong = _wrong(exchanges, name, data)
     (exchanges.bodies.damaged.add if wrong else exchanges.bodies.damaged.discard)(name)
     return wrong
@@ -77,7 +79,7 @@ def _wrong(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
 
 
 class BodyFileReader(Reader):
-    """Reads one file of bodies beside a transcript; what it says is told when the reader of the transcript settles."""
+    """Reads one body file next to a transcript; its events are emitted when the transcript's reader settles."""
 
     def __init__(self, exchanges: WrittenExchanges, name: str) -> None:
         self._exchanges, self._name = exchanges, name
@@ -101,8 +103,10 @@ class BodyFileReader(Reader):
 
 
 class BodyLinesReader(Reader):
-    """Reads the index beside a transcript, or (`alone`) a folder of bodies as one stream: the lines of its index, and a
-    line for each file. `tail` also says which files that are named are not there."""
+    """Reads the index next to a transcript, or (`alone`) a folder of bodies as one stream.
+
+    A stream has the lines of the index, and a line for each file. `tail` also names files that are missing.
+    """
 
     def __init__(self, exchanges: WrittenExchanges, *, alone: bool = False) -> None:
         self._exchanges, self._alone = exchanges, alone
@@ -140,10 +144,10 @@ class BodyLinesReader(Reader):
 
 
 def body_reader(exchanges: WrittenExchanges, name: str) -> Reader:
-    """The reader of the file `name` beside a transcript."""
+    """Make the reader of the file `name` next to a transcript."""
     return BodyLinesReader(exchanges) if name == INDEX else BodyFileReader(exchanges, name)
 
 
 def reader(tree: Tree) -> Reader:
-    """A reader of a folder of bodies by itself."""
+    """Make a reader of a folder of bodies without a transcript."""
     return BodyLinesReader(WrittenExchanges(tree), alone=True)

@@ -1,5 +1,7 @@
-"""A request as Claude Code wrote it to a file itself (`OTEL_LOG_RAW_API_BODIES`, facts §13.1): the body that was sent,
-with the header's betas put in and with thinking taken out. Where it stands in a conversation."""
+"""Read a request that Claude Code wrote to a file (`OTEL_LOG_RAW_API_BODIES`, facts §13.1), and its position.
+
+The file holds the body as sent, with the header's betas added and thinking redacted.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammar import ANTHROPIC, GRAMMARS
 
 REDACTED: Final = "<REDACTED>"
-"""What the client writes in the place of thinking."""
+"""Text that the client writes in place of thinking."""
 BETAS: Final = "betas"
 NOT_RECORDED: Final = "not_recorded"
-"""The only member of a body that the client holds back; it says why."""
+"""Only member of a withheld body; its value is the reason."""
 
 _SEALED: Final = "redacted_thinking"
 _MARK: Final = b'"' + REDACTED.encode() + b'"'
@@ -39,8 +41,9 @@ _REMINDER: Final = "<system-reminder>"
 
 
 class Ending(Struct, frozen=True):
-    """Where a context stands: `answer` names the last answer in it ("" where there is none), `results` are the ids of
-    the calls that were answered since, `texts` what was said since, `parts` how many blocks came since."""
+    """The end of a context: `answer` names its last answer ("" if there is none), `results` are the ids of the calls
+    answered since, `texts` the texts since, `parts` the number of blocks since.
+    """
 
     answer: str = ""
     results: frozenset[str] = frozenset()
@@ -49,7 +52,7 @@ class Ending(Struct, frozen=True):
 
 
 def answer_name(items: Iterable[Item]) -> str:
-    """What an answer is known by wherever it stands: the calls that it makes, else its words; "" for neither."""
+    """Name an answer by its tool calls, else by its text; "" for neither."""
     calls, words = [], []
     for item in items:
         if item.block.kind == "tool_use":
@@ -60,14 +63,14 @@ def answer_name(items: Iterable[Item]) -> str:
 
 
 def parts_of(answer: Mapping[str, Json]) -> list[Item]:
-    """The parts of an answer's body, by themselves."""
+    """List the parts of an answer's body."""
     content = answer.get("content")
     parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-    return [Item(block.of(one), Place("messages", "assistant")) for one in parts]
+    return [Item(block.from_part(one), Place("messages", "assistant")) for one in parts]
 
 
 def ending(backwards: Iterable[Item], own: bool = False) -> Ending:
-    """The ending of a context whose items come last first. `own` leaves out texts that the client wrote."""
+    """Compute the ending of a context from its items, last first. `own` leaves out texts that the client wrote."""
     results, texts, parts = set(), [], 0
     said: list[Item] = []
     for item in backwards:
@@ -89,7 +92,7 @@ def ending(backwards: Iterable[Item], own: bool = False) -> Ending:
 
 
 def upwards(tree: Tree, head: int) -> Iterator[Item]:
-    """The items of the context `head`, last first."""
+    """Yield the items of the context `head`, last first."""
     while head != ROOT:
         node = tree[head]
         yield Item(node.block, node.place)
@@ -97,10 +100,10 @@ def upwards(tree: Tree, head: int) -> Iterator[Item]:
 
 
 class WrittenRequest(Struct, frozen=True):
-    """One request. `betas` are those of the header, `session` is what its metadata names, `ending` where it stands and
-    `before` the last answer but one in it.
+    """One request.
 
-    `withheld` says why the client wrote no body in the file ("" where it did).
+    `betas` are those of the header, `session` is the one in its metadata, `ending` its position and `before` its
+    second to last answer. `withheld` is the client's reason for not writing the body ("" if it did).
     """
 
     name: str
@@ -121,12 +124,12 @@ class WrittenRequest(Struct, frozen=True):
 
     @property
     def system(self) -> str:
-        """What tells one agent's system prompt from another's: the digest of its last text."""
+        """Identifier of the agent's system prompt: the digest of its last text."""
         return next((i.block.digest for i in reversed(self.items) if i.place.section == "system"), "")
 
     @property
     def prompt(self) -> str:
-        """The first words that are no reminder of the client's."""
+        """The first text that is not a reminder of the client's."""
         for item in self.items:
             if item.place.section == "messages" and item.place.role == "user" and item.block.kind == "text":
                 text = block_content.read(item.block).text
@@ -136,7 +139,7 @@ class WrittenRequest(Struct, frozen=True):
 
 
 def filled(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence[Item], int]:
-    """The items with thinking put back where `thoughts` has it; and how much stays out."""
+    """Restore thinking from `thoughts`; also returns the number of blocks still redacted."""
     made, out = list(items), 0
     for n, name in hidden(items):
         known = thoughts.get(name)
@@ -147,7 +150,7 @@ def filled(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence
 
 
 def thoughts_in(items: Sequence[Item]) -> dict[str, str]:
-    """The thinking of one answer, by what it is known by elsewhere: its signature, or its place in the answer."""
+    """Map the thinking of one answer by its signature, or its position in the answer."""
     found = {}
     for name, thinking in _named(items):
         value = obj(thinking.block.value())
@@ -156,7 +159,7 @@ def thoughts_in(items: Sequence[Item]) -> dict[str, str]:
 
 
 def hidden(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
-    """Where `items` lack their thinking, each with what it is known by."""
+    """Yield the indexes of redacted thinking in `items`, each with its key in `thoughts_in`."""
     begin = 0
     for n, item in enumerate([*items, None]):
         if item is not None and item.place.role == "assistant" and item.block.kind != HEADER:
@@ -178,7 +181,7 @@ def _named(said: Sequence[Item]) -> Iterator[tuple[str, Item]]:
             yield f"{answer_name(said)}\0{number}", item
 
 
-# The same thinking stands in every later request.
+# The same thinking is in every later request.
 @lru_cache(maxsize=4096)
 def _signature(thinking: Block) -> str:
     return word(obj(thinking.value()).get("signature"))
@@ -195,7 +198,7 @@ def _is_hidden(item: Item) -> bool:
 
 
 def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
-    """The request in the bytes of the file `name`. Raises `Malformed` where they are none."""
+    """Parse the file `name`. Raises `Malformed` if it holds no request."""
     why = _withheld(data)
     if why:
         return WrittenRequest(name, withheld=why)
@@ -221,7 +224,7 @@ def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
 
 
 def _answer_before(items: Sequence[Item]) -> str:
-    """The last answer but one in a context; "" where there is none."""
+    """Name of the second to last answer in a context; "" if there is none."""
     roles = [item.place.role == "assistant" for item in items]
     if True not in roles:
         return ""
@@ -253,7 +256,7 @@ def _session(metadata: Json) -> str:
 
 
 def json_of(data: bytes) -> dict[str, Json]:
-    """The JSON object in `data`; an empty one for anything else."""
+    """Parse the JSON object in `data`; an empty one for anything else."""
     try:
         return obj(canonical.loads(data))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Runs a program with a relay around it: the terminal is the program's, its exit code is what comes back."""
+"""Run a program with a relay around it, on the user's terminal; ends with the program's exit code."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control
-from ctxtui.services.attach.desk.request_desk import RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.forking.fork_gate import ForkGate
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
+from ctxtui.services.attach.preparation.preparer_client import PreparerClient
 from ctxtui.services.attach.program import Env, Program, Started
 from ctxtui.services.attach.registry import own_folder
 from ctxtui.services.config.settings import Settings
 
-_USUAL: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
-"""Variables that name certificates, whatever the program's own are."""
+COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+"""Variables that name certificate files, in addition to the program's own."""
 
 
-def trusted(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates that count on this machine and those that `env` names by `variables`, in PEM."""
-    found = list(_named(env, (*variables, *_USUAL)))
-    system = _system()
-    return b"\n".join([*found, *([system] if system else [])])
+def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
+    """The certificates in PEM that this machine and the files named by `variables` in `env` trust."""
+    certificates = list(_named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES)))
+    system = _system_certificates()
+    return b"\n".join([*certificates, *([system] if system else [])])
 
 
-def _named(env: Mapping[str, str], variables: Sequence[str]) -> Iterator[bytes]:
+def _named_certificates(env: Mapping[str, str], variables: Sequence[str]) -> Iterator[bytes]:
     for path in dict.fromkeys(env[name] for name in variables if env.get(name)):
         with suppress(OSError):
             yield Path(path).read_bytes()
 
 
-def _system() -> bytes:
+def _system_certificates() -> bytes:
     paths = ssl.get_default_verify_paths()
     for path in (paths.openssl_cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem"):
         with suppress(OSError):
@@ -66,51 +66,52 @@ def _system() -> bytes:
     return own
 
 
-def written(certificates: bytes) -> Path:
-    """A file of certificates for the time of a run, for its owner alone: they are public, no key is among them."""
+def write_certificates(certificates: bytes) -> Path:
+    """Write the certificates to a temporary file that only its owner can read; it holds no key."""
     number, name = tempfile.mkstemp(prefix="ctxtui-trusted-", suffix=".pem")
     with os.fdopen(number, "wb") as file:
         file.write(certificates)
     return Path(name)
 
 
-class Leading(Protocol):
-    """A way in which `program` is led to us. `urls` are the base URLs that it is given, by provider."""
+class Routing(Protocol):
+    """A way to route the program's requests through ctxtui. `urls` are the base URLs given to it, by provider."""
 
     urls: Mapping[str, str]
 
     async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
-        """Begin to serve; how the program is started with these arguments."""
+        """Start serving; return how to start the program with these arguments."""
 
     async def close(self) -> None:
-        """End."""
+        pass
 
 
-class ByAddress:
-    """A relay for each provider, whose base URL the program is given."""
+class BaseUrlRouting:
+    """Routes by base URL: one relay for each provider."""
 
     def __init__(
         self, program: Program, env: Env, recorder: Recorder, gate: Gate, upstreams: Sequence[Upstream]
     ) -> None:
         self._program, self._env = program, env
-        self._relays = {one.name: Relay([one], recorder.put, recorder.next_name, gate=gate) for one in upstreams}
+        self._relays = {
+            upstream.name: Relay([upstream], recorder.put, recorder.next_name, gate=gate) for upstream in upstreams
+        }
         self.urls: Mapping[str, str] = {}
 
     async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
-        """Begin to serve; how the program is started with these arguments."""
+        """Start the relays; return how to start the program with these arguments."""
         for relay in self._relays.values():
             await relay.start()
         self.urls = {name: relay.base_url(relay.upstreams[0]) for name, relay in self._relays.items()}
-        return self._program.started(self.urls, arguments, self._env, cwd)
+        return self._program.start_relayed(self.urls, arguments, self._env, cwd)
 
     async def close(self) -> None:
-        """End the relays."""
         for relay in self._relays.values():
             await relay.close()
 
 
-class ByProxy:
-    """A proxy that stands in for the providers' hosts, with certificates that this program alone is told to trust."""
+class ProxyRouting:
+    """Routes by a forward proxy for the providers' hosts, with certificates that only this program trusts."""
 
     def __init__(
         self, program: Program, env: Env, recorder: Recorder, gate: Gate, upstreams: Sequence[Upstream]
@@ -128,35 +129,36 @@ class ByProxy:
         self.urls: Mapping[str, str] = {}
 
     async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
-        """Begin to serve; how the program is started with these arguments."""
+        """Start the proxy; return how to start the program with these arguments."""
         await self._proxy.start()
-        known = trusted(self._env, self._program.certificates)
-        self._bundle = written(known + b"\n" + self._authority.certificate)
-        hosts = {one.host for one in self._proxy.upstreams}
-        env = self._program.proxied(self._proxy.url, str(self._bundle), hosts, self._env)
+        certificates = trusted_certificates(self._env, self._program.certificates)
+        self._bundle = write_certificates(certificates + b"\n" + self._authority.certificate)
+        hosts = {upstream.host for upstream in self._proxy.upstreams}
+        env = self._program.proxy_variables(self._proxy.url, str(self._bundle), hosts, self._env)
         return Started(list(arguments), env)
 
     async def close(self) -> None:
-        """End the proxy; nobody trusts its certificates any more."""
+        """End the proxy and remove the file of its certificates."""
         await self._proxy.close()
         if self._bundle is not None:
             self._bundle.unlink(missing_ok=True)
 
 
-NOT_FOUND: Final = 127
-"""What a program that is not there ends with, as shells say it."""
-NOT_RUN: Final = 126
-"""What a file that cannot be run ends with."""
-_SIGNALLED: Final = 128
-"""Above it: the number of the signal that ended a program."""
+COMMAND_NOT_FOUND: Final = 127
+"""Exit code for a command that does not exist, as in shells."""
+CANNOT_EXECUTE: Final = 126
+"""Exit code for a file that cannot be executed, as in shells."""
+SIGNAL_EXIT_BASE: Final = 128
+"""Added to the number of a signal that ended a program, for its exit code."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Around:
-    """A program and what is put around it. `given` are upstreams by name that the user named, `folder` is where
-    recordings go, `database` holds the edits, `hold` says which requests wait; with `forward` it is led by a proxy and
-    certificates of this run instead of base URLs;
-    `say` is told what a person should hear once the program has ended."""
+class RelayedProgram:
+    """A program, and the relay that runs around it. `given` are the upstreams that the user named, `folder` receives
+    the recordings, `database` holds the edits, `hold` decides which requests are held. With `forward` the program is
+    routed by a proxy and certificates of this run instead of base URLs. `say` prints a message once the program has
+    ended.
+    """
 
     command: Sequence[str]
     program: Program
@@ -164,53 +166,53 @@ class Around:
     database: Path
     env: Mapping[str, str]
     cwd: str
-    given: Mapping[str, str] = field(default_factory=dict)
+    named_upstreams: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     say: Callable[[str], None] = lambda text: None
     run: str = field(default_factory=new_run)
     recorder: Recorder = field(init=False)
     urls: dict[str, str] = field(default_factory=dict)
-    """The base URLs that the program is given, by provider; none where it is led by a proxy."""
+    """The base URLs given to the program, by provider; empty with `forward`."""
     hold: HoldRules = field(default_factory=HoldRules)
     settings: Settings = field(default_factory=Settings)
     policies: tuple[str, ...] = ()
-    """Policies and files of profiles that stand over every thread."""
+    """Policies and profile files that act on every thread."""
     policy_settings: tuple[str, ...] = ()
     forward: bool = False
     answers: RecordedAnswers | None = None
-    """Those of a recorded session, for a program that forks from it."""
+    """Recorded answers, for a program that forks from a recorded session."""
     fork: ForkGate | None = None
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
-    _led: Leading = field(init=False)
-    _ran: bool = field(init=False, default=False)
+    _routing: Routing = field(init=False)
+    _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        closed = self.program.closed(self.env)
-        if closed and not self.given:
+        closed = self.program.unroutable_reason(self.env)
+        if closed and not self.named_upstreams:
             raise BadConfig(closed, way_out="lead it to `ctxtui proxy` yourself, or name --as any and --upstream")
-        known = self.program.upstreams(self.env, self.cwd)
-        stray = next((name for name in self.given if name not in known), "")
-        if stray:
+        upstreams = self.program.upstreams(self.env, self.cwd)
+        unknown = next((name for name in self.named_upstreams if name not in upstreams), "")
+        if unknown:
             raise BadConfig(
-                f"{self.program.name} asks no provider called {stray!r}",
+                f"{self.program.name} asks no provider called {unknown!r}",
                 place="--upstream",
-                way_out=f"it asks {', '.join(sorted(known))}",
+                way_out=f"it asks {', '.join(sorted(upstreams))}",
             )
 
     @property
     def troubles(self) -> list[str]:
-        """What went wrong in words: what was not recorded, what was not known of requests before they left."""
-        desk = self.gate.desk
+        """Problems of the run: what was not recorded, which requests could not be prepared."""
+        preparer = self.gate.preparer
         return [
-            *(f"not everything was recorded: {one}" for one in self.recorder.troubles),
-            *(desk.troubles if desk is not None else ()),
+            *(f"not everything was recorded: {trouble}" for trouble in self.recorder.troubles),
+            *(preparer.troubles if preparer is not None else ()),
         ]
 
     @property
-    def unheard(self) -> str:
-        """What may be done where the program ran and no request came by, in words; "" where one did."""
-        if not self._ran or self.recorded or self.troubles:
+    def silence_advice(self) -> str:
+        """Advice if the program ran without a request to a model; "" otherwise."""
+        if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
         by = "it does not go by the proxy of its environment" if self.forward else "it has its address from elsewhere"
@@ -219,74 +221,77 @@ class Around:
         return f"nothing is recorded: no request to a model came by. If {name} made one, {by}; try {', or '.join(ways)}"
 
     @property
-    def recorded(self) -> list[Path]:
-        """The files that are written so far."""
+    def recorded_files(self) -> list[Path]:
         return self.recorder.files if hasattr(self, "recorder") else []
 
     def upstreams(self) -> list[Upstream]:
-        """Whom the program would ask by itself, or what was named instead. Raises `BadConfig`."""
-        found = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.given)
-        return [Upstream(name, url) for name, url in found.items()]
+        """The providers that the program uses by itself, overridden by `given`. Raises `BadConfig`."""
+        urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
+        return [Upstream(name, url) for name, url in urls.items()]
 
     async def serve(self) -> Started:
-        """Begin to serve; how the program is started. Raises `BadConfig`."""
+        """Start serving; return how to start the program. Raises `BadConfig`."""
         upstreams = self.upstreams()
         if self.forward:
             upstreams += [Upstream(urlsplit(url).hostname or url, url) for url in self.program.also]
-            plain = next((one for one in upstreams if not one.tls), None)
-            if plain is not None:
-                raise BadConfig(f"{plain.url} has no TLS, and needs no proxy", way_out="leave out --forward")
+            without_tls = next((upstream for upstream in upstreams if not upstream.tls), None)
+            if without_tls is not None:
+                raise BadConfig(f"{without_tls.url} has no TLS, and needs no proxy", way_out="leave out --forward")
         name = Path(self.command[0]).name if self.command else ""
-        urls = {one.name: one.url for one in upstreams}
-        session = "" if self.program.doors == () else f"run-{self.run}"
+        urls = {upstream.name: upstream.url for upstream in upstreams}
+        session = "" if self.program.providers == () else f"run-{self.run}"
         self.recorder = Recorder(
             RecordedRun(self.folder, self.run, session, program=name, cwd=self.cwd, tags=self.tags, upstreams=urls)
         )
-        desk = RequestDesk(self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings)
+        preparer = PreparerClient(self.folder, self.settings, self.recorder.flush, self.policies, self.policy_settings)
         edits = EditsGate(self.database, session)
         self.gate = HoldGate(
-            edits, self.hold, self.recorder.put, self._recorded, desk=desk, troubles=lambda: self.recorder.troubles
+            edits,
+            self.hold,
+            self.recorder.put,
+            self._recorded_names,
+            preparer=preparer,
+            troubles=lambda: self.recorder.troubles,
         )
-        self.control = Control(self.folder, self.run, self.gate.answer)
+        self.control = Control(self.folder, self.run, self.gate.handle)
         await self.control.start()
         self.fork = ForkGate(self.gate, self.answers) if self.answers is not None else None
-        made = ByProxy if self.forward else ByAddress
-        self._led = made(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
-        started = await self._led.begin(list(self.command[1:]), self.cwd)
-        self.urls = dict(self._led.urls)
+        routing = ProxyRouting if self.forward else BaseUrlRouting
+        self._routing = routing(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
+        started = await self._routing.begin(list(self.command[1:]), self.cwd)
+        self.urls = dict(self._routing.urls)
         sys.setswitchinterval(SWITCH_INTERVAL)
-        edits.look_ahead()
+        edits.load_ahead()
         return started
 
-    def _recorded(self) -> list[str]:
-        """The names of the files that are written."""
+    def _recorded_names(self) -> list[str]:
         return [path.name for path in self.recorder.files]
 
     async def close(self) -> None:
-        """End the relays, and write what waits."""
-        await self._led.close()
+        """End the relays and write the rest of the recording."""
+        await self._routing.close()
         await self.control.close()
         self.gate.close()
         await asyncio.to_thread(self.recorder.close)
 
-    async def go(self) -> int:
-        """Run the program to its end; its exit code. Raises `BadConfig`."""
+    async def run_to_end(self) -> int:
+        """Run the program to its end and return its exit code. Raises `BadConfig`."""
         started = await self.serve()
         try:
-            # Before the program runs: it may ask for one at once.
-            passing = _PassedSignals(asyncio.get_running_loop())
+            # Before the program starts: signals may arrive at once.
+            passing = _SignalForwarder(asyncio.get_running_loop())
             try:
                 child = subprocess.Popen(
                     [self.command[0], *started.arguments], env={**self.env, **started.env}, cwd=self.cwd
                 )
             except FileNotFoundError:
                 self.say(f"{self.command[0]}: no such program")
-                return NOT_FOUND
+                return COMMAND_NOT_FOUND
             except OSError as error:
                 self.say(f"{self.command[0]}: {error.strerror}")
-                return NOT_RUN
-            self._ran = True
-            passing.to(child)
+                return CANNOT_EXECUTE
+            self._has_run = True
+            passing.forward_to(child)
             return await self._wait(child)
         finally:
             await self.close()
@@ -300,35 +305,35 @@ class Around:
                 ended.set_result(code)
 
         def wait() -> None:
-            code = _waited(child.pid)
+            code = _wait_for_exit(child.pid)
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(done, code)
 
         threading.Thread(target=wait, name="ctxtui waits", daemon=True).start()
         code = await ended
         child.returncode = code
-        return code if code >= 0 else _SIGNALLED - code
+        return code if code >= 0 else SIGNAL_EXIT_BASE - code
 
 
-class _PassedSignals:
-    """Signals for ctxtui go on to the program; those that come before it runs, as soon as it does."""
+class _SignalForwarder:
+    """Forwards signals to the program; those that arrive before it starts are sent once it has started."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pid = 0
         self._early: list[signal.Signals] = []
         for number in (signal.SIGINT, signal.SIGQUIT):
-            # The terminal sends them to the program as well, and what becomes of them is its own business.
+            # The terminal sends them to the program as well, which handles them itself.
             loop.add_signal_handler(number, lambda: None)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._pass_on, number)
+            loop.add_signal_handler(number, self._forward, number)
 
-    def to(self, child: subprocess.Popen[bytes]) -> None:
-        """The program runs."""
+    def forward_to(self, child: subprocess.Popen[bytes]) -> None:
+        """Start forwarding to `child`."""
         self._pid = child.pid
-        for number in self._early:
-            self._pass_on(number)
+        for signal_ in self._early:
+            self._forward(signal_)
 
-    def _pass_on(self, number: signal.Signals) -> None:
+    def _forward(self, number: signal.Signals) -> None:
         if not self._pid:
             self._early.append(number)
             return
@@ -336,15 +341,16 @@ class _PassedSignals:
             os.kill(self._pid, number)
 
 
-def _waited(pid: int) -> int:
-    """The exit code of `pid` once it has ended, below zero for a signal. A program that is stopped at a terminal stops
-    ctxtui as well: the shell waits for ctxtui."""
+def _wait_for_exit(pid: int) -> int:
+    """Wait for `pid` and return its exit code, below zero for a signal. If the program is stopped at a terminal, ctxtui
+    stops too, because the shell waits for ctxtui.
+    """
     flags = os.WUNTRACED if os.isatty(0) else 0
     while True:
         _, status = os.waitpid(pid, flags)
         if os.WIFSTOPPED(status):
             os.kill(os.getpid(), signal.SIGSTOP)
-            # Whoever wakes ctxtui alone means the program.
+            # SIGCONT may have been sent to ctxtui alone; it is meant for the program.
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
             continue

@@ -1,0 +1,85 @@
+"""Salt of a prompt's prefix keys: provider, scope, model, and the parameters that reach the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from ctxtui.cache.rules import SECTIONS, CacheRules
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+
+KEY_BYTES: Final = 16
+SPEED_IS_MODEL: Final = False
+"""Diagnostics report a changed `speed` as a change of model; the table of what it invalidates spares the tools, and
+is followed here (facts §2, two sources)."""
+
+
+class PrefixSalt(NamedTuple):
+    """Prefix salt: the start of the chain of keys, and the bytes mixed in where a section begins (16 each).
+
+    Two requests share a cached prefix up to the first section whose entry here differs.
+    """
+
+    dialect: str
+    tools: bytes
+    system: bytes
+    messages: bytes
+
+
+def mix(*parts: bytes) -> bytes:
+    """Digest of `parts` (16 bytes)."""
+    return blake2b(b"\0".join(parts), digest_size=KEY_BYTES).digest()
+
+
+def prefix_salt(
+    rules: CacheRules,
+    dialect: str,
+    *,
+    provider: str = "",
+    scope: str = "",
+    model: str = "",
+    params: Mapping[str, Json] | None = None,
+) -> PrefixSalt:
+    """Build the salt of a request in `dialect` with the top-level members `params`.
+
+    ``betas`` in `params` is the active beta set. `scope` is what the provider separates caches by (workspace or
+    organisation). A parameter without a rule changes nothing; one sent with its default value is the same as one
+    left out.
+    """
+    lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
+    for path, since, value in effective_parameters(rules, dialect, params or {}):
+        lost[since].append(path.encode("utf-8", "surrogatepass") + b"=" + canonical.dumps(value))
+    base = [name.encode("utf-8", "surrogatepass") for name in (provider, scope, model)]
+    if SPEED_IS_MODEL:
+        base.append(canonical.dumps((params or {}).get("speed")))
+    return PrefixSalt(dialect, mix(b"tools", *base, *lost["tools"]), mix(*lost["system"]), mix(*lost["messages"]))
+
+
+def effective_parameters(rules: CacheRules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
+    """List the parameters that reach the prompt and are not at their default, in the order of the rules.
+
+    Each is (path, first section invalidated, value).
+    """
+    parameters = []
+    for parameter in rules.parameters.get(dialect, ()):
+        value = _value_at(params, parameter.path)
+        if (
+            isinstance(value, dict)
+            and parameter.path == "tool_choice"
+            and value.get("disable_parallel_tool_use") is False
+        ):
+            value = {key: item for key, item in value.items() if key != "disable_parallel_tool_use"}
+        if isinstance(value, list) and parameter.path == "betas":
+            value = sorted(map(str, value))
+        if value not in (None, parameter.default, []):
+            parameters.append((parameter.path, parameter.since, value))
+    return parameters
+
+
+def _value_at(params: Mapping[str, Json], path: str) -> Json:
+    value: Json = params
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,1 @@
+"""Prepare requests before they leave through a relay: forecast, applied edits, policies."""

@@ -1,0 +1,212 @@
+"""Prepare requests of recorded sessions in a child process. Uses the functions of the inspector's next call for the
+forecast, applies edits that waited for this request, and runs the policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtui.analysis.block_sizes import BlockSizes
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.what_if import Replay
+from ctxtui.analysis.context_window import context_window
+from ctxtui.analysis.edit_prices import EditPrices
+from ctxtui.analysis.request_counts import counting_terms
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, LeavingRequest, PreparedRequest
+from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.next_request import Next, count_for, first_of, next_in
+from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
+from ctxtui.services.editing.priced_policies import act_at_price
+from ctxtui.services.editing.waiting_edits import due, released
+from ctxtui.services.recordings.open import load
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
+from ctxtui.transcripts.kit.http_exchange.exchanges import with_held
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+
+MAX_OPEN_RECORDINGS: Final = 4
+"""Number of recordings kept open."""
+
+
+class _OpenRecording(Struct):
+    """An open recording that is read on as it grows, with its figures and its edits."""
+
+    loaded: Loaded
+    book: Book
+    counter: Counter
+    replay: Replay
+    edits: SessionEdits
+
+    @classmethod
+    def from_loaded(cls, loaded: Loaded, settings: Settings) -> _OpenRecording:
+        counter = Counter()
+        book = book_for(loaded.session, counter, settings)
+        return cls(loaded, book, counter, Replay(book, cached_by(book)), SessionEdits(loaded, settings))
+
+    @property
+    def session(self) -> Session:
+        return self.book.session
+
+
+class _DecodedRequest(Struct, frozen=True):
+    """A decoded request, and its end in the tree of its session."""
+
+    request: LeavingRequest
+    decoded: Decoded
+    head: int
+
+    def next(self, recording: _OpenRecording, overlay: ThreadEdits, at: float | None) -> Next | None:
+        """The request as the next call of its thread under the applied edits; None if the thread has no call yet."""
+        request = self.request
+        parts = recording.replay, recording.book, recording.counter, request.settings, request.thread
+        return next_in(*parts, overlay.applied, at, head=self.head, model=self.decoded.model)
+
+
+class Preparer:
+    """Prepares requests; keeps recent sessions open between them."""
+
+    def __init__(self) -> None:
+        self._open: dict[Path, _OpenRecording] = {}
+
+    def __call__(self, request: LeavingRequest) -> PreparedRequest:
+        """Prepare a request; errors become its `trouble`."""
+        try:
+            return self._prepare(request)
+        except CtxtuiError as error:
+            return PreparedRequest(why=error.message, trouble=error.message)
+
+    def _prepare(self, request: LeavingRequest) -> PreparedRequest:
+        exchange = Exchange(request.body, url=request.url, started=request.at)
+        decoded = decode(exchange)
+        if decoded is None:
+            return PreparedRequest(why="it puts nothing before a model")
+        recording = self._open_recording(request)
+        if decoded.params.get("previous_response_id") or decoded.params.get("conversation"):
+            previous = recording.session.calls.get(str(decoded.params.get("previous_response_id")))
+            if previous is None:
+                return PreparedRequest(why="it goes on from what the provider keeps, which is not on record")
+            previous_items = recording.session.tree.items(previous.response_head)
+            decoded = with_held(decoded, [item for item in previous_items if item.place.section == "messages"])
+        leaving = _DecodedRequest(request, decoded, recording.session.tree.extend(ROOT, decoded.items))
+        calls = recording.session.thread_calls(request.thread)
+        if not calls or calls[-1].usage is None:
+            call = _as_call(exchange, decoded, leaving.head, request.thread)
+            first = first_of(recording.replay, recording.book, recording.counter, request.settings, call)
+            return PreparedRequest(forecast=ForecastSummary(first.input, first.total, ""))
+        overlay = recording.edits.of(request.thread)
+        done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
+        next_call = leaving.next(recording, overlay, request.at)
+        assert next_call is not None
+        forecast = ForecastSummary(next_call.coming.input, next_call.coming.total, miss_reason(next_call.coming, calls))
+        return PreparedRequest(forecast=forecast, done=done, trouble=trouble)
+
+    def _apply_waiting(
+        self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
+    ) -> tuple[tuple[str, ...], str]:
+        """Apply edits that waited for this request and run the policies; return what was done, and a problem or ""."""
+        request, done = leaving.request, list[str]()
+        if recording.edits.moved():
+            recording.edits.take(recording.edits.stored())
+        if overlay.waiting:
+            is_other_model = last.model != leaving.decoded.model
+            due_times = due(
+                frozenset(overlay.waiting.values()),
+                partial(leaving.next, recording, overlay),
+                request.at,
+                is_other_model,
+            )
+            done.append(released(overlay, due_times))
+        if request.policies:
+            done.append(self._run_policies(recording, leaving, overlay, last))
+        trouble = ""
+        try:
+            recording.edits.save()
+        except CtxtuiError as error:
+            trouble = f"edits could not be kept: {error.message}"
+        return tuple(filter(None, done)), trouble
+
+    def _run_policies(
+        self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
+    ) -> str:
+        book, counter, request = recording.book, recording.counter, leaving.request
+        next_call = leaving.next(recording, overlay, request.at)
+        assert next_call is not None
+        model, last = leaving.decoded.model or last.model, replace(last, model=leaving.decoded.model or last.model)
+        card = book.card(model)
+        context = Context.of_call(recording.session.tree, last, leaving.head)
+        rules = rules_for(context.dialect, card)
+        count_for(book, counter, model)
+        sizes = BlockSizes(book, model, context)
+        applied = apply(context, overlay.applied, rules)
+        policy_context = PolicyContext(
+            context=context,
+            log=tuple(overlay.log),
+            tokens=sizes.at,
+            count=sizes.of,
+            usable=context_window(book, last, request.settings.usable_share).usable,
+            rules=rules,
+            cold=not next_call.asked.read,
+            hidden=max(0, next_call.asked.prompt.total - sizes.whole) if not overlay.applied else 0,
+        )
+        prices = EditPrices(
+            applied, next_call.asked, next_call.weigh, counter(card), counting_terms(book, last, context)
+        )
+        steps = chosen_steps(request.policies, request.policy_settings)
+        return act_at_price(steps, policy_context, overlay, prices.tag, request.settings.horizon)
+
+    def _open_recording(self, request: LeavingRequest) -> _OpenRecording:
+        recording = self._open.pop(request.recording, None)
+        if recording is not None:
+            recording.loaded.more()
+        if recording is None or recording.loaded.session is not recording.session:
+            try:
+                recording = _OpenRecording.from_loaded(load(request.recording, own=""), request.settings)
+            except (NoContext, FileNotFoundError):
+                return _OpenRecording.from_loaded(Loaded(Session(), ""), request.settings)
+        self._open[request.recording] = recording
+        while len(self._open) > MAX_OPEN_RECORDINGS:
+            del self._open[next(iter(self._open))]
+        return recording
+
+
+def miss_reason(forecast: Coming, calls: Sequence[Call]) -> str:
+    """The reason why a thread's next call will miss the cache; "" if it will hit, or nothing was cached. It misses if
+    it reads at most half of the input of the last of `calls`.
+    """
+    last = calls[-1].usage
+    if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:
+        return ""
+    return forecast.cause or "what the last call left is not read"
+
+
+def _as_call(exchange: Exchange, decoded: Decoded, head: int, thread: str) -> Call:
+    return Call(
+        "",
+        thread,
+        raw_head=head,
+        sent_head=head,
+        response_head=head,
+        provider=exchange.provider,
+        model=decoded.model,
+        started=exchange.started,
+        fidelity=Fidelity.WIRE,
+        skeleton=decoded.skeleton,
+    )

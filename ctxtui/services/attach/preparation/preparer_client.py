@@ -1,0 +1,114 @@
+"""Ask a child process (`preparer`) to prepare requests before they leave through a relay. An error or a timeout of the
+child never holds a request up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from asyncio import Lock
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.attach.tape import file_name
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.config.settings import Settings
+
+MAX_PREPARE_SECONDS: Final = 20.0
+"""Seconds that a request waits to be prepared."""
+
+
+class ForecastSummary(Struct, frozen=True):
+    """Forecast of a request: its input in `tokens`, its cost in `usd` with a typical answer, the reason of a `miss`.
+    `usd` is None if no price is known; `miss` is "" if it will hit the cache.
+    """
+
+    tokens: int
+    usd: float | None
+    miss: str
+
+
+class LeavingRequest(Struct, frozen=True, kw_only=True):
+    """A request to prepare: the recording of its session, its thread, and the time `at` which it would leave. `at` is
+    in Unix seconds. `policies` names policies and profile files, `given` their settings as ``key=value``.
+    """
+
+    recording: Path
+    thread: str
+    url: str
+    body: bytes
+    at: float
+    policies: tuple[str, ...]
+    policy_settings: tuple[str, ...]
+    settings: Settings
+
+
+class PreparedRequest(Struct, frozen=True, kw_only=True):
+    """The result of a preparation: the forecast under the edits applied by now (None: unknown, for the reason `why`).
+    `done` describes waiting edits that were applied and policies that acted; `trouble` is a problem with them.
+    """
+
+    forecast: ForecastSummary | None = None
+    why: str = ""
+    done: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+class PreparerClient:
+    """Has the child prepare requests, one after the other; the first one starts it. Sessions are recorded in `folder`;
+    `flush` writes everything recorded so far. `policies` (with their settings, `given`) act on every thread.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        flush: Callable[[], object],
+        policies: Sequence[str] = (),
+        policy_settings: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder, self._settings, self._flush, self._clock = folder, settings, flush, clock
+        self.policies, self._policy_settings = tuple(policies), tuple(policy_settings)
+        self._child = ChildProcess("ctxtui.services.attach.preparation.preparer:Preparer")
+        self._lock = Lock()
+        self.troubles: list[str] = []
+        """Problems so far, each once."""
+
+    async def prepare(self, session: str, thread: str, url: str, body: bytes) -> PreparedRequest:
+        """Prepare a request. Never raises; problems are in the result."""
+        request = LeavingRequest(
+            recording=self._folder / file_name(session),
+            thread=thread,
+            url=url,
+            body=body,
+            at=self._clock(),
+            policies=self.policies,
+            policy_settings=self._policy_settings,
+            settings=self._settings,
+        )
+        prepared = await self._ask_child(request)
+        if prepared.trouble and prepared.trouble not in self.troubles:
+            self.troubles.append(prepared.trouble)
+        return prepared
+
+    async def _ask_child(self, request: LeavingRequest) -> PreparedRequest:
+        try:
+            async with asyncio.timeout(MAX_PREPARE_SECONDS), self._lock:
+                await asyncio.to_thread(self._flush)
+                prepared: PreparedRequest = await asyncio.to_thread(self._child.ask, request)
+                return prepared
+        except TimeoutError:
+            # The thread is blocked on the child; ending the child frees it.
+            self._child.close()
+            why = f"it took longer than {MAX_PREPARE_SECONDS:g} s"
+        except (ChildGone, CtxtuiError) as error:
+            why = str(error)
+        return PreparedRequest(why=why, trouble=f"a request was not foretold, nor put under policies: {why}")
+
+    def close(self) -> None:
+        self._child.close()

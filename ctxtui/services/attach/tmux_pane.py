@@ -1,0 +1,89 @@
+"""Open the inspector in a tmux pane next to a program, showing its session from the first request on."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.attach.control import ask_all
+from ctxtui.services.recordings.open import load
+
+NEEDS_TMUX: Final = (
+    "--split opens the inspector beside the program inside tmux only: `ctxtui` in another terminal shows it"
+)
+POLL_SECONDS: Final = 0.2
+"""Seconds between checks for a recording."""
+TMUX_TIMEOUT_S: Final = 10.0
+"""Seconds allowed for tmux."""
+
+
+def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
+    """Open the inspector in a new pane for the recordings of `run` in `folder`; return an error or "". The program
+    keeps the focus; the pane closes with the inspector.
+    """
+    if not env.get("TMUX"):
+        return NEEDS_TMUX
+    waiter = [sys.executable, "-P", "-m", "ctxtui.services.attach.tmux_pane", str(folder), run, str(os.getpid())]
+    # -e: tmux gives a new pane the environment of its server, not ours.
+    variables = [
+        f"{name}={text}" for name, text in env.items() if name.startswith(("CTXTUI_", "XDG_")) or name == "HOME"
+    ]
+    variable_options = [word for variable in variables for word in ("-e", variable)]
+    package_root = str(Path(__file__).resolve().parents[3])
+    path = f"{package_root}{os.pathsep}{env['PYTHONPATH']}" if env.get("PYTHONPATH") else package_root
+    command = ["tmux", "split-window", "-d", "-h", "-e", f"PYTHONPATH={path}", *variable_options, shlex.join(waiter)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=TMUX_TIMEOUT_S, text=True)
+    except FileNotFoundError:
+        return "--split: there is no tmux here"
+    except subprocess.SubprocessError as error:
+        message = (getattr(error, "stderr", "") or str(error)).strip()
+        return f"--split: tmux says {message}"
+    return ""
+
+
+def find_recording(folder: Path, run: str) -> Path | None:
+    """The first recording of `run`, as its process reports it; None if there is none yet."""
+    answer = next((answer for name, answer in ask_all(folder, {"do": "list"}) if name == run), {})
+    return next((folder / str(name) for name in answer.get("files", ())), None)
+
+
+def main(folder: str, run: str, pid: str) -> None:
+    """Wait for the first request of a run, then become the inspector of its session; exit if the run ends."""
+    sys.stdout.write("ctxtui: waiting for the program's first request\n")
+    sys.stdout.flush()
+    while (path := find_recording(Path(folder), run)) is None or not _has_content(path):
+        if not _is_alive(int(pid)):
+            return
+        time.sleep(POLL_SECONDS)
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "ctxtui", "open", str(path)])
+
+
+def _has_content(path: Path) -> bool:
+    """Whether a recording has content yet: an answered or a held request."""
+    try:
+        load(path, own="")
+    except CtxtuiError:
+        return False
+    return True
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return True
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        main(*sys.argv[1:4])
