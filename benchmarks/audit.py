@@ -21,8 +21,8 @@ from benchmarks.forecast_tables import RECORD, put
 from benchmarks.left_out import Pair, foretold, known
 from benchmarks.measure import Result
 from benchmarks.recorded import CLIENTS, recordings
-from ctxtui.analysis.audit import Audited, summary
-from ctxtui.analysis.cache.audit import CacheAudited
+from ctxtui.analysis.audit import AuditedCall, summarize
+from ctxtui.analysis.cache.audit import AuditedRead
 
 GOALS: Final = {"within": 1.7, "hit or miss": 0.7, "not foreseen": 20.0, "false alarms": 5.0}
 """The most that may be wrong of Claude Code's cache reads, in percent."""
@@ -57,14 +57,14 @@ def figures(pairs: Sequence[Pair]) -> dict[str, Any]:
     }
 
 
-def _naive(pair: Pair) -> Audited:
+def _naive(pair: Pair) -> AuditedCall:
     row = pair.input
     more = pair.naive_input - row.predicted
     return replace(row, predicted=pair.naive_input, new_predicted=row.new_predicted + more)
 
 
-def _inputs(rows: Sequence[Audited]) -> dict[str, Any]:
-    found = summary(rows)
+def _inputs(rows: Sequence[AuditedCall]) -> dict[str, Any]:
+    found = summarize(rows)
     return {
         "median": found["median_abs_error_pct"],
         "p95": found["p95_abs_error_pct"],
@@ -73,7 +73,7 @@ def _inputs(rows: Sequence[Audited]) -> dict[str, Any]:
     }
 
 
-def _reads(rows: Sequence[CacheAudited]) -> dict[str, Any]:
+def _reads(rows: Sequence[AuditedRead]) -> dict[str, Any]:
     if not rows:
         return {"calls": 0}
     missed, alarms = [row for row in rows if _missed(row)], [row for row in rows if _alarm(row)]
@@ -88,18 +88,18 @@ def _reads(rows: Sequence[CacheAudited]) -> dict[str, Any]:
     }
 
 
-def _missed(row: CacheAudited) -> bool:
+def _missed(row: AuditedRead) -> bool:
     """Whether a call read at most half of the previous input: a rule that asks nothing of the forecast, so that it is
     the same for every forecaster."""
     return row.reported * 2 <= row.previous
 
 
-def _alarm(row: CacheAudited) -> bool:
+def _alarm(row: AuditedRead) -> bool:
     """Whether that was foretold."""
     return row.predicted * 2 <= row.previous
 
 
-def _unforeseen(reads: Sequence[tuple[Pair, CacheAudited]]) -> dict[str, int]:
+def _unforeseen(reads: Sequence[tuple[Pair, AuditedRead]]) -> dict[str, int]:
     """Misses that were not foreseen, by what came before them and by what was read."""
     found = {"asked_nothing": 0, "asked_part": 0, "loop_nothing": 0, "loop_part": 0}
     for pair, read in reads:

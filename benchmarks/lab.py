@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.measure import Result, ratio
-from ctxtui.analysis.lab.lab import experiment
+from ctxtui.analysis.lab.lab import run_experiment
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
@@ -99,7 +99,7 @@ def seconds(session: Session, tried: Sequence[Variant]) -> float:
     gc.collect()
     keep_loaded()
     began = time.process_time()
-    experiment(bench, tried)
+    run_experiment(bench, tried)
     return time.process_time() - began
 
 

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from benchmarks.naive import naive
 from benchmarks.recorded import Recording
-from ctxtui.analysis.audit import Audited, audited
+from ctxtui.analysis.audit import AuditedCall, audit_calls
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
-from ctxtui.analysis.forecast import Forecaster, teaches
+from ctxtui.analysis.cache.audit import AuditedRead, audit_reads
+from ctxtui.analysis.forecast import Forecaster, is_informative
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
@@ -36,7 +36,7 @@ MEASURED: Final = {
 }
 """Sources of rules of caches (`ctxtui/data/cache.toml`) that were measured, and the project of the recordings."""
 
-Row = TypeVar("Row", Audited, CacheAudited)
+Row = TypeVar("Row", AuditedCall, AuditedRead)
 Lesson = tuple[str, ModelCard, Features, float, int]
 """What one report taught: its family, card, features, tokens, answers taken from reports."""
 
@@ -45,8 +45,8 @@ class Pair(NamedTuple):
     """One call as foretold and as reported: its input, its cache read (None: not reported), what the naive rule says
     of both."""
 
-    input: Audited
-    read: CacheAudited | None
+    input: AuditedCall
+    read: AuditedRead | None
     naive_input: int
     naive_read: int
 
@@ -70,7 +70,7 @@ def lessons(book: Book) -> list[Lesson]:
     found = []
     for call in book.session.calls.values():
         forecast = forecaster.forecast(call) if call.usage else None
-        if forecast and call.usage and teaches(forecast, call.usage.input):
+        if forecast and call.usage and is_informative(forecast, call.usage.input):
             tokens = call.usage.input - forecast.known - forecast.added
             card = book.card(call.model)
             found.append((family(card), card, forecast.features, tokens, forecast.answers))
@@ -87,9 +87,9 @@ def foretold(held: Recording, others: Sequence[Known]) -> list[Pair]:
     """The calls of `held`, foretold by what `others` taught; none of them may be of its project."""
     fitted = _fitted(held.book, (one for other in others for one in other.lessons))
     rules = _rules_of(held.book, rules_without(held.project))
-    reads = {(row.thread, row.call): row for row in own(held, cache_audited(held.book, rules, fitted.__getitem__))}
+    reads = {(row.thread, row.call): row for row in own(held, audit_reads(held.book, rules, fitted.__getitem__))}
     pairs = []
-    for row in own(held, audited(held.book, fitted.__getitem__)):
+    for row in own(held, audit_calls(held.book, fitted.__getitem__)):
         pairs.append(Pair(row, reads.get((row.thread, row.call)), *_naively(held.book, row.thread, row.call)))
     return pairs
 
@@ -126,7 +126,7 @@ def _fitted(book: Book, taught: Iterable[Lesson]) -> dict[str, ModelCard]:
 
 
 def _rules_of(book: Book, table: RuleTable) -> Callable[[Call], CacheRules]:
-    return lambda call: table.of(call, book.card(call.model))
+    return lambda call: table.for_call(call, book.card(call.model))
 
 
 def _naively(book: Book, thread: str, number: int) -> tuple[int, int]:

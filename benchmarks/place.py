@@ -14,11 +14,11 @@ from typing import Final
 
 from benchmarks.measure import Result
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import Placing, placing
+from ctxtui.analysis.cache.marker_trials import MarkerTrials, try_markers
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.recordings.open import load
 
@@ -26,7 +26,7 @@ SOURCES: Final = ("claude_code", "pi")
 LEAST: Final = 3
 
 
-def placings(corpus: Path) -> Iterator[tuple[str, Placing]]:
+def placings(corpus: Path) -> Iterator[tuple[str, MarkerTrials]]:
     """Every thread of the corpus that other markers can be tried on."""
     counter = Counter()
     for source in SOURCES:
@@ -37,7 +37,7 @@ def placings(corpus: Path) -> Iterator[tuple[str, Placing]]:
                 continue
             count_all(book, counter)
             for thread in book.session.order:
-                found = placing(book, cached_by(book), lambda call: None, thread)
+                found = try_markers(book, cache_rules_by_call(book), lambda call: None, thread)
                 if found is not None and len(found.calls) >= LEAST:
                     yield path.name, found
 

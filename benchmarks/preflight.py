@@ -20,8 +20,8 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from benchmarks.measure import Result
-from ctxtui.analysis.growth.projection import TurnGrowth, costs, grown, grows_to, unit_of
-from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, forecast
+from ctxtui.analysis.growth.projection import TurnGrowth, group_turns, project_context, project_costs, thread_unit
+from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, forecast_sum
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
@@ -75,8 +75,8 @@ def asked(corpus: Path) -> list[Asked]:
             calls = [call for call in session.thread_calls(thread) if call.usage is not None and call.usage.input]
             told = tuple(call.usage.input for call in calls if call.usage is not None)
             if len(calls) > 2 and told not in threads:
-                units = grown(session.tree, calls, _input, partial(_usd, calls[-1], table))
-                threads[told] = list(_of_thread(source_of(path, corpus), unit_of(session.tree, calls), units))
+                units = group_turns(session.tree, calls, _input, partial(_usd, calls[-1], table))
+                threads[told] = list(_of_thread(source_of(path, corpus), thread_unit(session.tree, calls), units))
     whole = [told for told in threads if not any(len(told) < len(one) and one[: len(told)] == told for one in threads)]
     return [one for told in whole for one in threads[told]]
 
@@ -117,14 +117,14 @@ def _of_thread(source: str, unit: str, units: Sequence[TurnGrowth]) -> Iterator[
 
 
 def _growth(context: int, steps: Sequence[float], n: int, unit: str, typical: Typical) -> Range:
-    return grows_to(context, steps, n, unit, typical).mapped(lambda tokens: tokens - context)
+    return project_context(context, steps, n, unit, typical).map(lambda tokens: tokens - context)
 
 
 def _money(
     here: Sequence[TurnGrowth], context: int, steps: Sequence[float], n: int, unit: str, typical: Typical
 ) -> Range | None:
-    more = grows_to(context, steps, n, unit)
-    return costs(here, context, (more.mid - context) / n, n, 0, typical)
+    more = project_context(context, steps, n, unit)
+    return project_costs(here, context, (more.mid - context) / n, n, 0, typical)
 
 
 def taught(some: Sequence[Asked], kind: str, unit: str) -> Typical:
@@ -138,7 +138,7 @@ def taught(some: Sequence[Asked], kind: str, unit: str) -> Typical:
     errors = []
     for one in mine:
         own = taught_size(one, size, unit, mine)
-        expected, deviation = forecast(one.values, one.n, own)
+        expected, deviation = forecast_sum(one.values, one.n, own)
         errors.append(((one.came - expected) / deviation, counts[one.source] ** -0.5))
     errors.sort()
     return Typical(size, tuple(_at(errors, n / (ERRORS + 1)) for n in range(1, ERRORS + 1)))

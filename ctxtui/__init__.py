@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # Not imported when it runs: `typing` alone would take longer than all of this.
+    # Not at run time: importing `typing` alone would take longer than all of this.
     from collections.abc import Sequence
     from os import PathLike
     from typing import Any
@@ -42,14 +42,15 @@ def record(
 
 
 def edits(session: str, thread: str = "main") -> Any:
-    """The edits that a person applied to `session` in the inspector, for the next request of this program.
+    """The edits applied to `session` in the inspector, for the next request of this program.
 
         overlay = ctxtui.edits("nightly")
+
         client.messages.create(**overlay.apply({"model": ..., "max_tokens": ..., "messages": messages}))
 
-    They target blocks, so they hold for every later request though it holds the whole history again. A request that
-    they are not about, or that its provider would then refuse, is given back as it is: ``overlay.proof`` says what
-    was applied, what sleeps and what was refused. ``ctxtui edits nightly --json`` reads the same overlay.
+    They target blocks, so they also apply to later requests that resend the whole history. A request without their
+    blocks, or that its provider would then refuse, is returned unchanged: ``overlay.proof`` lists the applied, inactive
+    and refused edits. ``ctxtui edits nightly --json`` reads the same overlay.
     """
     from importlib import import_module
 
@@ -57,7 +58,7 @@ def edits(session: str, thread: str = "main") -> Any:
 
 
 def _in_process(name: str) -> Any:
-    # Imported here, and by its name: whoever only wants the version loads nothing.
+    # Imported here, by name: reading the version should load nothing.
     from importlib import import_module
 
     return getattr(import_module("ctxtui.services.attach.in_process"), name)

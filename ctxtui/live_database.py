@@ -1,7 +1,7 @@
-"""Databases that SQLite has open, which nobody may read as files.
+"""Databases that SQLite has open, which must not be read as files.
 
-A process that closes any descriptor of a file loses all its locks on it (POSIX). Where that is a database which the
-same process has open, as ctxtui's own in the folder that an agent works in, another process takes it for abandoned,
+A process that closes any descriptor of a file loses all its locks on it (POSIX). If that is a database which the same
+process has open, such as ctxtui's own in the folder that an agent works in, another process takes it for abandoned,
 deletes its write-ahead log, and the database is damaged.
 """
 
@@ -16,13 +16,15 @@ WHY: Final = "a database that is in use"
 
 
 def in_use(path: Path) -> bool:
-    """Whether `path` is a database that has a connection by now, or a file that SQLite keeps beside one. Nothing is
-    opened: beside a database with a write-ahead log lies its index as long as somebody is connected."""
+    """Whether `path` is a database with an open connection, or a file that SQLite keeps next to one.
+
+    Nothing is opened: a database with a write-ahead log has an index file as long as a connection is open.
+    """
     return has_index(path) or any(
         path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in (INDEX, LOG)
     )
 
 
 def has_index(path: Path) -> bool:
-    """Whether the index of a write-ahead log lies beside the file `path`."""
+    """Whether there is an index of a write-ahead log next to `path`."""
     return path.with_name(path.name + INDEX).exists()

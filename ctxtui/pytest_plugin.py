@@ -24,7 +24,7 @@ from ctxtui.services.library import limit_checks
 
 
 class ContextCheck(Protocol):
-    """What the fixture is."""
+    """The type of the fixture `ctxtui_check`."""
 
     def __call__(
         self,
@@ -37,10 +37,13 @@ class ContextCheck(Protocol):
         max_cost: float | None = None,
         min_read_per_write: float | None = None,
         max_seconds: float | None = None,
+        max_repeats: int | None = None,
+        no_secrets: bool = False,
+        max_lost: int | None = None,
         baseline: str | os.PathLike[str] | None = None,
         tolerance: float | str = 0.05,
     ) -> Figures:
-        """Hold the recording in `path` against the limits; fails the test where one does not hold, naming each.
+        """Check the recording in `path` against the limits; the test fails with the name of each violated one.
 
         Amounts may be written as on the command line (``"100k"``, ``"30%"``). Returns the recording's figures.
         """
@@ -48,14 +51,14 @@ class ContextCheck(Protocol):
 
 @pytest.fixture
 def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessRecording]:
-    """Records what the test asks models, into its own folder; `path` is the recording (see `ctxtui.record`)."""
+    """Record the test's model requests into its own folder; `path` is the recording (see `ctxtui.record`)."""
     with ctxtui.record(session=request.node.name, folder=tmp_path) as recording:
         yield recording
 
 
 @pytest.fixture
 def ctxtui_check() -> ContextCheck:
-    """Hold a recording against limits (see `ctxtui check`)."""
+    """Check a recording against limits (see `ctxtui check`)."""
     return _check
 
 
@@ -69,23 +72,31 @@ def _check(
     max_cost: float | None = None,
     min_read_per_write: float | None = None,
     max_seconds: float | None = None,
+    max_repeats: int | None = None,
+    no_secrets: bool = False,
+    max_lost: int | None = None,
     baseline: str | os.PathLike[str] | None = None,
     tolerance: float | str = 0.05,
 ) -> Figures:
     __tracebackhide__ = True
     limits = Limits(
-        max_context=None if max_context is None else limit_checks.amount(str(max_context), "max_context"),
+        max_context=None if max_context is None else limit_checks.parse_count(str(max_context), "max_context"),
         max_block_chars=None
         if max_block_chars is None
-        else limit_checks.amount(str(max_block_chars), "max_block_chars"),
-        min_cache_read=None if min_cache_read is None else limit_checks.share(str(min_cache_read), "min_cache_read"),
+        else limit_checks.parse_count(str(max_block_chars), "max_block_chars"),
+        min_cache_read=None
+        if min_cache_read is None
+        else limit_checks.parse_share(str(min_cache_read), "min_cache_read"),
         max_rewrites=max_rewrites,
         max_cost=max_cost,
         min_read_per_write=min_read_per_write,
         max_seconds=max_seconds,
+        max_repeats=max_repeats,
+        max_secrets=0 if no_secrets else None,
+        max_lost=max_lost,
     )
     before = None if baseline is None else Path(baseline)
-    found = limit_checks.check_file(Path(path), limits, before, limit_checks.share(str(tolerance), "tolerance"))
+    found = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
     broken = [one.told for one in found.verdicts if not one.passed]
     if broken:
         pytest.fail(f"{found.name}: " + "; ".join(broken), pytrace=False)

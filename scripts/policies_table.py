@@ -21,10 +21,10 @@ ROW = re.compile(
 
 def counted(sample: str, policy: str) -> str:
     """The context of the last call of `sample` before and after `policy` (its name, and ``--set key=value`` words)."""
-    from ctxtui.analysis.call_choice import choose
+    from ctxtui.analysis.call_choice import choose_call
     from ctxtui.curation.policies.policy import Step
     from ctxtui.curation.policies.settings_text import parse_settings
-    from ctxtui.services.config.policy_registry import every_policy
+    from ctxtui.services.config.policy_registry import load_policies
     from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.books import book_for
     from ctxtui.services.counting.counting import Counter, count_all
@@ -34,12 +34,12 @@ def counted(sample: str, policy: str) -> str:
     from ctxtui.views.text import numbers
 
     name, *words = shlex.split(policy)
-    known = every_policy()[name]
+    known = load_policies()[name]
     settings = parse_settings(known, shlex.join(word for word in words if word != "--set"))
     session, counter = load(REPO / "sessions" / f"{sample}.jsonl").session, Counter()
     book = book_for(session, counter, Settings())
     count_all(book, counter)
-    chosen = choose(session)
+    chosen = choose_call(session)
     tag = curated(book, counter, chosen, steps=(Step(known, settings),), prices=prices_for(Settings())).tag
     return f"{numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)}"
 

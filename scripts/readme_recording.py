@@ -271,11 +271,11 @@ def make(out: Path, steps: Sequence[Step] = STEPS) -> None:
         # The same four would stand there twice.
         package_data.sample_paths = tuple
         from ctxtui.services.config.config import load
-        from ctxtui.services.library.session_actions import welcomed
+        from ctxtui.services.library.session_actions import mark_welcomed
         from ctxtui.tui.start import make_app
 
         settings = dataclasses.replace(load(env={}).settings, tips=False)
-        welcomed(settings)
+        mark_welcomed(settings)
         kept(Path(folder))
         drawing = Drawing()
         frames = asyncio.run(recorded(make_app(None, settings), steps, drawing))

@@ -35,7 +35,7 @@ def counted(session: Session, counter: Counter) -> None:
     book = book_for(session, counter, Settings())
     count_all(book, counter)
     last = next(reversed(session.calls.values()))
-    assert book.forecasts and book.contexts.of(last) is not None
+    assert book.forecasts and book.contexts.read_of(last) is not None
 
 
 def recalled(store: Store) -> Counter:

@@ -1,4 +1,4 @@
-"""Sub-agents: the task of one, its result, and the tools that may start one."""
+"""Sub-agents: task, result, and the tools that may start one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from ctxtui.core.usage import Usage
 AGENT: Final = "agent"
 """The tool that starts a sub-agent, and the beginning of their threads' ids."""
 ROUNDS: Final = 30
-"""Requests that a sub-agent may make where nothing else is said."""
+"""Default maximum of requests by a sub-agent."""
 
 
 class ChildTask(Struct, frozen=True, kw_only=True):
-    """The task of a sub-agent. Its context is the `system` prompt (None: the parent's) and the `prompt`, nothing of the
-    parent's conversation. It may use those of the parent's tools that match one of `tools` (names or patterns; none by
-    default) and need no permission. `label` is its name in lists, `model` another model of the same provider.
+    """The task of a sub-agent.
 
-    It makes at most `rounds` requests (0: no limit) of at most `answer_tokens` (0: as the settings say), and sends
-    nothing that would take it above `budget_usd` (None: the parent's budget alone holds)."""
+    Its context is the `system` prompt (None: the parent's) and the `prompt`, nothing of the parent's conversation. It
+    may use those of the parent's tools that match one of `tools` (names or patterns; none by default) and need no
+    permission. `label` is its name in lists, `model` another model of the same provider. It makes at most `rounds`
+    requests (0: no limit) of at most `answer_tokens` (0: as in the settings), and sends nothing that would exceed
+    `budget_usd` (None: only the parent's budget applies).
+    """
 
     prompt: str
     label: str = ""
@@ -37,9 +39,11 @@ class ChildTask(Struct, frozen=True, kw_only=True):
 
 
 class ChildResult(Struct, frozen=True, kw_only=True):
-    """The result of a sub-agent: the text of its last answer; `why` it ended early ("": it finished); the number of
-    answered requests, their usage and their cost in USD (None: a price is unknown). `thread` is the id of its thread in
-    the session."""
+    """The result of a sub-agent.
+
+    The text of its last answer; `why` it ended early ("": it finished); the number of answered requests, their usage
+    and their cost in USD (None: a price is unknown). `thread` is the id of its thread in the session.
+    """
 
     text: str
     thread: str
@@ -56,12 +60,14 @@ class Agents(Protocol):
         """Run a sub-agent on `task`. Raises `CtxtuiError` if it cannot begin."""
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Run one on each of the `tasks`, all at once. With `after_first` the others start once the first one's answer
-        has begun, so that they read what it wrote to the cache."""
+        """Run one on each of the `tasks`, all at once.
+
+        With `after_first` the others start once the first one's answer has begun, so that they read its cache entries.
+        """
 
 
 class Caller(Struct, frozen=True):
-    """The services that a user's own tool gets: the chat's folder, sub-agents, and `say`, a line to the user."""
+    """Services for a user's own tool: the chat's folder, sub-agents, and `say`, which prints a line to the user."""
 
     folder: Path
     agents: Agents
@@ -72,9 +78,12 @@ Work = Callable[[Mapping[str, Json], Caller], str | Awaitable[str]]
 
 
 class OwnTool(Struct, frozen=True, kw_only=True):
-    """A tool that a user wrote: its definition, as in `Tool`, and `run`, which takes the checked input and a `Caller`
-    and returns the text for the model. A plain function runs in a thread, a coroutine in the event loop; only a
-    coroutine can start sub-agents. An exception is reported to the model. With `asks` the user is asked first."""
+    """A tool that a user wrote.
+
+    Its definition is as in `Tool`; `run` takes the checked input and a `Caller` and returns the text for the model. A
+    plain function runs in a thread, a coroutine in the event loop; only a coroutine can start sub-agents. An exception
+    is reported to the model. With `asks` the user is asked first.
+    """
 
     name: str
     description: str
@@ -84,13 +93,13 @@ class OwnTool(Struct, frozen=True, kw_only=True):
     asks: bool = True
 
     @property
-    def told(self) -> Tool:
+    def definition(self) -> Tool:
         """Its definition for the model."""
         return Tool(self.name, self.description, self.properties, required=self.required)
 
 
-async def _start(given: Mapping[str, Json], caller: Caller) -> str:
-    task = ChildTask(prompt=str(given["task"]), label=str(given.get("label", "")), tools=("*",))
+async def _start(arguments: Mapping[str, Json], caller: Caller) -> str:
+    task = ChildTask(prompt=str(arguments["task"]), label=str(arguments.get("label", "")), tools=("*",))
     done = await caller.agents.start(task)
     ended = f"[The agent ended before it was done: {done.why}]" if done.why else ""
     return "\n\n".join(part for part in (done.text, ended) if part) or "[The agent said nothing.]"

@@ -1,4 +1,4 @@
-"""Events of a turn and the commands that answer them; `turn` has the machine."""
+"""Events of a turn and the commands that answer them; the machine is in `turn`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ToolLeave(StrEnum):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call that the model asks for: `id` pairs it with its result, `input` is its decoded JSON."""
+    """A call by the model: `id` pairs it with its result, `input` is its decoded JSON."""
 
     id: str
     name: str
@@ -42,43 +42,45 @@ class ToolResult(Struct, frozen=True):
 
 
 class UserSaid(Struct, frozen=True):
-    """The user sent a message; while a turn runs it waits for the next request."""
+    """The user sent a message; during a turn it waits for the next request."""
 
     text: str
 
 
 class Interrupted(Struct, frozen=True):
-    """The turn is to end now; `reason` says who wants it, or why."""
+    """The turn must end now, because of `reason`."""
 
     reason: str = "interrupted by the user"
 
 
 class HoldNext(Struct, frozen=True):
-    """The next request is to be held, or, said again, no longer."""
+    """Hold the next request, or, if repeated, no longer."""
 
 
 class Released(Struct, frozen=True):
-    """A held request may go; with nothing held and no answer pending, the context is sent as it stands."""
+    """Send a held request; with nothing held and no answer pending, send the context as it is."""
 
 
 class Prepared(Struct, frozen=True):
-    """The request is made; `reason` says why a rule wants it held ("": no rule does)."""
+    """The request is ready; `reason` is why a rule holds it ("": no rule does)."""
 
     reason: str = ""
 
 
 class Answered(Struct, frozen=True):
-    """An answer ended and is in the context, with the whole `calls` it asks for. `cut`: it was interrupted."""
+    """An answer ended and is in the context, with its complete `calls`. `cut`: it was interrupted."""
 
     calls: tuple[ToolCall, ...] = ()
     cut: bool = False
     again: bool = False
-    """The provider paused its turn: the same context is to be sent once more."""
+    """The provider paused its turn: send the same context once more."""
 
 
 class Broke(Struct, frozen=True):
-    """A request ended in an error and its answer is not in the context. `retry` says that trying again may help,
-    `after` how many seconds the provider asked to wait (None: it did not say)."""
+    """A request failed and its answer is not in the context.
+
+    `retry`: trying again may help; `after`: seconds that the provider asked to wait (None: not given).
+    """
 
     message: str
     retry: bool = False
@@ -90,8 +92,7 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """It is known what the call `id` would write. `guarded`: the user is asked each time; `result`: it cannot be
-    done."""
+    """The write of call `id` is planned. `guarded`: the user is asked each time; `result`: it cannot be done."""
 
     id: str
     guarded: bool = False
@@ -106,7 +107,7 @@ class Permitted(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """A tool is done."""
+    """A tool has finished."""
 
     result: ToolResult
 
@@ -120,19 +121,19 @@ Event = (
 
 
 class AddUser(Struct, frozen=True):
-    """Put a user message into the context."""
+    """Append a user message to the context."""
 
     text: str
 
 
 class AddResults(Struct, frozen=True):
-    """Put the results of the last answer's calls into the context, in the order of the calls."""
+    """Append the results of the last answer's calls to the context, in the order of the calls."""
 
     results: tuple[ToolResult, ...]
 
 
 class Prepare(Struct, frozen=True):
-    """Make the request of the context as it stands; then `Prepared`."""
+    """Build the request of the current context; then `Prepared`."""
 
 
 class HoldRequest(Struct, frozen=True):
@@ -148,7 +149,7 @@ class Send(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Wait so many seconds before attempt `attempt` of at most `most`, because of `reason`; then `Waited`."""
+    """Wait `seconds` before attempt `attempt` of at most `most`, because of `reason`; then `Waited`."""
 
     seconds: float
     attempt: int
@@ -157,11 +158,11 @@ class Wait(Struct, frozen=True):
 
 
 class StopListening(Struct, frozen=True):
-    """Stop listening to the answer and keep what came; then `Answered` with `cut`."""
+    """Stop reading the answer and keep the received part; then `Answered` with `cut`."""
 
 
 class StopWaiting(Struct, frozen=True):
-    """Forget what is being waited for: a request in the making, or the time before a retry."""
+    """Cancel building a request, or the wait before a retry."""
 
 
 class RunTool(Struct, frozen=True):
@@ -171,30 +172,30 @@ class RunTool(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """Work out what a call would write; then `Planned`."""
+    """Plan the write of a call; then `Planned`."""
 
     call: ToolCall
 
 
 class Ask(Struct, frozen=True):
-    """Ask the user for leave to run a tool; then `Permitted`."""
+    """Ask the user for permission to run a tool; then `Permitted`."""
 
     call: ToolCall
 
 
 class StopTools(Struct, frozen=True):
-    """End running tools: what they still bring is not wanted."""
+    """Stop running tools and discard their results."""
 
 
 class Tell(Struct, frozen=True):
-    """A thing worth a mark in the record: `kind` is ``retry``, ``error``, ``interrupt``, ``refused``."""
+    """Record an event: `kind` is ``retry``, ``error``, ``interrupt``, ``refused``."""
 
     kind: str
     text: str
 
 
 class Rest(Struct, frozen=True):
-    """The turn is over."""
+    """End the turn."""
 
 
 Command = (

@@ -1,4 +1,4 @@
-"""One request, and as much of its answer as has arrived."""
+"""One request and the received part of its answer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ctxtui.wire.stream import Delta, StreamReader
 
 
 class AnswerReader(Struct):
-    """Reads the answer to `draft` from bytes, however they are cut, and makes the call of it.
+    """Reads the answer to `draft` from bytes, split anywhere, and makes its call.
 
-    `own_id` names the call where the provider does not; times are Unix seconds.
+    `own_id` is the call's id if the provider gives none; times are Unix seconds.
     """
 
     draft: Draft
@@ -29,17 +29,17 @@ class AnswerReader(Struct):
     attempt: int = 1
     first_byte: float | None = None
     known: frozenset[str] = frozenset()
-    """Ids of calls that there are already."""
+    """Ids of existing calls."""
     parser: EventParser = field(default_factory=EventParser)
 
     def feed(self, data: bytes, at: float) -> tuple[Delta, ...]:
-        """Take in bytes of the answer; what they add to it."""
+        """Read bytes of the answer; returns what they add to it."""
         if self.first_byte is None:
             self.first_byte = at
         return tuple(self.reader.feed(self.parser.feed(data)))
 
     def close(self) -> tuple[Delta, ...]:
-        """The bytes have ended."""
+        """End the answer; returns what that adds to it."""
         return tuple(self.reader.feed(self.parser.close()))
 
     @property
@@ -47,7 +47,7 @@ class AnswerReader(Struct):
         """The answer so far."""
         return self.reader.response()
 
-    def call(self, response: Response, head: int, ended: float | None = None, error: str = "") -> Call:
+    def make_call(self, response: Response, head: int, ended: float | None = None, error: str = "") -> Call:
         """The call as known now; `head` is the context just after the answer."""
         extra: dict[str, Json] = dict(response.extra)
         if self.attempt > 1:

@@ -1,4 +1,4 @@
-"""The place of memory in a context: a message of its own, first or last, marked as memory and as a breakpoint."""
+"""Places memory in a context: a message of its own, first or last, marked as memory and with a breakpoint."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ _SYSTEM: Final = frozenset({"system", "developer"})
 
 
 class MemoryPlace(Struct, frozen=True):
-    """The `texts` of memory and where they stand: `first` in front of the talk, else behind the user's last words.
-    `marker` (a member of a block) asks the provider to cache up to them; None: it is not asked. `binds`: thinking is
-    bound to what stands before it, and goes when that changes. The first `stable` texts seldom change."""
+    """The `texts` of memory and their position: `first` before the conversation, else after the last user message.
+
+    `marker` (a member of a block) asks the provider to cache up to them; None: it does not. `binds`: thinking is bound
+    to what precedes it, and is dropped when that changes. The first `stable` texts seldom change.
+    """
 
     texts: tuple[str, ...] = ()
     first: bool = True
@@ -31,28 +33,28 @@ class MemoryPlace(Struct, frozen=True):
 
 
 def with_memory(tree: Tree, head: int, dialect: str, said: Sequence[Item], memory: MemoryPlace) -> int:
-    """The context `head` with what the user `said` behind it, and memory as it is now in place of what it was."""
+    """Append the user message `said` to the context `head`, and replace its memory by the current one."""
     own = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
     message = user_message(dialect, "", own) if own else ()
     path = tree.items(head)
     talk = [item for item in path if item.place.mark != MARK]
-    start = next((n for n, item in enumerate(talk) if _begins(item)), len(talk)) if memory.first else len(talk)
+    start = next((n for n, item in enumerate(talk) if _is_conversation(item)), len(talk)) if memory.first else len(talk)
     if memory.first:
         items = [*talk[:start], *message, *talk[start:], *said]
     else:
         items = [*talk, *said, *message]
     if memory.binds:
-        items = _unbound(path, items)
+        items = _without_unbound_thinking(path, items)
     return tree.extend(ROOT, items)
 
 
-def _begins(item: Item) -> bool:
-    """Whether the talk begins here: behind tools and system texts, also those that are messages."""
+def _is_conversation(item: Item) -> bool:
+    """Whether the conversation begins here: after tools and system texts, also those that are messages."""
     return item.place.section == "messages" and item.place.role not in _SYSTEM
 
 
-def _unbound(before: Sequence[Item], items: Sequence[Item]) -> list[Item]:
-    """`items` without the thinking behind the first place where they are no longer as `before`."""
+def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> list[Item]:
+    """Leave out the thinking in `items` after the first difference from `before`."""
     same = 0
     for a, b in zip(before, items, strict=False):
         if a != b:
@@ -63,10 +65,12 @@ def _unbound(before: Sequence[Item], items: Sequence[Item]) -> list[Item]:
     return [*items[:same], *(item for item in items[same:] if item.block.kind not in _THINKING)]
 
 
-def marked_at(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
-    """The places in `items` up to which the provider is asked to cache: the last block of memory, and where memory
-    stands first what seldom changes in front of it (`stable` texts, else the system text), so that a change of memory
-    loses no more than memory."""
+def breakpoint_positions(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
+    """The positions in `items` of cache breakpoints.
+
+    The last block of memory, and if memory comes first, the seldom changing part before it (`stable` texts, else the
+    system text), so that a change of memory loses no more than memory.
+    """
     if memory.marker is None:
         return []
     places = [n for n, item in enumerate(items) if item.place.mark == MARK and item.block.kind != HEADER]
@@ -74,7 +78,7 @@ def marked_at(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
         return places[-1:]
     if 0 < memory.stable < len(places):
         return [places[memory.stable - 1], places[-1]]
-    # Elsewhere a system text may be a plain string, which carries no marker.
+    # In other dialects a system text may be a plain string, which carries no breakpoint.
     may = memory.stable == 0 and "cache_control" in memory.marker
     system = [n for n, item in enumerate(items) if may and item.place.section == "system"]
     return [*system[-1:], places[-1]]

@@ -12,7 +12,7 @@ from ctxtui.wire.stream import Delta
 
 
 class UserSaid(Struct, frozen=True):
-    """A user message is in the context, which ended at `before` and now ends at `head`."""
+    """A user message was appended to the context, which ended at `before` and now ends at `head`."""
 
     text: str
     head: int
@@ -27,7 +27,7 @@ class ResultsCame(Struct, frozen=True):
 
 
 class Drafted(Struct, frozen=True):
-    """A request is made and not sent yet."""
+    """A request is ready and not sent yet."""
 
     draft: Draft
 
@@ -39,7 +39,7 @@ class RequestHeld(Struct, frozen=True):
 
 
 class RequestSent(Struct, frozen=True):
-    """The drafted request left, at Unix time `at`."""
+    """The drafted request was sent, at Unix time `at`."""
 
     draft: Draft
     at: float
@@ -47,20 +47,20 @@ class RequestSent(Struct, frozen=True):
 
 
 class CallBegan(Struct, frozen=True):
-    """The answer's first event came: the call has an id, and maybe already figures."""
+    """The first event of the answer arrived: the call has an id, and maybe already figures."""
 
     call: Call
 
 
 class PieceReceived(Struct, frozen=True):
-    """A piece of the answer: the bytes as they came, and what they add to it."""
+    """A piece of the answer: the raw bytes, and what they add to it."""
 
     data: bytes
     deltas: tuple[Delta, ...]
 
 
 class CallEnded(Struct, frozen=True):
-    """The answer is whole, or as whole as it will be (`call.error`, or `cut`); the context now ends at `head`."""
+    """The answer ended, complete or not (`call.error`, or `cut`); the context now ends at `head`."""
 
     call: Call
     head: int
@@ -68,40 +68,42 @@ class CallEnded(Struct, frozen=True):
 
 
 class CallFailed(Struct, frozen=True):
-    """The request was refused, or its answer broke off: nothing of it is in the context. `call` is what came, None
-    where nothing did."""
+    """The request was refused, or its answer broke off: nothing of it is in the context.
+
+    `call` is the received part, None without one.
+    """
 
     message: str
     call: Call | None = None
 
 
 class ToolWaits(Struct, frozen=True):
-    """A tool does not begin before the answer that asks for it is on record, and that takes its time."""
+    """A tool waits until the answer that calls it is on record, and that takes its time."""
 
     call: ToolCall
 
 
 class ToolBegan(Struct, frozen=True):
-    """A tool runs."""
+    """A tool started."""
 
     call: ToolCall
 
 
 class ToolEnded(Struct, frozen=True):
-    """A tool is done."""
+    """A tool finished."""
 
     result: ToolResult
 
 
 class LeaveAsked(Struct, frozen=True):
-    """A tool waits for the user's leave to do what was planned."""
+    """A tool waits for the user's permission for the planned call."""
 
     call: ToolCall
     planned: Planned
 
 
 class RetryWaits(Struct, frozen=True):
-    """A retry comes in `seconds`."""
+    """A retry follows in `seconds`."""
 
     seconds: float
     attempt: int
@@ -110,7 +112,7 @@ class RetryWaits(Struct, frozen=True):
 
 
 class Noted(Struct, frozen=True):
-    """A thing worth a mark: ``retry``, ``error``, ``interrupt``, ``refused``."""
+    """An event worth showing: ``retry``, ``error``, ``interrupt``, ``refused``."""
 
     kind: str
     text: str

@@ -1,4 +1,4 @@
-"""What was in flight in a talk, played again: words, results, an answer as far as it came."""
+"""Replays pending events of a conversation: user messages, results, the received part of an answer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ctxtui.wire.speech import Result, ResultImage
 
 BROKEN_OFF: Final = "interrupted: ctxtui ended"
 OPENED: Final = "opened"
-"""The event that says in which dialect a chat begins."""
+"""Kind of the event with the dialect of a new chat."""
 
 
 class FlightEvent(Protocol):
-    """One event as the store keeps it (`store.in_flight.InFlightEvent`)."""
+    """One event as the store holds it (`store.in_flight.InFlightEvent`)."""
 
     @property
     def at(self) -> float: ...
@@ -34,8 +34,9 @@ class FlightEvent(Protocol):
 
 
 class Replay:
-    """Plays events into `conversation`, which stands at the end of what its calls hold. `own_id` names the call of an
-    answer that broke off where the provider did not, `known` are the ids of calls that there are.
+    """Replays events into `conversation`, which ends after its last written call.
+
+    `own_id` is the id of a broken-off call if the provider gave none, `known` are the ids of existing calls.
     """
 
     def __init__(self, conversation: Conversation, provider: str, known: frozenset[str], own_id: str) -> None:
@@ -46,8 +47,8 @@ class Replay:
         self.draft = ""
         self.replayed = 0
 
-    def take(self, event: FlightEvent) -> None:
-        """One thing that was in flight."""
+    def replay(self, event: FlightEvent) -> None:
+        """Replay one pending event."""
         data = event.data
         if event.kind == "queue":
             self.queue = tuple(json.loads(data))
@@ -60,15 +61,15 @@ class Replay:
     def _context(self, event: FlightEvent) -> None:
         data, talk = event.data, self.talk
         if event.kind == "said" and isinstance(data, str):
-            talk.say(data)
-            self._waited(data)
+            talk.add_user_message(data)
+            self._remove_from_queue(data)
         elif event.kind == "context":
-            self._said_with(json.loads(data))
+            self._add_with_attachments(json.loads(data))
         elif event.kind == "results":
-            talk.results([_result(*one) for one in json.loads(data)])
+            talk.add_results([_result(*one) for one in json.loads(data)])
         elif event.kind == "back":
             path = talk.tree.path(talk.head)
-            talk.back_to(path[int(data) - 1] if int(data) else 0)
+            talk.rewind_to(path[int(data) - 1] if int(data) else 0)
         elif event.kind == "sent":
             self._begin(json.loads(data))
         elif event.kind == "heard" and self.exchange is not None:
@@ -76,20 +77,20 @@ class Replay:
         elif event.kind == "failed":
             self.exchange = None
 
-    def _waited(self, text: str) -> None:
-        """Where it waited, and the record of what waits is older than this, it is not said twice."""
+    def _remove_from_queue(self, text: str) -> None:
+        """Remove a message from the queue if it was sent after the queue was recorded."""
         if self.queue[:1] == (text,):
             self.queue = self.queue[1:]
 
-    def _said_with(self, about: dict[str, Json]) -> None:
-        """A message with what went with it (see `Recording`)."""
+    def _add_with_attachments(self, about: dict[str, Json]) -> None:
+        """Append a message with its attachments (see `Recording`)."""
         path = self.talk.tree.path(self.talk.head)[: about["keep"]]
         items = [
             Item(block.make(kind, canonical.loads(body)), Place(section, role, mark))
             for section, role, mark, kind, body in about["items"]
         ]
-        self.talk.back_to(self.talk.tree.extend(path[-1] if path else ROOT, items))
-        self._waited(about["text"])
+        self.talk.rewind_to(self.talk.tree.extend(path[-1] if path else ROOT, items))
+        self._remove_from_queue(about["text"])
 
     def _begin(self, about: dict[str, object]) -> None:
         talk = self.talk
@@ -109,16 +110,16 @@ class Replay:
         self.exchange.attempt, self.exchange.known = attempt, self._known
 
     def settle(self) -> Call | None:
-        """The answer that broke off goes into the context as far as it stands; its call."""
+        """Put the received part of a broken-off answer into the context; returns its call, None without one."""
         exchange = self.exchange
         if exchange is None or exchange.first_byte is None:
             return None
         exchange.close()
         response = exchange.response
-        self.talk.answer(response, cut=True)
-        return exchange.call(response, self.talk.head, exchange.first_byte, BROKEN_OFF)
+        self.talk.add_answer(response, cut=True)
+        return exchange.make_call(response, self.talk.head, exchange.first_byte, BROKEN_OFF)
 
 
 def _result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:
-    """A result as it was on its way; older ones say nothing of images."""
+    """Decode a result; older records have no images."""
     return Result(id_, "", text, wrong, tuple(ResultImage(*one) for one in images))

@@ -1,7 +1,7 @@
-"""The runner: it carries out what the turn machine commands, as requests, pauses and tools of an event loop.
+"""The runner: executes the commands of the turn machine, as requests, pauses and tools of an event loop.
 
-Everything happens in one event loop; how tools are run is the business of `Tools`. Nothing here knows a provider, a
-database or a screen. `answered` sends one request without a turn: nothing is tried again, nothing is recorded.
+Everything happens in one event loop; how tools run is up to `Tools`. Nothing here depends on a provider, a database or
+a screen. `answered` sends one request without a turn: it is neither retried nor recorded.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ctxtui.wire.sse import EventParser
 
 
 class ProviderLine(Protocol):
-    """The way to a provider."""
+    """A connection to a provider."""
 
     @property
     def name(self) -> str:
         """The provider's name."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """The bytes of the answer's event stream as they come. Raises `ProviderError`."""
+        """Yield the bytes of the answer's event stream as they arrive. Raises `ProviderError`."""
 
 
 class Tools(Protocol):
@@ -46,10 +46,10 @@ class Tools(Protocol):
         """Plan `call`, or return the error for the model if it cannot be done."""
 
     async def run(self, call: events.ToolCall, planned: Planned | None = None) -> events.ToolResult:
-        """Do `call`, as it was `planned`. What goes wrong is the result."""
+        """Run `call`, as it was `planned`. Errors are returned as the result."""
 
     async def close(self) -> None:
-        """Nothing runs any more."""
+        """Stop everything that runs."""
 
 
 async def _unrecorded(_: float) -> bool:
@@ -57,7 +57,7 @@ async def _unrecorded(_: float) -> bool:
 
 
 async def _nothing() -> None:
-    """Nothing is to be done."""
+    """Do nothing."""
 
 
 async def _alone(_: str) -> Sequence[Attachment]:
@@ -66,9 +66,12 @@ async def _alone(_: str) -> Sequence[Attachment]:
 
 
 class Surroundings(Struct, kw_only=True):
-    """The functions that a runner calls: where events go, the check of a request before it is sent (the reason to hold
-    it, or ""), ids for calls, the clock. `recorded` waits that many seconds for the record to catch up, returns whether
-    it has; `before` runs before each request is built; `attached` returns what is put in front of a user's message."""
+    """The functions that a runner calls.
+
+    `tell` receives events, `judge` checks a request before it is sent (the reason to hold it, or ""), `exchange` makes
+    ids for calls, `clock` is the time. `recorded` waits that many seconds for the record to catch up and returns
+    whether it has; `before` runs before each request is built; `attached` returns the attachments of a user's message.
+    """
 
     tell: Callable[[progress.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
@@ -80,7 +83,7 @@ class Surroundings(Struct, kw_only=True):
 
 
 class Runner:
-    """Runs the turns of `conversation` with `line` and `tools`. `feed` takes what the user does."""
+    """Runs the turns of `conversation` with `line` and `tools`. User actions go to `feed`."""
 
     def __init__(self, conversation: Conversation, tools: Tools, line: ProviderLine, around: Surroundings) -> None:
         self.conversation = conversation
@@ -89,30 +92,30 @@ class Runner:
         self.state = TurnState()
         self._around = around
         self.draft: Draft | None = None
-        """The request that was put together last."""
+        """The last built request."""
         self._task: asyncio.Task[None] | None = None
         self._calls: dict[str, asyncio.Task[None]] = {}
-        """Tools at work, by the id of their call."""
+        """Running tools, by the id of their call."""
         self._said: list[str] = []
-        """What the user said and is not in the context yet."""
+        """User messages that are not in the context yet."""
         self._plans: dict[str, Planned] = {}
-        """What calls that wait for leave would write."""
+        """Planned writes of calls that wait for permission."""
         self._stopped: set[asyncio.Task[None]] = set()
-        """Tools that are being ended: what they put in order is waited for at the close."""
+        """Tools being stopped; `close` waits for their cleanup."""
 
     def feed(self, event: events.Event) -> None:
-        """Take in an event and do what follows from it. For the event loop's own thread."""
+        """Handle an event and execute the resulting commands. Only in the event loop's own thread."""
         self.state, commands = step(self.state, event)
         for command in commands:
             self._do(command)
 
     @property
-    def unsaid(self) -> tuple[str, ...]:
+    def waiting_messages(self) -> tuple[str, ...]:
         """The user's messages that wait for their attachments to be read; not in the context yet."""
         return tuple(self._said)
 
     async def close(self) -> None:
-        """End the turn; the part of a running answer that has arrived is kept."""
+        """End the turn; the received part of a running answer is kept."""
         self.feed(events.Interrupted())
         tasks = [*([self._task] if self._task else []), *self._calls.values()]
         for task in tasks:
@@ -148,11 +151,13 @@ class Runner:
                 self._around.tell(self._moment(command))
 
     def _moment(self, command: events.Command) -> progress.Moment:
-        """Do what takes no time, and say what it came to."""
+        """Execute an immediate command; returns its progress event."""
         match command:
             case events.AddResults(results):
-                named = [Result(one.id, "", one.text, one.is_error, one.images) for one in results]
-                return progress.ResultsCame(results, self.conversation.results(named))
+                named_results = [
+                    Result(result.id, "", result.text, result.is_error, result.images) for result in results
+                ]
+                return progress.ResultsCame(results, self.conversation.add_results(named_results))
             case events.HoldRequest(reason):
                 return progress.RequestHeld(reason)
             case events.Ask(call):
@@ -165,37 +170,37 @@ class Runner:
         self._task = asyncio.create_task(work)
 
     def _stop(self) -> None:
-        self._say_alone()
+        self._add_without_attachments()
         if self._task is not None:
             self._task.cancel()
 
-    async def _add_said(self) -> None:
-        """Put the user's waiting messages into the context, each with its attachments."""
+    async def _add_messages(self) -> None:
+        """Append the user's waiting messages to the context, each with its attachments."""
         while self._said:
             text = self._said[0]
             attached = await self._around.attached(text)
-            # It may have been said alone meanwhile: the turn was interrupted.
+            # An interrupt may have appended it without attachments meanwhile.
             if self._said and self._said[0] is text:
                 self._say(attached)
 
     def _say(self, attached: Sequence[Attachment] = ()) -> None:
         text, before = self._said.pop(0), self.conversation.head
-        self._around.tell(progress.UserSaid(text, self.conversation.say(text, attached), before))
+        self._around.tell(progress.UserSaid(text, self.conversation.add_user_message(text, attached), before))
 
-    def _say_alone(self) -> None:
-        """Put the user's waiting messages into the context without their attachments."""
+    def _add_without_attachments(self) -> None:
+        """Append the user's waiting messages to the context without their attachments."""
         while self._said:
             self._say()
 
     async def _prepare(self) -> None:
         try:
-            await self._add_said()
+            await self._add_messages()
             await self._around.before()
             draft = self.draft = self.conversation.draft()
             self._around.tell(progress.Drafted(draft))
             reason = await self._around.judge(draft)
         except CtxtuiError as error:
-            self._say_alone()
+            self._add_without_attachments()
             self.feed(events.Broke(str(error)))
             return
         if self.state.phase == TurnPhase.PREPARING:
@@ -206,33 +211,33 @@ class Runner:
         self.feed(events.Waited())
 
     def plan_of(self, call: events.ToolCall) -> Planned | None:
-        """The write that a call waiting for permission would make."""
+        """The planned write of a call that waits for permission."""
         return self._plans.get(call.id)
 
     async def _plan(self, call: events.ToolCall) -> None:
-        await self._on_record(call)
-        found = await self.tools.plan(call)
+        await self._wait_for_record(call)
+        outcome = await self.tools.plan(call)
         self._calls.pop(call.id, None)
-        if isinstance(found, events.ToolResult):
-            self._around.tell(progress.ToolEnded(found))
-            self.feed(events.Planned(call.id, result=found))
+        if isinstance(outcome, events.ToolResult):
+            self._around.tell(progress.ToolEnded(outcome))
+            self.feed(events.Planned(call.id, result=outcome))
         else:
-            self._plans[call.id] = found
-            self.feed(events.Planned(call.id, guarded=bool(found.guard)))
+            self._plans[call.id] = outcome
+            self.feed(events.Planned(call.id, guarded=bool(outcome.guard)))
 
     async def _run(self, call: events.ToolCall, planned: Planned | None) -> None:
-        await self._on_record(call)
+        await self._wait_for_record(call)
         self._around.tell(progress.ToolBegan(call))
         result = await self.tools.run(call, planned)
         self._calls.pop(call.id, None)
         self._around.tell(progress.ToolEnded(result))
         self.feed(events.Finished(result))
 
-    async def _on_record(self, call: events.ToolCall) -> None:
-        """Wait until the answer that asks for `call` is on record: what a tool does cannot be taken back."""
-        if not await self._around.recorded(_SOON):
+    async def _wait_for_record(self, call: events.ToolCall) -> None:
+        """Wait until the answer with `call` is on record: a tool's effects cannot be undone."""
+        if not await self._around.recorded(_REPORT_WAIT_S):
             self._around.tell(progress.ToolWaits(call))
-            while not await self._around.recorded(_SOON):
+            while not await self._around.recorded(_REPORT_WAIT_S):
                 pass
 
     # One request
@@ -258,7 +263,7 @@ class Runner:
             deltas = exchange.feed(data, self._around.clock())
             if not began and ((response := exchange.response).id or deltas):
                 began = True
-                self._around.tell(progress.CallBegan(exchange.call(response, exchange.draft.raw_head)))
+                self._around.tell(progress.CallBegan(exchange.make_call(response, exchange.draft.raw_head)))
             self._around.tell(progress.PieceReceived(data, deltas))
         rest = exchange.close()
         if rest:
@@ -267,7 +272,7 @@ class Runner:
     def _over(self, exchange: AnswerReader) -> None:
         response = exchange.response
         if response.error:
-            self._broke(exchange, response.error, _passing(response.error), None)
+            self._broke(exchange, response.error, _is_transient(response.error), None)
         elif not response.complete:
             self._broke(exchange, "the answer broke off", True, None)
         else:
@@ -275,11 +280,11 @@ class Runner:
 
     def _ended(self, exchange: AnswerReader, *, cut: bool) -> None:
         response = exchange.response
-        # An answer that ran into its limit may end in the middle of a call.
-        short = cut or response.stop_reason in _SHORT
-        settled = self.conversation.answer(response, cut=short)
+        # An answer that reached its limit may end in the middle of a call.
+        short = cut or response.stop_reason in _LIMIT_REASONS
+        settled = self.conversation.add_answer(response, cut=short)
         head, error = self.conversation.head, "interrupted" if cut else ""
-        call = exchange.call(response, head, self._around.clock(), error)
+        call = exchange.make_call(response, head, self._around.clock(), error)
         self._around.tell(progress.CallEnded(call, head, cut))
         calls = tuple(events.ToolCall(c.id, c.name, c.input, self.tools.asks(c.name)) for c in settled.calls)
         self.feed(events.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
@@ -289,31 +294,34 @@ class Runner:
         if exchange.first_byte is not None:
             response = exchange.response
             shown = self.conversation.tree.extend(exchange.draft.raw_head, response.items)
-            call = exchange.call(response, shown, self._around.clock(), message)
+            call = exchange.make_call(response, shown, self._around.clock(), message)
         self._around.tell(progress.CallFailed(message, call))
         self.feed(events.Broke(message, retry, after))
 
 
-_SOON = 1.0
-"""Seconds after which is told that a tool waits."""
-_SHORT = frozenset({"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"})
-_PASSING = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
+_REPORT_WAIT_S = 1.0
+"""Seconds after which a waiting tool is reported."""
+_LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"})
+_TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
 
 
-def _passing(error: str) -> bool:
-    """Whether an error said within a stream is worth another try."""
-    return any(word in error.lower() for word in _PASSING)
+def _is_transient(error: str) -> bool:
+    """Whether an error inside a stream is worth a retry."""
+    return any(word in error.lower() for word in _TRANSIENT_ERRORS)
 
 
 class BodySender(Protocol):
-    """Sends a body and gives the bytes of the answer (`providers.sdk_client.SdkLine`)."""
+    """Sends a body and yields the bytes of the answer (`providers.sdk_client.SdkLine`)."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """The bytes of the answer to `body` as they come. Raises `ProviderError`."""
+        """Yield the bytes of the answer to `body` as they arrive. Raises `ProviderError`."""
 
 
-async def answered(line: BodySender, dialect: str, body: bytes) -> Response:
-    """The whole answer to `body`, a request in `dialect`. Raises `ProviderError`, also where the answer broke off."""
+async def send_once(line: BodySender, dialect: str, body: bytes) -> Response:
+    """Send `body`, a request in `dialect`, and return the complete answer.
+
+    Raises `ProviderError`, also if the answer broke off.
+    """
     reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
     async for data in line.send(body):
         reader.feed(parser.feed(data))

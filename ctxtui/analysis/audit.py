@@ -1,4 +1,4 @@
-"""The audit: forecasts each call's input from earlier calls and compares it with the report (design §1)."""
+"""The audit: compares forecasts of each call's input, made from earlier calls, with reports (design §1)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ctxtui.tokens.features import NOTHING
 from ctxtui.tokens.models import ModelCard
 
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
-_SAME: Final = 8
+_SAME_TOKENS: Final = 8
 """Tokens by which two reports of one prefix may differ."""
 
 
-_VISIBLE: Final = 0.3
+_VISIBLE_ERROR: Final = 0.3
 """Maximum error of a count of an answer's blocks, as a share of it ..."""
-_UNSEEN: Final = 0.5
+_HIDDEN_ERROR: Final = 0.5
 """... and of one whose thinking is recorded by its signature only (tokens and characters together)."""
 
 
-_SERVER: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "server_tool_use"})
+_SERVER_TOOLS: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "server_tool_use"})
 
 
 class CallsBefore:
@@ -43,22 +43,22 @@ class CallsBefore:
         if call.usage is not None and call.usage.cache_read + call.usage.cache_write:
             self._left[call.usage.cache_read + call.usage.cache_write] = call
 
-    def left(self, tokens: int) -> Call | None:
+    def find_by_cached(self, tokens: int) -> Call | None:
         """Latest call that had exactly `tokens` in the cache afterwards."""
         return self._left.get(tokens)
 
 
-def cause(forecast: Forecast, usage: Usage, past: CallsBefore) -> str:
+def explain_error(forecast: Forecast, usage: Usage, past: CallsBefore) -> str:
     """Explain why the report `usage` differs from `forecast`; the first evidence decides."""
     more = usage.input - forecast.predicted
-    for look in _LOOKS:
-        found = look(forecast, usage, past, more)
-        if found:
-            return found
+    for check in _CHECKS:
+        cause = check(forecast, usage, past, more)
+        if cause:
+            return cause
     return _injected(forecast, more) if more > 0 else _not_sent(forecast, usage, past, more)
 
 
-_Look = Callable[[Forecast, Usage, CallsBefore, int], str]
+_Check = Callable[[Forecast, Usage, CallsBefore, int], str]
 
 
 def _model(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
@@ -80,13 +80,13 @@ def _epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> st
 def _parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     base = forecast.step.usage
     # Providers that do not report writes read whole steps of a prefix, which identifies no call.
-    other = past.left(usage.cache_read) if usage.cache_read and usage.cache_write else None
-    mine = base.cache_read + base.cache_write
-    if other is None or other.id == forecast.step.base.id or abs(usage.cache_read - mine) <= _SAME:
+    earlier = past.find_by_cached(usage.cache_read) if usage.cache_read and usage.cache_write else None
+    cached = base.cache_read + base.cache_write
+    if earlier is None or earlier.id == forecast.step.base.id or abs(usage.cache_read - cached) <= _SAME_TOKENS:
         return ""
-    back = other.usage is not None and other.usage.input <= usage.input < base.input
-    if base.input + _SAME < usage.cache_read or back:
-        return f"parent does not match usage: it read the {usage.cache_read} tokens that call {other.id} left"
+    back = earlier.usage is not None and earlier.usage.input <= usage.input < base.input
+    if base.input + _SAME_TOKENS < usage.cache_read or back:
+        return f"parent does not match usage: it read the {usage.cache_read} tokens that call {earlier.id} left"
     return ""
 
 
@@ -109,10 +109,10 @@ def _stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) ->
 
 def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
-    if forecast.answers or step.usage.output_final or not step.whole:
+    if forecast.answers or step.usage.output_final or not step.is_whole_answer:
         return ""
     # The error of a count of blocks grows with them, most if thinking is recorded by its signature only.
-    share = _UNSEEN if step.thinking.hidden else _VISIBLE
+    share = _HIDDEN_ERROR if step.thinking.hidden else _VISIBLE_ERROR
     if abs(more) > share * (sum(step.answer[:3]) + step.thinking.hidden):
         return ""
     thought = f", {step.thinking.hidden:.0f} characters of signature for its thinking" if step.thinking.hidden else ""
@@ -124,14 +124,14 @@ def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> 
 
 def _server(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     call, base, tree = forecast.call, forecast.step.base, past.tree
-    for one in (base, call):
-        found = next((k for k in (tree[n].block.kind for n in answer_path(tree, one)) if k in _SERVER), "")
-        if found:
-            return f"server tool: {found}, whose results the provider read and the recording lacks; {more:+d} tokens"
+    for endpoint in (base, call):
+        kind = next((k for k in (tree[n].block.kind for n in answer_path(tree, endpoint)) if k in _SERVER_TOOLS), "")
+        if kind:
+            return f"server tool: {kind}, whose results the provider read and the recording lacks; {more:+d} tokens"
     return ""
 
 
-def _rhythm(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _missing_reminder(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     if not forecast.added or abs(more + forecast.added) > abs(more):
         return ""
     return f"text foretold that did not come: {forecast.added:.0f} tokens, as the client had added at earlier calls"
@@ -145,7 +145,7 @@ def _dense(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> st
     return f"text of another density: {tokens:.0f} counted tokens cost {more:+d} beyond the usual"
 
 
-_LOOKS: Final[tuple[_Look, ...]] = (
+_CHECKS: Final[tuple[_Check, ...]] = (
     _model,
     _epoch,
     _lost,
@@ -153,7 +153,7 @@ _LOOKS: Final[tuple[_Look, ...]] = (
     _image,
     _server,
     _stripped,
-    _rhythm,
+    _missing_reminder,
     _partial,
     _dense,
 )
@@ -179,13 +179,13 @@ def _not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) ->
     return f"recorded but not sent as recorded: {-more} tokens fewer than its blocks ({', '.join(kinds) or 'none'})"
 
 
-LEAST: Final = 100
+MIN_TOKENS: Final = 100
 """Errors of newly added tokens are relative to at least this many tokens."""
-OFF: Final = 0.22
+MAX_ERROR_SHARE: Final = 0.22
 """A call whose new tokens are off by more than this share gets a cause."""
 
 
-class Audited(Struct, frozen=True, kw_only=True):
+class AuditedCall(Struct, frozen=True, kw_only=True):
     """One call's forecast and report, in tokens; `call` is its number in its thread, from 1.
 
     `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call
@@ -207,7 +207,7 @@ class Audited(Struct, frozen=True, kw_only=True):
     asked: bool
 
 
-def audited(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[Audited]:
+def audit_calls(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[AuditedCall]:
     """Audit every call with a report except the first of each thread, in the order of the recording.
 
     Each is forecast from earlier calls only, and learnt afterwards; everything in `book` must be counted. `card`
@@ -217,24 +217,24 @@ def audited(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[
     forecaster = Forecaster(session, book.cumulated, card or book.card)
     numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
     past = CallsBefore(session.tree)
-    found = []
+    rows = []
     for call in list(session.calls.values()):
         if call.usage is None:
             continue
         forecast = forecaster.forecast(call)
         if forecast is not None:
-            found.append(_audited(forecast, call, numbers[call.id], past))
+            rows.append(_audit_call(forecast, call, numbers[call.id], past))
         forecaster.learn(call, forecast)
         past.add(call)
-    return found
+    return rows
 
 
-def _audited(forecast: Forecast, call: Call, number: int, past: CallsBefore) -> Audited:
+def _audit_call(forecast: Forecast, call: Call, number: int, past: CallsBefore) -> AuditedCall:
     assert call.usage is not None
     reported = call.usage.input
     new = reported - forecast.step.usage.input
-    off = abs(forecast.predicted - reported) > OFF * max(abs(new), LEAST)
-    return Audited(
+    off = abs(forecast.predicted - reported) > MAX_ERROR_SHARE * max(abs(new), MIN_TOKENS)
+    return AuditedCall(
         thread=call.thread,
         call=number,
         predicted=forecast.predicted,
@@ -243,24 +243,24 @@ def _audited(forecast: Forecast, call: Call, number: int, past: CallsBefore) -> 
         reported=reported,
         new_predicted=forecast.new,
         new_reported=new,
-        cause=cause(forecast, call.usage, past) if off else "",
-        asked=forecast.step.asked,
+        cause=explain_error(forecast, call.usage, past) if off else "",
+        asked=forecast.step.person_wrote,
     )
 
 
-def summary(rows: Sequence[Audited]) -> dict[str, Any]:
+def summarize(rows: Sequence[AuditedCall]) -> dict[str, Any]:
     """Aggregate `rows`, in percent; None if there are no values.
 
-    Errors of totals are relative to the report; errors of new tokens are relative to max(new_reported, `LEAST`)
+    Errors of totals are relative to the report; errors of new tokens are relative to max(new_reported, `MIN_TOKENS`)
     and leave
     out calls whose new_reported is negative; widths are half of hi - lo (the x of "± x %") relative to
     max(new_predicted,
-    `LEAST`). Percentiles are interpolated linearly.
+    `MIN_TOKENS`). Percentiles are interpolated linearly.
     """
     totals = [100 * abs(r.predicted - r.reported) / max(r.reported, 1) for r in rows]
     grown = [r for r in rows if r.new_reported >= 0]
-    new = [100 * abs(r.new_predicted - r.new_reported) / max(r.new_reported, LEAST) for r in grown]
-    widths = [50 * (r.hi - r.lo) / max(r.new_predicted, LEAST) for r in rows]
+    new = [100 * abs(r.new_predicted - r.new_reported) / max(r.new_reported, MIN_TOKENS) for r in grown]
+    widths = [50 * (r.hi - r.lo) / max(r.new_predicted, MIN_TOKENS) for r in rows]
     inside = [100.0 * (r.lo <= r.reported <= r.hi) for r in rows]
     return {
         "median_abs_error_pct": percentile(totals, 50),
@@ -273,7 +273,10 @@ def summary(rows: Sequence[Audited]) -> dict[str, Any]:
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """The `share` percentile (0 to 100) of `values`, interpolated linearly; None if there are none."""
+    """The `share` percentile (0 to 100) of `values`, interpolated linearly.
+
+    None if there are none.
+    """
     ordered = sorted(values)
     if not ordered:
         return None
@@ -283,7 +286,7 @@ def percentile(values: Iterable[float], share: float) -> float | None:
     return round(ordered[low] + (ordered[high] - ordered[low]) * (place - low), 3)
 
 
-class RunningRecord(Sequence[tuple[int, int]]):
+class ForecastRecord(Sequence[tuple[int, int]]):
     """Running counts of (reports inside their forecast interval, forecasts), by number of calls.
 
     Two arrays, because a long session has many calls.
@@ -313,10 +316,10 @@ class RunningRecord(Sequence[tuple[int, int]]):
         return self._right[at], self._of[at]
 
 
-def records(book: Book, calls: Iterable[Call]) -> RunningRecord:
+def build_record(book: Book, calls: Iterable[Call]) -> ForecastRecord:
     """Compare the forecasts of a thread's `calls` with their reports, up to the last one learnt."""
-    found = RunningRecord()
+    record = ForecastRecord()
     for call in calls:
         forecast, usage = book.forecasts.get(call.id), call.usage
-        found.add(None if forecast is None or usage is None else forecast.lo <= usage.input <= forecast.hi)
-    return found
+        record.add(None if forecast is None or usage is None else forecast.lo <= usage.input <= forecast.hi)
+    return record

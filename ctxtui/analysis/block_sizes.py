@@ -27,7 +27,7 @@ class BlockSizes:
         self.grow()
 
     @property
-    def asked(self) -> int:
+    def person_position(self) -> int:
         """Position of the last user message: the provider drops thinking before it."""
         return self._asked
 
@@ -35,37 +35,37 @@ class BlockSizes:
         """Count the blocks added to the context since the last call."""
         items = self._context.items
         for position in range(len(self._own), len(items)):
-            self._own.append(self.of(items[position].block))
+            self._own.append(self.block_tokens(items[position].block))
             self._sum += self._own[-1]
         if self._strips:
             tree = self._context.tree
             start = tree[self._context.head].turn_start
             self._asked = tree[start].depth - 1 if start != ROOT else 0
 
-    def of(self, block: Block) -> int:
+    def block_tokens(self, block: Block) -> int:
         """Tokens of any block; headers count with the next block."""
         if block.kind == HEADER:
             return 0
-        found = self._known.get(block.digest)
-        if found is None:
-            found = self._known[block.digest] = round(weigh(self._measure(block), self._weights))
-        return found
+        tokens = self._known.get(block.digest)
+        if tokens is None:
+            tokens = self._known[block.digest] = round(weigh(self._measure(block), self._weights))
+        return tokens
 
     @property
-    def whole(self) -> int:
+    def total(self) -> int:
         """Tokens of all blocks that are read."""
         if not self._asked:
             return self._sum
         stripped = (p for p in self._context.thinking if p < self._asked)
         return self._sum - sum(self._own[p] for p in stripped)
 
-    def stripped(self, before: int, positions: Container[int]) -> int:
+    def stripped_tokens(self, before: int, positions: Container[int]) -> int:
         """Tokens of thinking at `positions` that the provider drops now and did not drop at `before`."""
         thinking = self._context.thinking
         here = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
         return sum(self._own[position] for position in here if position in positions)
 
-    def at(self, position: int) -> int:
+    def tokens_at(self, position: int) -> int:
         """Tokens of the block at a raw position; 0 for thinking that the provider removes."""
         if position < self._asked and self._context.items[position].block.kind in THINKING:
             return 0

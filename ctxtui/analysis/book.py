@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ctxtui.analysis.forecast import Forecast, ForecastRange, Learning
+from ctxtui.analysis.forecast import Forecast, ForecastLearner, ForecastRange
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.read.absence import Absences
 from ctxtui.analysis.read.read_context import ReadContexts
@@ -36,7 +36,7 @@ class Book:
     """The token counts behind every figure of one session.
 
     `table` describes models, `measure` counts a block, `labels` splits blocks by the user's rules. `advance` counts,
-    and may run in a worker thread; everything else only reads. A node has figures once `counted` returns True.
+    and may run in a worker thread; everything else only reads. A node has figures once `is_counted` returns True.
     Reports are learned from as soon as their contexts are counted. Weights change in steps; each step raises `version`,
     and makes what was computed before stale.
     """
@@ -58,7 +58,7 @@ class Book:
         self._by_model: dict[str, Cumulated] = {}
         """The same by model, a faster lookup: several are made per call."""
         self._reported = ReportedThinking(session)
-        self._learning = Learning(session, self.cumulated, self.card)
+        self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
         self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
@@ -73,33 +73,33 @@ class Book:
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
-        found = self._cards.get(model)
-        if found is None:
-            found = self._cards.setdefault(model, self._table.card(model))
-        return found
+        card = self._cards.get(model)
+        if card is None:
+            card = self._cards.setdefault(model, self._table.card(model))
+        return card
 
     def weights(self, model: str) -> Weights:
         """Tokens of `model` per raw feature: learned from the session's reports once there are enough."""
-        known = self._weights
-        found = known.get(model)
-        if found is None:
+        published = self._weights
+        weights = published.get(model)
+        if weights is None:
             # If new weights are published meanwhile, this is stored in the old dict, which is no longer read.
-            found = known.setdefault(model, self._learning.weights(model))
-        return found
+            weights = published.setdefault(model, self._learning.weights(model))
+        return weights
 
     def cumulated(self, model: str) -> Cumulated:
         """Running features as counted for `model`."""
         by_model = self._by_model
-        found = by_model.get(model)
-        if found is None:
+        cumulated = by_model.get(model)
+        if cumulated is None:
             card = self.card(model)
             ways = self._cumulated
-            found = ways.get(card.counting)
-            if found is None:
+            cumulated = ways.get(card.counting)
+            if cumulated is None:
                 # Two threads may get here at once; setdefault gives both the same object.
-                found = ways.setdefault(card.counting, self._uncounted(card, self._reported))
-            by_model[model] = found
-        return found
+                cumulated = ways.setdefault(card.counting, self._uncounted(card, self._reported))
+            by_model[model] = cumulated
+        return cumulated
 
     def _uncounted(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
         return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens, reported.alike)
@@ -114,8 +114,8 @@ class Book:
         split, measure = self._labels(card), self._measure(card)
 
         def parts(node: Node) -> list[tuple[int, Features]]:
-            found = split(node)
-            return by_category(found, measure(node.block), node.category) if found else []
+            segments = split(node)
+            return by_category(segments, measure(node.block), node.category) if segments else []
 
         return parts
 
@@ -127,16 +127,16 @@ class Book:
     def models(self) -> frozenset[str]:
         """Models of the session's calls; one without a name if there are none."""
         calls = self.session.calls
-        seen, known = self._models
-        if seen != len(calls):
+        count, models = self._models
+        if count != len(calls):
             # Copy first: another thread may be adding calls.
             every = list(calls.values())
-            known |= {call.model for call in every[seen:]}
+            models |= {call.model for call in every[count:]}
             # Assign both together, so that another thread sees a consistent pair.
-            self._models = len(every), known
-        return known or frozenset({""})
+            self._models = len(every), models
+        return models or frozenset({""})
 
-    def counted(self, model: str, node: int) -> bool:
+    def is_counted(self, model: str, node: int) -> bool:
         """Whether the figures of the context `node` are known yet."""
         return self.cumulated(model).is_counted(node)
 
@@ -148,26 +148,27 @@ class Book:
     def advance(self, limit: int | None = None) -> tuple[int, int]:
         """Count up to `limit` further nodes for every model; returns (nodes counted, nodes in all)."""
         ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
-        told = self._reported.advance()
-        if told is not None:
+        first = self._reported.advance()
+        if first is not None:
             for way in ways.values():
-                way.revise(told)
+                way.revise(first)
             # Increment last, so that sums made by another thread meanwhile are stale.
-            self.version += any(way.is_counted(told) for way in ways.values())
+            self.version += any(way.is_counted(first) for way in ways.values())
         done = min(way.advance(limit) for way in ways.values())
         self._learning.advance()
         if done == len(self.session.tree):
-            self._give(all_there_is=False)
+            self._publish(all_there_is=False)
         return done, len(self.session.tree)
 
     def settle(self) -> None:
-        """Update the weights after the whole recording was read and counted, independent of how it was read in
-        pieces.
-        """
-        self._give(all_there_is=True)
+        """Update the weights after the whole recording was read and counted.
 
-    def _give(self, *, all_there_is: bool) -> None:
-        if self._learning.give(all_there_is=all_there_is):
+        The result does not depend on the pieces in which it was read.
+        """
+        self._publish(all_there_is=True)
+
+    def _publish(self, *, all_there_is: bool) -> None:
+        if self._learning.publish(all_there_is=all_there_is):
             # Copy first: another thread may be adding a model.
             self._weights = {model: self._learning.weights(model) for model in list(self._weights)}
             self.version += 1
@@ -179,18 +180,18 @@ class Book:
         return self._learning.forecasts
 
     @property
-    def foretold(self) -> int:
+    def forecast_count(self) -> int:
         """Number of `forecasts`."""
         return len(self._learning.forecasts)
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` from everything learnt; None if it extends no call with a report.
+        """Forecast the input of `call` from everything learnt.
 
-        Raises `IndexError` while its context is not counted.
+        None if it extends no call with a report. Raises `IndexError` while its context is not counted.
         """
         return self._learning.forecaster.forecast(call)
 
-    def whole(self, model: str) -> WholeTokens:
+    def whole_tokens(self, model: str) -> WholeTokens:
         """Whole tokens of contexts for `model`, by the current weights."""
         return self.cumulated(model).whole_tokens(self.weights(model))
 
@@ -200,16 +201,16 @@ class Book:
         Raises `IndexError` while it is not counted.
         """
         # The same context is looked up several times in a row, with different blocks absent.
-        asked, known = (self.version, model, node), self._summed
-        if known is not None and known[0] == asked:
-            return known[1]
-        found = self.whole(model).tokens_at(node)
-        self._summed = asked, found
-        return found
+        key, last = (self.version, model, node), self._summed
+        if last is not None and last[0] == key:
+            return last[1]
+        sums = self.whole_tokens(model).tokens_at(node)
+        self._summed = key, sums
+        return sums
 
-    def sum_of(self, model: str, node: int, category: int) -> int:
+    def category_tokens(self, model: str, node: int, category: int) -> int:
         """Whole tokens of one category in the context `node`."""
-        return self.whole(model).category_tokens(node, category)
+        return self.whole_tokens(model).category_tokens(node, category)
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
         """Whole tokens per category index that `model` reads of the context `head`.
@@ -219,17 +220,17 @@ class Book:
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
-            sums[_THINKING] -= self.sum_of(model, self.session.tree[start].parent, _THINKING)
+            sums[_THINKING] -= self.category_tokens(model, self.session.tree[start].parent, _THINKING)
         if gone:
             sums = [n - less for n, less in zip(sums, self.contexts.tokens(model, head, gone), strict=True)]
         return tuple(sums)
 
-    def own(self, model: str, node: int) -> int:
+    def block_tokens(self, model: str, node: int) -> int:
         """Whole tokens of one block, with its message's header if it is the first part.
 
         This is the increase of the sums of its categories. Raises `IndexError` while it is not counted.
         """
-        whole, parent = self.whole(model), self.session.tree[node].parent
+        whole, parent = self.whole_tokens(model), self.session.tree[node].parent
         return sum(
             [
                 whole.category_tokens(node, c) - whole.category_tokens(parent, c)
@@ -237,9 +238,9 @@ class Book:
             ]
         )
 
-    def own_by_category(self, model: str, node: int) -> dict[int, int]:
-        """Whole tokens of one block by category index; they add up to `own`."""
-        whole, parent = self.whole(model), self.session.tree[node].parent
+    def block_tokens_by_category(self, model: str, node: int) -> dict[int, int]:
+        """Whole tokens of one block by category index; they add up to `block_tokens`."""
+        whole, parent = self.whole_tokens(model), self.session.tree[node].parent
         return {
             c: whole.category_tokens(node, c) - whole.category_tokens(parent, c)
             for c in self.cumulated(model).categories(node)
@@ -250,17 +251,17 @@ class Book:
 
         It differs from the block's own only if label rules move its text; until it is counted it is its own.
         """
-        if self._labels is None or not self.counted(model, node):
+        if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
-        parts = self.own_by_category(model, node)
+        parts = self.block_tokens_by_category(model, node)
         return max(parts, key=lambda category: parts[category])
 
-    def told_as(self, node: int, recorded: int) -> None:
+    def copy_report(self, node: int, recorded: int) -> None:
         """Give `node` the reported tokens of `recorded`, which holds the same block elsewhere."""
-        told = self._reported.tokens.get(recorded)
-        if told is None or node in self._reported.tokens:
+        reported = self._reported.tokens.get(recorded)
+        if reported is None or node in self._reported.tokens:
             return
-        self._reported.tokens[node] = told
+        self._reported.tokens[node] = reported
         # Another book of this session may have made the node, so that it is already counted.
         counted = [way for way in self._cumulated.values() if way.is_counted(node)]
         for way in counted:
@@ -272,13 +273,19 @@ class Book:
         return node in self._reported.tokens or self.session.tree[node].block.digest in self._reported.alike
 
     def slack(self, model: str, node: int) -> float | None:
-        """Half of the 90 % interval of this node's own block, in tokens; None if it is counted exactly."""
+        """Half of the 90 % interval of this node's own block, in tokens.
+
+        None if it is counted exactly.
+        """
         own = self.cumulated(model).block_features(node)
         weights = self.weights(model)
         return None if is_exact(own, weights) else half_interval(own, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
-        """Half of the 90 % interval of the context `head`, as a share of its tokens; None if counted exactly."""
+        """Half of the 90 % interval of the context `head`, as a share of its tokens.
+
+        None if counted exactly.
+        """
         weights = self.weights(model)
         exact = all(is_exact(f, weights) for f in self.cumulated(model).composition_at(head))
         return None if exact else weights.half_width
@@ -296,5 +303,5 @@ class Book:
             elif call.estimated_input is not None:
                 self._first_estimate.setdefault((thread, call.epoch.number), call.id)
         self._scanned[thread] = max(0, last - 1)
-        found = self._first.get((thread, epoch)) or self._first_estimate.get((thread, epoch))
-        return self.session.calls[found] if found else None
+        id_ = self._first.get((thread, epoch)) or self._first_estimate.get((thread, epoch))
+        return self.session.calls[id_] if id_ else None

@@ -19,7 +19,7 @@ class ChosenCall(Struct, frozen=True):
     call: Call
 
 
-def choose(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
+def choose_call(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
     """Select call `number` (0: the last) of `thread` ("": the main one, or the first that has calls).
 
     With `after`, selects the call that is still to be made. For a session without calls this is the context at
@@ -27,16 +27,16 @@ def choose(session: Session, thread: str = "", number: int = 0, *, after: bool =
     """
     name = thread or _default_thread(session)
     if name not in session.threads and name not in session.order:
-        known = ", ".join(session.threads) or "none"
-        raise NotFound(f"no thread {name!r}", way_out=f"threads: {known}")
+        threads = ", ".join(session.threads) or "none"
+        raise NotFound(f"no thread {name!r}", way_out=f"threads: {threads}")
     calls = session.thread_calls(name)
     if not calls and number == 0:
-        return ChosenCall(name, 0, _first(session, name))
+        return ChosenCall(name, 0, _unsent_start(session, name))
     if after:
-        coming = unsent(session, name)
-        if coming is None:
+        next_call = unsent_call(session, name)
+        if next_call is None:
             raise NotFound(f"nothing came after the last call of thread {name!r}", way_out="leave --after out")
-        return ChosenCall(name, 0, coming)
+        return ChosenCall(name, 0, next_call)
     if not 0 <= number <= len(calls):
         raise NotFound(f"no call {number} in thread {name!r}", way_out=f"it has calls 1 to {len(calls)}")
     number = number or len(calls)
@@ -50,8 +50,11 @@ def _default_thread(session: Session) -> str:
     return called or next((name for name, thread in session.threads.items() if thread.tip != ROOT), MAIN)
 
 
-def unsent(session: Session, thread: str) -> Call | None:
-    """The call still to be made in `thread`, with everything after the last answer; None if there is nothing new."""
+def unsent_call(session: Session, thread: str) -> Call | None:
+    """The call still to be made in `thread`, with everything after the last answer.
+
+    None if there is nothing new.
+    """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
         return None
@@ -76,11 +79,11 @@ def unsent(session: Session, thread: str) -> Call | None:
     )
 
 
-def all_unsent(session: Session) -> list[Call]:
+def unsent_calls(session: Session) -> list[Call]:
     """The calls still to be made, of all threads."""
-    return [call for thread in list(session.threads) if (call := unsent(session, thread)) is not None]
+    return [call for thread in list(session.threads) if (call := unsent_call(session, thread)) is not None]
 
 
-def _first(session: Session, thread: str) -> Call:
+def _unsent_start(session: Session, thread: str) -> Call:
     tip = session.threads[thread].tip
     return Call("", thread, tip, tip, tip, model=session.model, fidelity=Fidelity.WIRE)

@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 COMPACTION: Final = "automatic compaction"
 RECORDED: Final = "recording"
 CLIENT: Final = "client default"
-ASKED: Final = "long context asked for"
+REQUESTED: Final = "long context asked for"
 SEEN: Final = "larger context seen"
 MODEL: Final = "model"
 USER: Final = "setting"
-WORDS: Final = {
+ORIGIN_TEXTS: Final = {
     COMPACTION: "where the client compacts by itself",
     RECORDED: "as the recording says",
     CLIENT: "the client's default",
-    ASKED: "the client asked for the long one",
+    REQUESTED: "the client asked for the long one",
     SEEN: "as large a context was taken",
     MODEL: "the model's",
     USER: "your setting",
 }
 """Screen text for each origin."""
-SHORT: Final = {
+SHORT_TEXTS: Final = {
     COMPACTION: "compacts at {}",
     RECORDED: "{} as recorded",
     CLIENT: "{} by default",
-    ASKED: "{} as asked for",
+    REQUESTED: "{} as asked for",
     SEEN: "{} was taken",
     MODEL: "model takes {}",
     USER: "{} by setting",
@@ -66,9 +66,9 @@ class ContextWindow(Struct, frozen=True):
         return tokens / self.usable if self.usable else None
 
     @property
-    def words(self) -> str:
+    def origin_text(self) -> str:
         """Text that explains the limit."""
-        return WORDS.get(self.origin, "not known")
+        return ORIGIN_TEXTS.get(self.origin, "not known")
 
     def as_fields(self) -> dict[str, int | str | None]:
         """Fields of the window in JSON."""
@@ -80,12 +80,15 @@ class ContextWindow(Struct, frozen=True):
         }
 
 
-def running_window(window: int, usable_share: float, origin: str = RECORDED, own: int = 0) -> ContextWindow:
-    """Window of a running model that states its own limit (tokens); `own` is the user's usable part (0: the share)."""
-    return ContextWindow(window, _usable(window, usable_share, own), origin if window else "", window, window)
+def window_of_running_model(window: int, usable_share: float, origin: str = RECORDED, own: int = 0) -> ContextWindow:
+    """Window of a running model that states its own limit (tokens).
+
+    `own` is the user's usable part (0: the share).
+    """
+    return ContextWindow(window, _usable_tokens(window, usable_share, own), origin if window else "", window, window)
 
 
-def _usable(window: int, share: float, own: int | None) -> int:
+def _usable_tokens(window: int, share: float, own: int | None) -> int:
     """Usable part of a window: the user's own figure for the model, else the share."""
     return min(own, window) if own else round(window * share)
 
@@ -93,38 +96,42 @@ def _usable(window: int, share: float, own: int | None) -> int:
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
     """Determine the window in force for `call`, of which `usable_share` is to be filled."""
     model = call.model or book.session.model
-    card, shown = book.card(model), book.windows.of(model)
-    window, origin = _window(book.session, call, card, shown)
-    own = max(card.window or 0, window if origin in (SEEN, ASKED) else 0)
-    usable = _usable(window, usable_share, card.usable)
-    compacts = shown.compacts
+    card, shown = book.card(model), book.windows.signs_of(model)
+    window, origin = _client_window(book.session, call, card, shown)
+    own = max(card.window or 0, window if origin in (SEEN, REQUESTED) else 0)
+    usable = _usable_tokens(window, usable_share, card.usable)
+    compacts = shown.compacts_at
     if compacts and origin != USER and (not window or compacts <= window):
         return ContextWindow(compacts, min(compacts, usable) or round(compacts * usable_share), COMPACTION, window, own)
     return ContextWindow(window, usable, origin, window, own)
 
 
-def _window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -> tuple[int, str]:
+def _client_window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -> tuple[int, str]:
     """Window that the client assumes for a call, and its origin; (0, "") if unknown."""
     own = card.window or 0
     most = max(own, card.long_window or 0)
-    mine = call.extra.get(WINDOW)
-    named = mine if isinstance(mine, int) and not isinstance(mine, bool) and mine > 0 else session.about.window
+    recorded = call.extra.get(WINDOW)
+    stated = (
+        recorded
+        if isinstance(recorded, int) and not isinstance(recorded, bool) and recorded > 0
+        else session.about.window
+    )
     # Imported late: the end of a long recording is shown without a table of models.
     from ctxtui.tokens.models import SETTING
 
-    if dict(card.sources).get("window") == SETTING and not 0 < named < own:
+    if dict(card.sources).get("window") == SETTING and not 0 < stated < own:
         return own, USER
     window, origin = own, MODEL if own else ""
     if session.about.source == _CLAUDE_CODE:
-        if named:
+        if stated:
             # A window recorded for one model cannot exceed another model's limit.
-            window, origin = min(named, most) if most else named, RECORDED
-        elif shown.asked and most:
-            window, origin = most, ASKED
+            window, origin = min(stated, most) if most else stated, RECORDED
+        elif shown.requested_long and most:
+            window, origin = most, REQUESTED
         elif card.unasked_window and (not own or card.unasked_window < own):
             window, origin = card.unasked_window, CLIENT
-    elif named:
-        window, origin = named, RECORDED
+    elif stated:
+        window, origin = stated, RECORDED
     if window and shown.largest > window:
         # The report shows that a context of this size was accepted.
         return max(most, shown.largest), SEEN

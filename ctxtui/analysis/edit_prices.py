@@ -18,19 +18,19 @@ from ctxtui.curation.price.request_count import Measure, RequestCount
 class EditPrices(Struct, frozen=True, dict=True):
     """Everything that a price tag needs besides the edits.
 
-    `before` is the context without them, `asked` the next request with it; `weigh` gives tokens of features in
+    `before` is the context without them, `question` the next request with it; `weigh` gives tokens of features in
     that request, `measure` the features of a block, and `terms` are used to count requests.
     """
 
     before: Applied
-    asked: PriceQuestion
+    question: PriceQuestion
     weigh: Weigh
     measure: Measure
     terms: CountingTerms
 
     def tag(self, after: Applied, literals: Literals | None = None) -> PriceTag:
         """Price the edits in `after`; quotes are found only with the `literals` of the context."""
-        return price_tag(self.before, after, self.asked, self._count, (self._without, self._under(after)), literals)
+        return price_tag(self.before, after, self.question, self._count, (self._without, self._under(after)), literals)
 
     @cached_property
     def _count(self) -> CountCache:

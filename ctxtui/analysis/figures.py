@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.labels.labelling import words
+from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.read.absence import Absence
-from ctxtui.analysis.read.searches import unseen
+from ctxtui.analysis.read.searches import describe_additions
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
@@ -53,7 +53,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
     attached: int = 0
 
 
-def uncounted(call: Call) -> CallFigures:
+def uncounted_figures(call: Call) -> CallFigures:
     """Figures of a call whose context has blocks without a count."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
@@ -71,18 +71,18 @@ def uncounted(call: Call) -> CallFigures:
 
 NOT_RECORDED: Final = "not_recorded"
 ATTACHED: Final = "reattached"
-AGAIN: Final = "what the client attached again after the compaction, not in the recording"
-WHAT: Final = "system prompt and tools, not in the recording"
-WITH_SEARCHES: Final = "system prompt and tools, and what searches brought, not in the recording"
+REATTACHED_TEXT: Final = "what the client attached again after the compaction, not in the recording"
+NOT_RECORDED_TEXT: Final = "system prompt and tools, not in the recording"
+SEARCHES_TEXT: Final = "system prompt and tools, and what searches brought, not in the recording"
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
-    """One block of a context: its tree `node` (`ROOT` if not recorded), its tokens with 90 % interval, and their
-    method.
+    """One block of a context: its tokens with 90 % interval, and their method.
 
-    `method` is ``exact`` or ``guessed``; ``reported`` for reasoning, ``inferred`` for unrecorded input. `read` is
-    False for a block that the provider removes before the model reads (its tokens count nowhere). `gone` gives
-    reason and start of an absence that a report shows; the block's replacement is ``inferred``.
+    `node` is its tree node (`ROOT` if not recorded). `method` is ``exact`` or ``guessed``; ``reported`` for
+    reasoning, ``inferred`` for unrecorded input. `read` is False for a block that the provider removes before the
+    model reads (its tokens count nowhere). `gone` gives reason and start of an absence that a report shows; the
+    block's replacement is ``inferred``.
     """
 
     node: int
@@ -100,17 +100,17 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 def figures(book: Book, call: Call) -> CallFigures:
     """Figures of `call`'s context as the provider read it."""
     head = call.sent_head
-    if not book.counted(call.model, head):
-        return uncounted(call)
-    by_category = book.read_sums(call.model, head, book.contexts.at(head))
+    if not book.is_counted(call.model, head):
+        return uncounted_figures(call)
+    by_category = book.read_sums(call.model, head, book.contexts.absences_at(head))
     visible = sum(by_category)
-    missing, again = not_recorded(book, call), attached(book, call)
+    missing, again = not_recorded_tokens(book, call), reattached_tokens(book, call)
     ours = visible + (missing or 0) + again
     named = {name: n for name, n in zip(CATEGORIES, by_category, strict=True) if n}
     total, method, lo, hi = _total(book, call, visible, (missing or 0) + again)
     if book.contexts.is_unexplained(call, total - ours):
         # The absent blocks are not determined yet: until then the parts would exceed the reported total.
-        return uncounted(call)
+        return uncounted_figures(call)
     return CallFigures(
         context_tokens=total,
         method=method,
@@ -126,31 +126,31 @@ def figures(book: Book, call: Call) -> CallFigures:
 
 
 def next_figures(book: Book, call: Call, head: int) -> CallFigures:
-    """Figures of the request after `call` with context `head`, without edits; its total is a forecast.
+    """Figures of the request after `call` with context `head`, without edits.
 
-    Same as `figures` if `head` is the call's own context.
+    Its total is a forecast. Same as `figures` if `head` is the call's own context.
     """
     here = figures(book, call)
-    if head == call.sent_head or not here.counted or not book.counted(call.model, head):
-        return here if head == call.sent_head else uncounted(replace(call, usage=None))
-    sums = [book.read_sums(call.model, node, book.contexts.at(node)) for node in (call.raw_head, head)]
+    if head == call.sent_head or not here.counted or not book.is_counted(call.model, head):
+        return here if head == call.sent_head else uncounted_figures(replace(call, usage=None))
+    sums = [book.read_sums(call.model, node, book.contexts.absences_at(node)) for node in (call.raw_head, head)]
     grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
     tree, sent = book.session.tree, head
     if call.is_edited:
         # The edited context continues with the blocks added since, if a request was made from it.
         sent = tree.find(call.sent_head, tree.items(head, call.raw_head)) if tree.holds(head, call.raw_head) else ROOT
-    coming = replace(call, id="", raw_head=sent, sent_head=sent, response_head=sent, usage=None)
-    known = call.usage is not None and sent != ROOT and book.counted(call.model, sent)
-    foretold = book.forecast(coming) if known else None
-    if foretold is not None and foretold.step.base.id == call.id:
-        total, lo, hi = foretold.predicted, foretold.lo, foretold.hi
+    next_call = replace(call, id="", raw_head=sent, sent_head=sent, response_head=sent, usage=None)
+    has_forecast = call.usage is not None and sent != ROOT and book.is_counted(call.model, sent)
+    forecast = book.forecast(next_call) if has_forecast else None
+    if forecast is not None and forecast.step.base.id == call.id:
+        total, lo, hi = forecast.predicted, forecast.lo, forecast.hi
     else:
         total, lo, hi = (max(0, n + sum(grown.values())) for n in (here.context_tokens, here.lo, here.hi))
     named = {name: n for name in CATEGORIES if (n := here.categories.get(name, 0) + grown[name])}
     ours = sum(named.values()) + (here.not_recorded or 0) + here.attached
     return CallFigures(
         context_tokens=total,
-        method=estimated(book, call.model),
+        method=estimate_method(book, call.model),
         lo=lo,
         hi=hi,
         categories=named,
@@ -170,18 +170,18 @@ class AnswerSize(Struct, frozen=True):
     tokens: int
 
 
-_FENCED: Final = re.compile(r"^[ \t]*(```+)[^\n`]*\n(.*?)(?:\n?^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_CODE_FENCE: Final = re.compile(r"^[ \t]*(```+)[^\n`]*\n(.*?)(?:\n?^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def answer_size(book: Book, call: Call) -> AnswerSize | None:
     """Recorded size of the answer of `call`; None if it is not recorded or not counted yet."""
     tree = book.session.tree
     nodes = [node for node in answer_path(tree, call) if tree[node].block.kind != HEADER]
-    if not nodes or not book.counted(call.model, call.response_head):
+    if not nodes or not book.is_counted(call.model, call.response_head):
         return None
-    texts = [words(read(tree[node].block)) for node in nodes]
-    code = sum(len(found[2].removesuffix("\n")) for text in texts for found in _FENCED.finditer(text))
-    return AnswerSize(sum(map(len, texts)), code, sum(book.own(call.model, node) for node in nodes))
+    texts = [searched_text(read(tree[node].block)) for node in nodes]
+    code = sum(len(fence[2].removesuffix("\n")) for text in texts for fence in _CODE_FENCE.finditer(text))
+    return AnswerSize(sum(map(len, texts)), code, sum(book.block_tokens(call.model, node) for node in nodes))
 
 
 def context_size(book: Book, call: Call) -> int | None:
@@ -190,8 +190,8 @@ def context_size(book: Book, call: Call) -> int | None:
         return None
     if call.usage is not None:
         return call.usage.input
-    got = figures(book, call)
-    return got.context_tokens if got.counted else None
+    call_figures = figures(book, call)
+    return call_figures.context_tokens if call_figures.counted else None
 
 
 def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
@@ -200,68 +200,68 @@ def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str
         return 0, "exact", 0, 0
     if call.usage is not None:
         return call.usage.input, "reported", call.usage.input, call.usage.input
-    estimate = estimated(book, call.model)
+    estimate = estimate_method(book, call.model)
     share = book.whole_slack(call.model, call.sent_head)
     slack = 0 if share is None else round(visible * share)
-    given = call.estimated_input
-    if given is not None:
-        return given, estimate, max(0, given - slack), given + slack
+    recorded = call.estimated_input
+    if recorded is not None:
+        return recorded, estimate, max(0, recorded - slack), recorded + slack
     before = book.session.thread_calls(call.thread)[-1:] if not call.id else []
     if before and book.session.tree.holds(call.sent_head, before[0].response_head or call.sent_head):
-        coming = next_figures(book, before[0], call.sent_head)
-        return coming.context_tokens, coming.method, coming.lo, coming.hi
-    foretold = book.forecast(call)
-    if foretold is not None:
-        return foretold.predicted, estimate, foretold.lo, foretold.hi
+        next_size = next_figures(book, before[0], call.sent_head)
+        return next_size.context_tokens, next_size.method, next_size.lo, next_size.hi
+    forecast = book.forecast(call)
+    if forecast is not None:
+        return forecast.predicted, estimate, forecast.lo, forecast.hi
     ours = visible + missing
     method = "exact" if share is None and not missing else estimate
     return ours, method, max(0, ours - slack), ours + slack
 
 
-def estimated(book: Book, model: str) -> str:
+def estimate_method(book: Book, model: str) -> str:
     """Method name of an estimate for `model`."""
     return "calibrated" if book.weights(model).calibrated else "guessed"
 
 
-def not_recorded(book: Book, call: Call) -> int | None:
+def not_recorded_tokens(book: Book, call: Call) -> int | None:
     """Tokens that the provider read but the recording lacks (design §2), except what was attached again.
 
     Inferred once per epoch, from the first call of the epoch that has a report, or else from the recording's
     estimate, and again where a server-side tool added something; None if system prompt and tools are recorded,
     and while nothing can be inferred.
     """
-    read = book.contexts.of(call)
+    read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
         return (read.brought or None) if read is not None and read.reported else None
     if read is not None and read.reported:
         return (read.front or 0) + read.brought or None
-    return _front(book, call)
+    return _unrecorded_front(book, call)
 
 
-def attached(book: Book, call: Call) -> int:
+def reattached_tokens(book: Book, call: Call) -> int:
     """Tokens that a client attached again after a compaction and did not record; 0 if none."""
-    read = book.contexts.of(call)
+    read = book.contexts.read_of(call)
     return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
 
 
-def lacking(book: Book, call: Call) -> int:
+def unrecorded_tokens(book: Book, call: Call) -> int:
     """Everything missing from the recording of `call`'s context: not recorded and attached again."""
-    return (not_recorded(book, call) or 0) + attached(book, call)
+    return (not_recorded_tokens(book, call) or 0) + reattached_tokens(book, call)
 
 
-def _front(book: Book, call: Call) -> int | None:
+def _unrecorded_front(book: Book, call: Call) -> int | None:
     """Unrecorded system prompt and tools, before the reports are processed."""
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
     given = first.usage.input if first.usage is not None else first.estimated_input
-    if given is None or not book.counted(first.model, first.sent_head):
+    if given is None or not book.is_counted(first.model, first.sent_head):
         return None
-    return max(0, given - sum(_read(book, first))) or None
+    return max(0, given - sum(_read_tokens(book, first))) or None
 
 
-def _read(book: Book, call: Call) -> tuple[int, ...]:
-    return book.read_sums(call.model, call.sent_head, book.contexts.at(call.sent_head))
+def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
+    return book.read_sums(call.model, call.sent_head, book.contexts.absences_at(call.sent_head))
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
@@ -270,7 +270,7 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
     Headers have no row: their few tokens count with the first part of their message. Raises `IndexError` while a
     block is not counted.
     """
-    missing, again = not_recorded(book, call), attached(book, call)
+    missing, again = not_recorded_tokens(book, call), reattached_tokens(book, call)
     if missing:
         yield missing_block(book, call, missing)
     if again:
@@ -283,29 +283,29 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """Make the block *not recorded*; its interval is that of the figure it was inferred from."""
-    what = missing_words(book, call)
+    what = describe_missing(book, call)
     return _inferred(book, call, tokens, NOT_RECORDED, what)
 
 
-def missing_words(book: Book, call: Call) -> str:
+def describe_missing(book: Book, call: Call) -> str:
     """Text that names the parts of a context that are not recorded."""
     if call.fidelity != Fidelity.TRANSCRIPT:
-        return f"{unseen(book.searches, book.session.tree, call)}, not in the recording"
-    return WITH_SEARCHES if book.searches.any_in(call.thread) else WHAT
+        return f"{describe_additions(book.searches, book.session.tree, call)}, not in the recording"
+    return SEARCHES_TEXT if book.searches.any_in(call.thread) else NOT_RECORDED_TEXT
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """Make the block *re-attached*: sent again by the client after a compaction, not recorded."""
-    return _inferred(book, call, tokens, ATTACHED, AGAIN)
+    return _inferred(book, call, tokens, ATTACHED, REATTACHED_TEXT)
 
 
 def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> BlockFigure:
     first = book.first_report(call.thread, call.epoch.number) or call
-    slack = round(sum(_read(book, first)) * (book.whole_slack(first.model, first.sent_head) or 0.0))
-    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
+    slack = round(sum(_read_tokens(book, first)) * (book.whole_slack(first.model, first.sent_head) or 0.0))
+    block = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
-        block=made,
+        block=block,
         category=category,
         role="",
         tokens=tokens,
@@ -319,12 +319,12 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     """Figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
     tree: Tree = book.session.tree
     here = tree[node]
-    tokens = book.own(call.model, node)
+    tokens = book.block_tokens(call.model, node)
     half = book.slack(call.model, node)
     slack = 0 if not half or not tokens else max(1, round(half))
-    counted = "exact" if half is None else estimated(book, call.model)
+    counted = "exact" if half is None else estimate_method(book, call.model)
     read = is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking)
-    gone = book.contexts.at(call.sent_head).get(node) if read else None
+    gone = book.contexts.absences_at(call.sent_head).get(node) if read else None
     if gone is not None and gone.left:
         counted, tokens, slack = "inferred", min(gone.left, tokens), 0
     return BlockFigure(
@@ -341,7 +341,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     )
 
 
-class Growth(Struct, frozen=True):
+class GrowthPoint(Struct, frozen=True):
     """One call's point on the growth curve; `call` counts from 1 in its thread."""
 
     call: int
@@ -349,10 +349,14 @@ class Growth(Struct, frozen=True):
     reported_input: int | None
 
 
-def growth(book: Book, thread: str) -> list[Growth]:
+def growth_points(book: Book, thread: str) -> list[GrowthPoint]:
     """Context tokens of each call of `thread`, in order."""
     points = []
     for number, call in enumerate(book.session.thread_calls(thread), 1):
-        got = figures(book, call)
-        points.append(Growth(number, got.context_tokens, got.reported.input if got.reported else None))
+        call_figures = figures(book, call)
+        points.append(
+            GrowthPoint(
+                number, call_figures.context_tokens, call_figures.reported.input if call_figures.reported else None
+            )
+        )
     return points

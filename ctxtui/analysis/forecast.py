@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
-from ctxtui.analysis.read.reported_thinking import Carried
+from ctxtui.analysis.read.reported_thinking import CarriedReasoning
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration, Errors, TokenizerKey, tokenizer_key
@@ -27,15 +27,15 @@ from ctxtui.tokens.hidden_reminders import ReminderPredictor
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, prior_weights
 
-_FLOOR_FINAL: Final = 0.5
+_MIN_FINAL_SHARE: Final = 0.5
 """A final output count is accepted above this share of the visible answer's tokens ..."""
-_FLOOR: Final = 0.9
+_MIN_ANSWER_SHARE: Final = 0.9
 """... and one that may be partial (Claude Code writes it before the end of the stream) above this one."""
-_LEAST: Final = 20
+_MIN_OUTPUT: Final = 20
 """Output tokens up to which a count that may be partial is treated as partial."""
-_MOST_LEFT: Final = 0.75
+_MAX_SHARE_LEFT: Final = 0.75
 """A report below this share of a request's texts shows that a part of it was removed ..."""
-_LEAST_LEFT: Final = 256
+_MIN_TOKENS_LEFT: Final = 256
 """... if it is at least this many tokens: smaller texts are only counted wrongly."""
 TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
 """Errors, in deviations, of other sessions: the basis of intervals until a session has its own."""
@@ -88,41 +88,45 @@ class Forecaster:
         self._wholes_by_model: dict[str, Calibration] = {}
         self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
-        self._rhythms = defaultdict[str, ReminderPredictor](ReminderPredictor)
-        self._carried = defaultdict[str, Carried](Carried)
+        self._reminders = defaultdict[str, ReminderPredictor](ReminderPredictor)
+        self._carried = defaultdict[str, CarriedReasoning](CarriedReasoning)
 
     @property
     def is_settled(self) -> bool:
         """Whether all learnt calls are still unchanged in the session."""
-        return all(one.is_of(self._session.calls) for one in list(self._lineages.values()))
+        return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
 
     @property
-    def taught(self) -> set[str]:
+    def learnt_ids(self) -> set[str]:
         """Ids of the calls whose reports were learnt, except those whose context a later call also has."""
-        return {id_ for one in list(self._lineages.values()) for id_ in one.ids}
+        return {id_ for lineage in list(self._lineages.values()) for id_ in lineage.ids}
 
     def calibration(self, model: str) -> Calibration:
-        """Calibration for `model`, shared by models that count alike so that a block has the same figure at every
-        call.
+        """Calibration for `model`, shared by models that count alike.
+
+        A block thus has the same figure at every call.
         """
-        found = self._by_model.get(model)
-        if found is None:
+        calibration = self._by_model.get(model)
+        if calibration is None:
             card = self._card(model)
-            known = self._calibrations.setdefault(tokenizer_key(card), Calibration(card))
-            found = self._by_model.setdefault(model, known)
-        return found
+            shared = self._calibrations.setdefault(tokenizer_key(card), Calibration(card))
+            calibration = self._by_model.setdefault(model, shared)
+        return calibration
 
     @property
-    def learnt(self) -> int:
+    def report_count(self) -> int:
         """Number of reports learnt, all models together."""
-        return sum(one.learnt for one in (*self._calibrations.values(), *self._wholes.values()))
+        return sum(calibration.learnt for calibration in (*self._calibrations.values(), *self._wholes.values()))
 
     @property
     def carrying(self) -> dict[str, bool]:
-        """False by model whose reported reasoning does not count in later input; other models are left out."""
-        return {model: False for model, one in list(self._carried.items()) if not one.holds}
+        """False by model whose reported reasoning does not count in later input.
 
-    def carried(self, model: str) -> Carried:
+        Other models are left out.
+        """
+        return {model: False for model, carried in list(self._carried.items()) if not carried.is_carried}
+
+    def carried(self, model: str) -> CarriedReasoning:
         """Estimate whether the provider of `model` counts reported reasoning in later input."""
         return self._carried[model]
 
@@ -130,31 +134,31 @@ class Forecaster:
         """Current weights of whole contexts by model."""
         return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
-    def _whole(self, model: str) -> Calibration:
-        found = self._wholes_by_model.get(model)
-        if found is None:
+    def _whole_calibration(self, model: str) -> Calibration:
+        calibration = self._wholes_by_model.get(model)
+        if calibration is None:
             card = self._card(model)
-            known = self._wholes.setdefault(tokenizer_key(card), Calibration(card, whole=True))
-            found = self._wholes_by_model.setdefault(model, known)
-        return found
+            shared = self._wholes.setdefault(tokenizer_key(card), Calibration(card, whole=True))
+            calibration = self._wholes_by_model.setdefault(model, shared)
+        return calibration
 
     def _weights(self, model: str) -> Weights:
-        found = self._whole(model).weights
-        if self.carried(model).holds:
-            return found
-        return replace(found, factors=found.factors._replace(reported=0.0))
+        weights = self._whole_calibration(model).weights
+        if self.carried(model).is_carried:
+            return weights
+        return replace(weights, factors=weights.factors._replace(reported=0.0))
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` without its own report; None for a thread's first call with a report.
+        """Forecast the input of `call` without its own report.
 
-        Raises `IndexError` while its context is not counted.
+        None for a thread's first call with a report. Raises `IndexError` while its context is not counted.
         """
-        step = self._lineages[call.thread].step(call, self._cumulated(call.model))
+        step = self._lineages[call.thread].step_to(call, self._cumulated(call.model))
         if step is None:
             return None
         stripped, calibration = self._stripped(call, step), self.calibration(call.model)
         features, answers, known = self._parts(call, step, stripped)
-        added = self._rhythms[call.thread].expect((step.parts, 1))
+        added = self._reminders[call.thread].expect((step.parts, 1))
         expected, deviation = calibration.expect(features, answers)
         new = expected + added
         low, high = self._errors[call.model].bounds()
@@ -189,12 +193,12 @@ class Forecaster:
         error = call.usage.input - forecast.predicted
         self._learn_carried(call, forecast, error)
         self._errors[call.model].learn(error / forecast.deviation)
-        if not teaches(forecast, call.usage.input):
+        if not is_informative(forecast, call.usage.input):
             return
         more = error + forecast.added
-        self._rhythms[call.thread].learn((forecast.step.parts, 1), more, forecast.deviation)
-        given = forecast.added if abs(error) < abs(more) else 0.0
-        tokens = call.usage.input - forecast.known - given
+        self._reminders[call.thread].learn((forecast.step.parts, 1), more, forecast.deviation)
+        added = forecast.added if abs(error) < abs(more) else 0.0
+        tokens = call.usage.input - forecast.known - added
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
         # For whole contexts answers count by their blocks, so that their reports calibrate blocks.
         features, known = forecast.features, forecast.known
@@ -202,7 +206,7 @@ class Forecaster:
             # Learning from the report may have changed `carried`, so recompute.
             stripped = self._stripped(call, forecast.step)
             features, _, known = self._parts(call, forecast.step, stripped, by_blocks=True)
-        self._whole(call.model).learn(features, call.usage.input - known - given)
+        self._whole_calibration(call.model).learn(features, call.usage.input - known - added)
 
     def _learn_whole(self, call: Call) -> None:
         """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
@@ -211,19 +215,19 @@ class Forecaster:
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
-        found = self._cumulated(call.model).composition_at(call.sent_head)
-        features = reduce(plus, found, NOTHING)
-        whole, report = self._whole(call.model), call.usage.input
-        if whole.tokens(features._replace(image=0.0)) * _MOST_LEFT > report >= _LEAST_LEFT:
+        composition = self._cumulated(call.model).composition_at(call.sent_head)
+        features = reduce(plus, composition, NOTHING)
+        whole, report = self._whole_calibration(call.model), call.usage.input
+        if whole.tokens(features._replace(image=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
             return  # much of it was never read, so the report has no information about weights
         if whole.tokens(features) > report > 0:
             whole.learn(features, call.usage.input, at_most=True)
 
     def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
         step, carried = forecast.step, self.carried(call.model)
-        if forecast.answers and step.thought and not forecast.stripped and min(step.net) >= 0:
+        if forecast.answers and step.has_thinking and not forecast.stripped and min(step.net) >= 0:
             reasoning = step.usage.reasoning
-            carried.learn(reasoning, error if carried.holds else error - reasoning)
+            carried.learn(reasoning, error if carried.is_carried else error - reasoning)
 
     def _parts(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
@@ -232,12 +236,12 @@ class Forecaster:
 
         `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
         """
-        card, carried = self._card(call.model), self.carried(call.model).holds
+        card, carried = self._card(call.model), self.carried(call.model).is_carried
         known = step.usage.input * self._scale(card, step)
         features, answers = step.net, 0
-        if not by_blocks and self._given(call, step, stripped):
+        if not by_blocks and self._is_answer_reported(call, step, stripped):
             # Reasoning that is not in the recorded answer is not sent back.
-            gone = stripped or not step.thought or not carried
+            gone = stripped or not step.has_thinking or not carried
             known += step.usage.output - (step.usage.reasoning if gone else 0)
             answers = 1
         else:
@@ -259,38 +263,38 @@ class Forecaster:
         return card.factors.text / base.factors.text
 
     def _stripped(self, call: Call, step: LineageStep) -> bool:
-        if not step.asked:
+        if not step.person_wrote:
             return False
-        if not self._card(call.model).strips_thinking or not self.carried(call.model).holds:
+        if not self._card(call.model).strips_thinking or not self.carried(call.model).is_carried:
             return False
         thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
         return bool(thought)
 
-    def _given(self, call: Call, step: LineageStep, stripped: bool) -> bool:
+    def _is_answer_reported(self, call: Call, step: LineageStep, stripped: bool) -> bool:
         usage = step.usage
         if (
-            not step.whole
+            not step.is_whole_answer
             or self._card(call.model).plain
             or (stripped and step.thinking != NOTHING and not usage.reasoning)
         ):
             return False
         visible = self.calibration(call.model).tokens(step.answer)
         if usage.output_final:
-            return usage.output >= _FLOOR_FINAL * visible
-        return usage.output > _LEAST and usage.output >= _FLOOR * visible
+            return usage.output >= _MIN_FINAL_SHARE * visible
+        return usage.output > _MIN_OUTPUT and usage.output >= _MIN_ANSWER_SHARE * visible
 
 
-def teaches(forecast: Forecast, reported: int) -> bool:
+def is_informative(forecast: Forecast, reported: int) -> bool:
     """Whether the report is informative about weights: no content was removed and the model is the same."""
     step = forecast.step
     whole = min(step.net) >= 0 and step.base.model == forecast.call.model
     return whole and reported >= step.usage.input and not step.added.image
 
 
-_STEP: Final = 1.2
+_PUBLISH_FACTOR: Final = 1.2
 """Weights are published again when the number of learnt reports has grown by this factor, as every figure changes."""
 
-_AT_ONCE: Final = 512
+_CALLS_READ_AHEAD: Final = 512
 """Number of calls read ahead."""
 
 
@@ -302,7 +306,7 @@ class ForecastRange(NamedTuple):
     hi: int
 
 
-class Learning:
+class ForecastLearner:
     """Feeds the calls of `session` to a forecaster and keeps each forecast by call id.
 
     The newest call of a thread waits until another follows, because a fuller record may replace it, unless the
@@ -338,39 +342,39 @@ class Learning:
             call = self._session.calls[id_]
             before = self._waiting.get(call.thread)
             if before is not None:
-                if not self._counted(before):
+                if not self._is_counted(before):
                     return
                 self._learn(before)
             self._waiting[call.thread] = id_
             self._read += 1
-        self._at_once()
+        self._learn_complete_calls()
 
     def _next(self) -> str | None:
         """Id of the next unprocessed call; None if there is none."""
         first, ids = self._ahead
         if not first <= self._read < first + len(ids):
             # Several at once: another thread may be adding calls.
-            ids = list(islice(self._session.calls, self._read, self._read + _AT_ONCE))
+            ids = list(islice(self._session.calls, self._read, self._read + _CALLS_READ_AHEAD))
             self._ahead = self._read, ids
         return ids[self._read - self._ahead[0]] if ids else None
 
-    def _at_once(self) -> None:
+    def _learn_complete_calls(self) -> None:
         """Learn from waiting calls whose request and answer are recorded in full."""
         for thread, id_ in list(self._waiting.items()):
             call = self._session.calls[id_]
-            if call.fidelity == Fidelity.WIRE and call.usage is not None and self._counted(id_):
+            if call.fidelity == Fidelity.WIRE and call.usage is not None and self._is_counted(id_):
                 self._learn(id_)
                 del self._waiting[thread]
 
-    def give(self, *, all_there_is: bool = False) -> bool:
-        """Publish the current weights if enough was learnt since the last time; returns whether they changed.
+    def publish(self, *, all_there_is: bool = False) -> bool:
+        """Publish the current weights if enough was learnt since the last time.
 
-        With `all_there_is` any new report is enough, so that the result does not depend on how the recording was
-        read.
+        Returns whether they changed. With `all_there_is` any new report is enough, so that the result does not
+        depend on how the recording was read.
         """
-        learnt = self.forecaster.learnt
+        learnt = self.forecaster.report_count
         carrying = self.forecaster.carrying
-        least = self._given + 1 if all_there_is else max(1.0, self._given * _STEP)
+        least = self._given + 1 if all_there_is else max(1.0, self._given * _PUBLISH_FACTOR)
         if learnt < least and carrying == self._carrying:
             return False
         self._given, self._carrying = learnt, carrying
@@ -381,7 +385,7 @@ class Learning:
         """Weights of `model` as last published."""
         return self._weights.get(model) or prior_weights(self._card(model))
 
-    def _counted(self, id_: str) -> bool:
+    def _is_counted(self, id_: str) -> bool:
         call = self._session.calls[id_]
         return self._cumulated(call.model).is_counted(max(call.sent_head, call.response_head))
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.call import Call
 
-STEPS: Final = (0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000)
+SIZE_STEPS: Final = (0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000)
 """Context sizes in tokens at which a new row begins."""
 
 
@@ -28,25 +28,25 @@ class Latency(NamedTuple):
 
 
 def latencies(calls: Iterable[Call]) -> list[Latency]:
-    """One row per context size that occurs, smallest first; calls without times or report are left out.
+    """One row per context size that occurs, smallest first.
 
-    A call that began and ended in the same record has no duration.
+    Calls without times or report are left out. A call that began and ended in the same record has no duration.
     """
     groups: dict[int, list[Call]] = {}
     for call in calls:
-        if call.usage is not None and (_took(call) is not None or _first(call) is not None):
+        if call.usage is not None and (_duration(call) is not None or _first_token(call) is not None):
             size = call.usage.input
-            groups.setdefault(max(i for i, step in enumerate(STEPS) if size >= step), []).append(call)
+            groups.setdefault(max(i for i, step in enumerate(SIZE_STEPS) if size >= step), []).append(call)
     return [_row(index, groups[index]) for index in sorted(groups)]
 
 
 def _row(index: int, calls: list[Call]) -> Latency:
-    took = [seconds for call in calls if (seconds := _took(call)) is not None]
-    first = [seconds for call in calls if (seconds := _first(call)) is not None]
+    took = [seconds for call in calls if (seconds := _duration(call)) is not None]
+    first = [seconds for call in calls if (seconds := _first_token(call)) is not None]
     output = [call.output for call in calls if call.usage is not None]
     return Latency(
-        STEPS[index],
-        STEPS[index + 1] if index + 1 < len(STEPS) else None,
+        SIZE_STEPS[index],
+        SIZE_STEPS[index + 1] if index + 1 < len(SIZE_STEPS) else None,
         len(calls),
         median(took) if took else None,
         median(first) if first else None,
@@ -54,11 +54,11 @@ def _row(index: int, calls: list[Call]) -> Latency:
     )
 
 
-def _took(call: Call) -> float | None:
+def _duration(call: Call) -> float | None:
     return _positive(call.started, call.ended)
 
 
-def _first(call: Call) -> float | None:
+def _first_token(call: Call) -> float | None:
     return _positive(call.started, call.first_byte)
 
 

@@ -18,24 +18,25 @@ from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
-_SPEAKING: Final = frozenset({"user", "human"})
+_PERSON_ROLES: Final = frozenset({"user", "human"})
 
-_LONG: Final = 40
+_MIN_CUMULATED: Final = 40
 """Number of blocks from which running counts are faster than a sum."""
-_FEW: Final = 5
+_MIN_COLUMNS: Final = 5
 """Number of blocks below which adding one by one is faster than adding column by column."""
 
 
 class LineageStep(Struct, frozen=True, kw_only=True):
     """Difference between the context of `base` and that of a later call.
 
-    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart (`whole`: all of
+    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart
+    (`is_whole_answer`: all of
     it, `parts`
     blocks without thinking); `added` are the blocks after it, `lost` those of the base's context that are absent
     here,
     `stale` the thinking in it of turns before the base's own, which a provider that strips thinking had removed.
     If a
-    person wrote (`asked`), such a provider removes `earlier`, the thinking before the answer, of which
+    person wrote (`person_wrote`), such a provider removes `earlier`, the thinking before the answer, of which
     `earlier_tokens` are
     known by report. `nodes` are the blocks of `added`.
     """
@@ -44,13 +45,13 @@ class LineageStep(Struct, frozen=True, kw_only=True):
     usage: Usage
     answer: Features
     thinking: Features
-    thought: bool
-    whole: bool
+    has_thinking: bool
+    is_whole_answer: bool
     parts: int
     added: Features
     lost: Features
     stale: Features
-    asked: bool
+    person_wrote: bool
     earlier: Features
     earlier_tokens: int
     nodes: tuple[int, ...]
@@ -80,39 +81,39 @@ class Lineage:
         self._last: Call | None = None
         self._thoughts: dict[str, _Thoughts] = {}
 
-    def step(self, call: Call, counts: Cumulated) -> LineageStep | None:
+    def step_to(self, call: Call, counts: Cumulated) -> LineageStep | None:
         """Step to `call` from the call that it extends, by `counts`; None for a thread's first.
 
         Raises `IndexError` while the context is not counted.
         """
         if self._last is None:
             return None
-        last = self._from(self._last, call, counts)
+        last = self._make_step(self._last, call, counts)
         if self._tree.holds(call.sent_head, self._last.sent_head):
             return last
         on_path = self._on_path(call.sent_head)
         if on_path is None:
             return last
-        other = self._from(on_path, call, counts)
+        rewound = self._make_step(on_path, call, counts)
         # A rewound context extends the earlier call; one that was edited in place still has most blocks.
-        return other if _size(other.net) <= _size(last.net) else last
+        return rewound if _size(rewound.net) <= _size(last.net) else last
 
     def add(self, call: Call, step: LineageStep | None) -> None:
         """Remember `call`, which was reached by `step`; only calls with a report."""
         self._last = call
         self._heads[call.sent_head] = self._heads[call.response_head] = call
         thoughts = _NO_THOUGHTS
-        if step is not None and not step.asked:
-            known = step.usage.reasoning if step.thought else 0
-            features = plus(step.earlier, NOTHING if known else step.thinking)
-            if features != NOTHING or step.earlier_tokens + known:
-                thoughts = _Thoughts(features, step.earlier_tokens + known)
+        if step is not None and not step.person_wrote:
+            reasoning = step.usage.reasoning if step.has_thinking else 0
+            features = plus(step.earlier, NOTHING if reasoning else step.thinking)
+            if features != NOTHING or step.earlier_tokens + reasoning:
+                thoughts = _Thoughts(features, step.earlier_tokens + reasoning)
         if thoughts is not _NO_THOUGHTS:
             self._thoughts[call.id] = thoughts
         else:
             self._thoughts.pop(call.id, None)
 
-    def is_of(self, calls: Mapping[str, Call]) -> bool:
+    def is_unchanged_in(self, calls: Mapping[str, Call]) -> bool:
         """Whether all remembered calls are unchanged in `calls`."""
         return all(calls.get(call.id) is call for call in list(self._heads.values()))
 
@@ -121,9 +122,9 @@ class Lineage:
         """Ids of the calls remembered at the end of a context or answer."""
         return {call.id for call in list(self._heads.values())}
 
-    def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
+    def _sum_features(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """Features of the blocks `nodes`, which follow `start`."""
-        if len(nodes) < _LONG:
+        if len(nodes) < _MIN_CUMULATED:
             return _total([counts.measure(self._tree[n].block) for n in nodes])
         return minus(_total(counts.composition_at(nodes[-1])), _total(counts.composition_at(start)))
 
@@ -136,23 +137,23 @@ class Lineage:
 
     def _on_path(self, head: int) -> Call | None:
         while head != ROOT:
-            found = self._heads.get(head)
-            if found is not None:
-                return found
+            call = self._heads.get(head)
+            if call is not None:
+                return call
             head = self._tree[head].parent
         return None
 
-    def _from(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
+    def _make_step(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
         tree, usage, measure = self._tree, base.usage, counts.measure
         assert usage is not None
-        kept, said = tree.holds(call.sent_head, base.sent_head), answer_nodes_in(tree, base, call.sent_head)
-        start = said[-1] if said else tree.common(base.sent_head, call.sent_head)
+        extends, answer_nodes = tree.holds(call.sent_head, base.sent_head), answer_nodes_in(tree, base, call.sent_head)
+        start = answer_nodes[-1] if answer_nodes else tree.common(base.sent_head, call.sent_head)
         nodes = tree.path(call.sent_head, start)
-        gone = [] if kept else tree.path(base.sent_head, start)
+        lost_nodes = [] if extends else tree.path(base.sent_head, start)
         answer: list[Features] = []
         thinking: list[Features] = []
         parts = 0
-        for node in map(tree.__getitem__, said):
+        for node in map(tree.__getitem__, answer_nodes):
             block = node.block
             if node.category == _THINKING and block.kind != HEADER:
                 thinking.append(measure(block))
@@ -165,33 +166,34 @@ class Lineage:
             usage=usage,
             answer=_total(answer),
             thinking=_total(thinking),
-            thought=bool(thinking),
-            whole=bool(said) and len(said) == len(answer_path(tree, base)),
+            has_thinking=bool(thinking),
+            is_whole_answer=bool(answer_nodes) and len(answer_nodes) == len(answer_path(tree, base)),
             parts=parts,
-            added=self._along(counts, start, nodes),
-            lost=self._along(counts, start, gone),
+            added=self._sum_features(counts, start, nodes),
+            lost=self._sum_features(counts, start, lost_nodes),
             stale=self._stale(counts, start, base.sent_head),
-            asked=sum(map(_asks, map(tree.__getitem__, nodes))) > sum(map(_asks, map(tree.__getitem__, gone))),
+            person_wrote=sum(map(_is_from_person, map(tree.__getitem__, nodes)))
+            > sum(map(_is_from_person, map(tree.__getitem__, lost_nodes))),
             earlier=thoughts.features,
             earlier_tokens=thoughts.tokens,
             nodes=tuple(nodes),
         )
 
 
-def _asks(node: Node) -> bool:
+def _is_from_person(node: Node) -> bool:
     """Whether `node` is text from a person, even next to a tool result.
 
     Such text opens no turn, but ends the thinking before it.
     """
     place = node.place
-    spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
+    spoken = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
     return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
 def _total(parts: Sequence[Features]) -> Features:
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
-    return reduce(plus, parts) if len(parts) < _FEW else sum_features(parts)
+    return reduce(plus, parts) if len(parts) < _MIN_COLUMNS else sum_features(parts)
 
 
 def _size(features: Features) -> float:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import NextRequest, Weigh
-from ctxtui.analysis.figures import lacking, next_figures
+from ctxtui.analysis.figures import next_figures, unrecorded_tokens
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
@@ -24,7 +24,7 @@ from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
 
-def request_count(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
+def count_request(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
     """Count the request after `call` (or in its place) under `applied`, by the session's weights.
 
     The client's additions and the residual are those of `call`. `measure` counts blocks that no context has yet
@@ -38,7 +38,7 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
     """Terms to count requests of one context under any edits.
 
     `counts` are the running features of its tree, with their `weights`; `strips` says that the provider removes
-    thinking of earlier turns, `made` that the request is built from a transcript. `client` are tokens added by
+    thinking of earlier turns, `is_rebuilt` that the request is built from a transcript. `client` are tokens added by
     the client, `residual` is the same under all edits, and `gone` lists blocks that reports show to be absent:
     position, and tokens beyond those of the replacement that was read.
     """
@@ -46,26 +46,28 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
     counts: Cumulated
     weights: Weights
     strips: bool
-    made: bool
+    is_rebuilt: bool
     client: int
     gone: Sequence[tuple[int, int]]
     residual: int = 0
 
 
 def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
-    """Terms to count requests after `call` with `context`; without edits the count equals its figures.
+    """Terms to count requests after `call` with `context`.
 
-    Raises `IndexError` while it is not counted.
+    Without edits the count equals its figures. Raises `IndexError` while it is not counted.
     """
     model = call.model or book.session.model
-    absences = book.contexts.at(context.head).of
+    absences = book.contexts.absences_at(context.head).by_node
     terms = CountingTerms(
         counts=book.cumulated(model),
         weights=book.weights(model),
         strips=book.card(model).strips_thinking,
-        made=call.skeleton is None,
-        client=lacking(book, call),
-        gone=[(context.position(n), max(0, book.own(model, n) - absence.left)) for n, absence in absences.items()],
+        is_rebuilt=call.skeleton is None,
+        client=unrecorded_tokens(book, call),
+        gone=[
+            (context.position(n), max(0, book.block_tokens(model, n) - absence.left)) for n, absence in absences.items()
+        ],
     )
     if call.is_edited:
         # No report exists for the context without edits.
@@ -75,11 +77,11 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
 
 
 def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> RequestCount:
-    """Count the request under `applied`; `measure` is as in `request_count`."""
-    unwritten = left_out(applied.context) if terms.made else ()
+    """Count the request under `applied`; `measure` is as in `count_request`."""
+    unwritten = omitted_positions(applied.context) if terms.is_rebuilt else ()
     # Rebuilt Anthropic requests have no two consecutive messages of one role (`wire.translate.anthropic`).
-    joins = terms.made and applied.context.dialect == ANTHROPIC
-    found = body_sums(
+    joins = terms.is_rebuilt and applied.context.dialect == ANTHROPIC
+    sums = body_sums(
         applied,
         terms.counts,
         terms.weights,
@@ -89,10 +91,10 @@ def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> Req
         joins=joins,
     )
     back = sum(tokens for at, tokens in terms.gone if at not in applied.changes and at not in unwritten)
-    return RequestCount(sum(found), terms.client, back, terms.residual, tuple(found))
+    return RequestCount(sum(sums), terms.client, back, terms.residual, tuple(sums))
 
 
-def left_out(context: Context) -> list[int]:
+def omitted_positions(context: Context) -> list[int]:
     """Positions that a request built from a transcript leaves out because the provider would refuse them.
 
     These are unanswered calls, and in Anthropic's dialect thinking without a signature.
@@ -102,20 +104,20 @@ def left_out(context: Context) -> list[int]:
 
 def _unsigned(context: Context) -> list[int]:
     """Positions of thinking without a signature; each block is checked once."""
-    looked, found = context.derived.unsigned
+    checked, unsigned = context.derived.unsigned
     thinking = context.thinking
-    if looked < len(thinking):
-        new = thinking[looked:]
-        found = found + [p for p in new if not _is_signed(context, context.items[p].block)]
-        context.derived.unsigned = looked + len(new), found
-    return found
+    if checked < len(thinking):
+        new = thinking[checked:]
+        unsigned = unsigned + [p for p in new if not _is_signed(context, context.items[p].block)]
+        context.derived.unsigned = checked + len(new), unsigned
+    return unsigned
 
 
 def _is_signed(context: Context, block: Block) -> bool:
-    found = context.derived.signed.get(block.digest)
-    if found is None:
-        found = context.derived.signed[block.digest] = is_signed(block.value())
-    return found
+    signed = context.derived.signed.get(block.digest)
+    if signed is None:
+        signed = context.derived.signed[block.digest] = is_signed(block.value())
+    return signed
 
 
 class ReportedWeights(Struct, frozen=True):
@@ -129,21 +131,21 @@ class ReportedWeights(Struct, frozen=True):
         return weigh(features, self.weights) * self.share
 
 
-def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
+def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -> Weigh:
     """Weigher for blocks of the request `found`, whose context is `head`.
 
     Blocks weigh what they count for in the session, so that an edit frees exactly their tokens. Reported tokens
     beyond the blocks belong to none of them: they stay when blocks are removed. If the blocks present count more
     than the total, all are scaled down to it.
     """
-    tree, counts, weights, seen = book.session.tree, book.cumulated(model), book.weights(model), NOTHING
+    tree, counts, weights, features_read = book.session.tree, book.cumulated(model), book.weights(model), NOTHING
     for features in counts.composition_at(head):
-        seen = plus(seen, features)
+        features_read = plus(features_read, features)
     start = tree[head].turn_start
     if book.card(model).strips_thinking and start != ROOT:
-        seen = minus(seen, counts.features_at(tree[start].parent, INDEX["thinking"]))
-    counted, told = weigh(seen, weights), found.prompt.total
-    gone = book.contexts.at(head)
+        features_read = minus(features_read, counts.features_at(tree[start].parent, INDEX["thinking"]))
+    counted, reported = weigh(features_read, weights), request.prompt.total
+    gone = book.contexts.absences_at(head)
     if gone:
         counted -= sum(book.contexts.tokens(model, head, gone))
-    return ReportedWeights(weights, min(1.0, told / counted) if counted > 0 and told > 0 else 1.0)
+    return ReportedWeights(weights, min(1.0, reported / counted) if counted > 0 and reported > 0 else 1.0)

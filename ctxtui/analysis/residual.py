@@ -17,21 +17,21 @@ from ctxtui.core.file_accesses import READ, find_touches, shell_command
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.record_summary import LISTS
 
-_LOOKED_AT: Final = 12
+_MAX_STEPS: Final = 12
 """Maximum number of steps whose causes are searched."""
-_SHARE: Final = 0.03
+_MIN_STEP_SHARE: Final = 0.03
 """Steps below this share of a residual are ignored."""
-_LEAST: Final = 100
+_MIN_STEP_TOKENS: Final = 100
 """Minimum tokens of a step: less may be a counting error."""
-_LOOKED_BACK: Final = 2_000
+_MAX_BLOCKS_BACK: Final = 2_000
 """Blocks before a command that are searched for a read of the file."""
-_MOST_STEPS: Final = 48
+_MAX_COMMAND_CHARACTERS: Final = 48
 """Characters of a command that are shown."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 
-LIST: Final = "the list that was changed with it, which the client repeats as a reminder and did not record"
-SPOKEN: Final = "what the client put beside the user's words and did not record: changed files, memories, lists"
-ANY: Final = "text that the client added and did not record: reminders, changed files, lists"
+LIST_CAUSE: Final = "the list that was changed with it, which the client repeats as a reminder and did not record"
+USER_CAUSE: Final = "what the client put beside the user's words and did not record: changed files, memories, lists"
+ANY_CAUSE: Final = "text that the client added and did not record: reminders, changed files, lists"
 
 
 class ResidualStep(Struct, frozen=True):
@@ -41,85 +41,89 @@ class ResidualStep(Struct, frozen=True):
     tokens: int
 
 
-def steps(book: Book, call: Call) -> tuple[ResidualStep, ...]:
+def residual_steps(book: Book, call: Call) -> tuple[ResidualStep, ...]:
     """Steps in which the residual of `call` changed since its epoch began, in order.
 
     They add up to it if the context only grew.
     """
     reports = [
-        told
-        for one in _of_epoch(book, call)
-        if one.usage is not None and (told := book.contexts.residual_of(one)) is not None
+        residual
+        for earlier in _of_epoch(book, call)
+        if earlier.usage is not None and (residual := book.contexts.residual_of(earlier)) is not None
     ]
     moved = ((number, here - before) for (_, before), (number, here) in pairwise([(0, 0), *reports]))
     return tuple(ResidualStep(number, tokens) for number, tokens in moved if tokens)
 
 
 def _of_epoch(book: Book, call: Call) -> Iterator[Call]:
-    for one in book.session.thread_calls(call.thread):
-        if one.epoch.number == call.epoch.number:
-            yield one
-        if one.id == call.id:
+    for earlier in book.session.thread_calls(call.thread):
+        if earlier.epoch.number == call.epoch.number:
+            yield earlier
+        if earlier.id == call.id:
             return
 
 
-def largest(every: Sequence[ResidualStep], tokens: int) -> list[ResidualStep]:
+def largest_steps(every: Sequence[ResidualStep], tokens: int) -> list[ResidualStep]:
     """Steps that account for most of a residual of `tokens`, the largest first."""
-    least = max(_LEAST, _SHARE * abs(tokens))
-    found = [one for one in every if one.tokens * tokens > 0 and abs(one.tokens) >= least]
-    return sorted(found, key=lambda one: -abs(one.tokens))[:_LOOKED_AT]
+    least = max(_MIN_STEP_TOKENS, _MIN_STEP_SHARE * abs(tokens))
+    large = [step for step in every if step.tokens * tokens > 0 and abs(step.tokens) >= least]
+    return sorted(large, key=lambda one: -abs(one.tokens))[:_MAX_STEPS]
 
 
-def added_beside(book: Book, number: int, call: Call) -> str:
+def likely_addition(book: Book, number: int, call: Call) -> str:
     """Likely additions of the client to the context of call `number` in the thread of `call`.
 
     Clients show again the files that a command changed after they were read, and repeat a list that was changed.
     """
     calls, tree = book.session.thread_calls(call.thread), book.session.tree
     if not 0 < number <= len(calls):
-        return ANY
+        return ANY_CAUSE
     head = calls[number - 1].sent_head
     before = calls[number - 2].sent_head if number > 1 else ROOT
     new = tree.path(head, tree.common(before, head))
-    asked = [read(tree[node].block) for node in new if tree[node].category == _CALL]
-    if any(word in one.name.lower() for one in asked for word in LISTS):
-        return LIST
-    command = next((words for one in reversed(asked) if (words := shell_command(one))), "")
+    tool_calls = [read(tree[node].block) for node in new if tree[node].category == _CALL]
+    if any(word in tool_call.name.lower() for tool_call in tool_calls for word in LISTS):
+        return LIST_CAUSE
+    command = next((words for tool_call in reversed(tool_calls) if (words := shell_command(tool_call))), "")
     if command and _was_read(book, head):
         words = " ".join(command.split())
-        told = words if len(words) <= _MOST_STEPS else words[: _MOST_STEPS - 1] + "…"
-        return f"what `{told}` changed in files that were read before, which the client shows again and did not record"
-    return SPOKEN if any(tree[node].category == _USER for node in new) and not asked else ANY
+        shortened = words if len(words) <= _MAX_COMMAND_CHARACTERS else words[: _MAX_COMMAND_CHARACTERS - 1] + "…"
+        changed = f"what `{shortened}` changed in files that were read before"
+        return f"{changed}, which the client shows again and did not record"
+    return USER_CAUSE if any(tree[node].category == _USER for node in new) and not tool_calls else ANY_CAUSE
 
 
 def _was_read(book: Book, head: int) -> bool:
     tree = book.session.tree
-    for node in islice(reversed(tree.path(head)), _LOOKED_BACK):
-        if tree[node].category == _CALL and any(one.kind == READ for one in find_touches(read(tree[node].block))):
+    for node in islice(reversed(tree.path(head)), _MAX_BLOCKS_BACK):
+        if tree[node].category == _CALL and any(touch.kind == READ for touch in find_touches(read(tree[node].block))):
             return True
     return False
 
 
-_MOST: Final = 0.5
+_MAIN_SHARE: Final = 0.5
 """Share of the residual from which one call's step is its cause; otherwise it grew with the context."""
-_NAMED: Final = 3
+_MAX_CAUSES: Final = 3
 """Number of causes shown."""
-_OVERHEAD: Final = 1_200
+_MAX_OVERHEAD: Final = 1_200
 """Tokens beyond a complete request that may be the provider's own framing."""
 _MEDIA: Final = (INDEX["image"], INDEX["document"])
-MORE: Final = "tokens that the report has beyond the recorded blocks and what is known to be missing"
-FEWER: Final = "tokens by which the blocks, as they are counted, come to more than the report"
+MORE_TEXT: Final = "tokens that the report has beyond the recorded blocks and what is known to be missing"
+FEWER_TEXT: Final = "tokens by which the blocks, as they are counted, come to more than the report"
 
 
 class ResidualPart(Struct, frozen=True):
-    """`tokens` of a residual from one likely `cause`, in `steps` steps; most came with the report of call `since`."""
+    """`tokens` of a residual from one likely `cause`, in `steps` steps.
+
+    Most came with the report of call `since`.
+    """
 
     since: int
     tokens: int
     cause: str
     steps: int = 1
 
-    def says(self, call: int) -> str:
+    def describe(self, call: int) -> str:
         """Describe the part, as shown at `call`."""
         one = _since(self.since, call)
         came = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
@@ -140,48 +144,48 @@ class Residual(Struct, frozen=True):
     parts: tuple[ResidualPart, ...] = ()
     smaller: int = 0
 
-    def says(self, call: int) -> str:
+    def describe(self, call: int) -> str:
         """Describe the residual in one or two sentences, as shown at `call`."""
         if not self.parts or (len(self.parts) == 1 and self.parts[0].steps == 1):
             return f"{_since(self.since, call)}, likely {self.cause}. These are {self.what}."
-        told = [one.says(call) for one in self.parts]
-        rest = self.tokens - sum(one.tokens for one in self.parts)
+        parts = [part.describe(call) for part in self.parts]
+        rest = self.tokens - sum(part.tokens for part in self.parts)
         if self.smaller and rest * self.tokens > 0:
-            told.append(f"{abs(rest):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
-        return f"{'; '.join(told)}. These are {self.what}."
+            parts.append(f"{abs(rest):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
+        return f"{'; '.join(parts)}. These are {self.what}."
 
 
 def _since(number: int, call: int) -> str:
     return f"since call {number:,}" if number != call else "with this call"
 
 
-def residual(book: Book, call: Call) -> Residual | None:
+def explain_residual(book: Book, call: Call) -> Residual | None:
     """Explain the residual of `call`; None if it is zero, unreported or not known yet."""
-    read = book.contexts.of(call)
+    read = book.contexts.read_of(call)
     if read is None or not read.residual or not read.reported or call.usage is None:
         return None
-    what = MORE if read.residual > 0 else FEWER
-    sudden = read.step * read.residual > 0 and abs(read.step) >= _MOST * abs(read.residual)
+    what = MORE_TEXT if read.residual > 0 else FEWER_TEXT
+    sudden = read.step * read.residual > 0 and abs(read.step) >= _MAIN_SHARE * abs(read.residual)
     # The largest step may be a small share: then no single step is shown, unless several together are most of it.
-    every = steps(book, call)
-    found = largest(every, read.residual)
-    known = sum(one.tokens for one in found)
-    if not sudden and abs(known) < _MOST * abs(read.residual):
+    every = residual_steps(book, call)
+    main_steps = largest_steps(every, read.residual)
+    explained = sum(step.tokens for step in main_steps)
+    if not sudden and abs(explained) < _MAIN_SHARE * abs(read.residual):
         cause = "the model's tokenizer counts these texts otherwise than the one that stands in for it"
         return Residual(read.residual, what, cause, read.since)
-    parts = _by_cause(book, call, found)[:_NAMED]
+    parts = _by_cause(book, call, main_steps)[:_MAX_CAUSES]
     since = parts[0].since if parts else read.since
     cause = parts[0].cause if parts else _cause(book, call, read.residual, read.since)
-    return Residual(read.residual, what, cause, since, tuple(parts), len(every) - sum(one.steps for one in parts))
+    return Residual(read.residual, what, cause, since, tuple(parts), len(every) - sum(step.steps for step in parts))
 
 
-def _by_cause(book: Book, call: Call, found: Sequence[ResidualStep]) -> list[ResidualPart]:
+def _by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> list[ResidualPart]:
     """Group the steps, the largest first, by cause."""
     parts: dict[str, ResidualPart] = {}
-    for one in found:
-        cause = _cause(book, call, one.tokens, one.number)
-        known = parts.get(cause, ResidualPart(one.number, 0, cause, 0))
-        parts[cause] = replace(known, tokens=known.tokens + one.tokens, steps=known.steps + 1)
+    for step in steps:
+        cause = _cause(book, call, step.tokens, step.number)
+        known = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
+        parts[cause] = replace(known, tokens=known.tokens + step.tokens, steps=known.steps + 1)
     return sorted(parts.values(), key=lambda part: -abs(part.tokens))
 
 
@@ -195,14 +199,14 @@ def _cause(book: Book, call: Call, tokens: int, since: int) -> str:
         return "a block that came with that call was not sent as it is recorded, or counts for less than we take it for"
     if call.fidelity == Fidelity.WIRE:
         tools = sums[INDEX["tools"]]
-        if tools and tokens <= _OVERHEAD:
+        if tools and tokens <= _MAX_OVERHEAD:
             return "the provider's own instructions for tools, which no request holds"
         return "text that the provider puts around a request, or a tokenizer that counts it otherwise"
     if began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION) and _first(calls, began) is began:
         return "text that the client added after it shrank the context and did not record"
-    return added_beside(book, since, call)
+    return likely_addition(book, since, call)
 
 
 def _first(calls: Sequence[Call], call: Call) -> Call:
     """First call of the epoch of `call`."""
-    return next(one for one in calls if one.epoch.number == call.epoch.number)
+    return next(earlier for earlier in calls if earlier.epoch.number == call.epoch.number)

@@ -16,7 +16,7 @@ from ctxtui.core.turns import is_read
 _THINKING = INDEX["thinking"]
 
 
-class _GoneTotals:
+class _AbsentTotals:
     """Running totals of the absent blocks of a context: tokens, and tokens by category index."""
 
     def __init__(self, nodes: Sequence[int], parts: Sequence[dict[int, int]]) -> None:
@@ -24,14 +24,14 @@ class _GoneTotals:
         self._sums = [(0,) * len(INDEX)]
         for part in parts:
             self._sums.append(tuple(n + part.get(category, 0) for category, n in enumerate(self._sums[-1])))
-        self._totals = [sum(one) for one in self._sums]
+        self._totals = [sum(sums) for sums in self._sums]
 
-    def until(self, node: int, start: int = ROOT) -> int:
+    def tokens_until(self, node: int, start: int = ROOT) -> int:
         """Tokens of the absent blocks from `start` up to and including `node`."""
         return self._totals[bisect_right(self._nodes, node)] - self._totals[bisect_left(self._nodes, start)]
 
     def by_category(self, node: int, start: int = ROOT) -> tuple[int, ...]:
-        """Like `until`, per category index."""
+        """Like `tokens_until`, per category index."""
         last, first = self._sums[bisect_right(self._nodes, node)], self._sums[bisect_left(self._nodes, start)]
         return tuple(a - b for a, b in zip(last, first, strict=True))
 
@@ -39,7 +39,7 @@ class _GoneTotals:
 class RunningTotals:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
-    `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `counted`. A
+    `advance` follows the book (a worker thread may call it); the rest only reads, for nodes that are `is_counted`. A
     block's tokens are those of `analysis.figures`: differences of rounded running sums, so that rows add up to
     figures. When the book has new weights, `advance` builds new totals beside the old ones and swaps them once
     they are as many; `version` is that of the weights of the current totals.
@@ -51,24 +51,24 @@ class RunningTotals:
         self._model = model
         self.strips_thinking = book.card(model).strips_thinking
         self.version = book.version
-        self._total, self._thinking = _none()
-        self._next = (self.version, *_none())
-        self.elsewhere: dict[int, int] = {}
+        self._total, self._thinking = _empty_totals()
+        self._next = (self.version, *_empty_totals())
+        self.moved_categories: dict[int, int] = {}
         """Displayed category by node, for blocks that label rules move mostly to another category than their own."""
         self._along: tuple[Absences | None, tuple[int, ...], Sequence[int]] = None, (), ()
-        self._gone: tuple[Absences | None, int, _GoneTotals, _GoneTotals] = (None, 0, *_nothing_gone())
+        self._gone: tuple[Absences | None, int, _AbsentTotals, _AbsentTotals] = (None, 0, *_no_absences())
 
     @property
     def done(self) -> int:
         """Nodes with an id below this are known."""
         return len(self._thinking)
 
-    def counted(self, node: int) -> bool:
+    def is_counted(self, node: int) -> bool:
         """Whether the tokens up to `node` are known yet."""
         return node < len(self._thinking)
 
     @property
-    def behind(self) -> bool:
+    def is_behind(self) -> bool:
         """Whether `advance` has work to do."""
         return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
 
@@ -78,7 +78,7 @@ class RunningTotals:
             self._extend(self._total, self._thinking, limit)
             return
         if self._next[0] != self._book.version:
-            self._next = (self._book.version, *_none())
+            self._next = (self._book.version, *_empty_totals())
         version, total, thinking = self._next
         self._extend(total, thinking, limit)
         if len(thinking) >= self.done:
@@ -86,7 +86,7 @@ class RunningTotals:
 
     def _extend(self, totals: array[int], thoughts: array[int], limit: int | None) -> None:
         book, model = self._book, self._model
-        ways, whole = book.cumulated(model), book.whole(model)
+        ways, whole = book.cumulated(model), book.whole_tokens(model)
         first, last = len(thoughts), ways.done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
@@ -102,13 +102,13 @@ class RunningTotals:
     def _place(self, node: int) -> None:
         most = self._book.category(self._model, node)
         if most != self._tree[node].category:
-            self.elsewhere[node] = most
+            self.moved_categories[node] = most
 
     def category(self, node: int) -> int:
         """Index of the category that the block of `node` is shown in, as in `Book.category`."""
-        return self.elsewhere.get(node, self._tree[node].category)
+        return self.moved_categories.get(node, self._tree[node].category)
 
-    def own(self, node: int) -> int:
+    def block_tokens(self, node: int) -> int:
         """Tokens of one block, with its message's header if it is the first part."""
         return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0
 
@@ -121,38 +121,45 @@ class RunningTotals:
 
         Thinking of earlier turns may be removed, and a report may show that a block is absent.
         """
-        return is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.gone(head, node) is None
+        return (
+            is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.absence(head, node) is None
+        )
 
-    def gone(self, head: int, node: int) -> Absence | None:
-        """Reason why the block of `node` is absent from the context `head`, by its report; None if it is present."""
-        return self._book.contexts.at(head).get(node)
+    def absence(self, head: int, node: int) -> Absence | None:
+        """Reason why the block of `node` is absent from the context `head`, by its report.
 
-    def sent(self, head: int, node: int) -> int:
-        """Like `read`, including the blocks that a report shows to be absent."""
+        None if it is present.
+        """
+        return self._book.contexts.absences_at(head).get(node)
+
+    def sent_tokens(self, head: int, node: int) -> int:
+        """Like `read_tokens`, including the blocks that a report shows to be absent."""
         return self._known_to_be_read(head)(node)
 
-    def read(self, head: int, node: int) -> int:
+    def read_tokens(self, head: int, node: int) -> int:
         """Tokens that the provider reads of the context `head` up to and including `node` on its path."""
-        return self.reading(head)(node)
+        return self.token_reader(head)(node)
 
-    def reading(self, head: int) -> Callable[[int], int]:
-        """Return `read` for one context, for many nodes on its path."""
-        sent, gone = self._known_to_be_read(head), self._book.contexts.at(head)
+    def token_reader(self, head: int) -> Callable[[int], int]:
+        """Return `read_tokens` for one context, for many nodes on its path."""
+        sent, gone = self._known_to_be_read(head), self._book.contexts.absences_at(head)
         if not gone:
             return sent
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
         thoughts, others = self._absent(gone)
-        return lambda node: sent(node) - others.until(node) - (thoughts.until(node, start) if node >= start else 0)
+        return lambda node: (
+            sent(node) - others.tokens_until(node) - (thoughts.tokens_until(node, start) if node >= start else 0)
+        )
 
-    def along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
-        """`read` of the context `head` at each of its `nodes`.
+    def read_along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
+        """`read_tokens` of the context `head` at each of its `nodes`.
 
         The last result is cached: while edits are staged, every key press needs the same.
         """
-        gone, known = self._book.contexts.at(head), self._along
-        if known[0] is not gone or known[1] != (head, self.version, len(nodes)):
-            known = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.reading(head), nodes))
-        return known[2]
+        gone, last = self._book.contexts.absences_at(head), self._along
+        if last[0] is not gone or last[1] != (head, self.version, len(nodes)):
+            last = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.token_reader(head), nodes))
+        return last[2]
 
     def _known_to_be_read(self, head: int) -> Callable[[int], int]:
         """Tokens up to and including a node of the context `head`, without the thinking that is removed by rule."""
@@ -163,56 +170,56 @@ class RunningTotals:
         return lambda node: total[node] - (thinking[node] if node < start else stale)
 
     def sums(self, head: int, node: int) -> tuple[int, ...]:
-        """Like `read`, per category index."""
+        """Like `read_tokens`, per category index."""
         sums = self._book.sums(self._model, node)
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
         if start != ROOT:
             stale = self._thinking[node if node < start else self._tree[start].parent]
             sums = (*sums[:_THINKING], sums[_THINKING] - stale, *sums[_THINKING + 1 :])
-        gone = self._book.contexts.at(head)
+        gone = self._book.contexts.absences_at(head)
         if not gone:
             return sums
         thoughts, others = self._absent(gone)
         parts = [others.by_category(node), *([thoughts.by_category(node, start)] if node >= start else [])]
         return tuple(n - sum(less) for n, *less in zip(sums, *parts, strict=True))
 
-    def _absent(self, gone: Absences) -> tuple[_GoneTotals, _GoneTotals]:
+    def _absent(self, gone: Absences) -> tuple[_AbsentTotals, _AbsentTotals]:
         """Totals that the absences `gone` remove from a context: thinking, and everything else."""
-        known, version, thoughts, others = self._gone
-        if known is not gone or version != self.version:
+        cached, version, thoughts, others = self._gone
+        if cached is not gone or version != self.version:
             thoughts, others = (
-                self._taken([n for n in gone.of if (self._tree[n].category == _THINKING) == thought], gone)
+                self._absent_totals([n for n in gone.by_node if (self._tree[n].category == _THINKING) == thought], gone)
                 for thought in (True, False)
             )
             self._gone = (gone, self.version, thoughts, others)
         return thoughts, others
 
-    def _taken(self, nodes: list[int], gone: Absences) -> _GoneTotals:
-        parts = [dict(self._book.own_by_category(self._model, node)) for node in nodes]
+    def _absent_totals(self, nodes: list[int], gone: Absences) -> _AbsentTotals:
+        parts = [dict(self._book.block_tokens_by_category(self._model, node)) for node in nodes]
         for node, part in zip(nodes, parts, strict=True):
             # The replacement of a cleared result is still read.
-            part[next(iter(part))] -= min(gone.of[node].left, sum(part.values()))
-        return _GoneTotals(nodes, parts)
+            part[next(iter(part))] -= min(gone.by_node[node].left, sum(part.values()))
+        return _AbsentTotals(nodes, parts)
 
 
-def _nothing_gone() -> tuple[_GoneTotals, _GoneTotals]:
-    return _GoneTotals((), ()), _GoneTotals((), ())
+def _no_absences() -> tuple[_AbsentTotals, _AbsentTotals]:
+    return _AbsentTotals((), ()), _AbsentTotals((), ())
 
 
-def _none() -> tuple[array[int], array[int]]:
+def _empty_totals() -> tuple[array[int], array[int]]:
     """Totals of the empty context: tokens, and tokens of thinking."""
     return array("q", [0]), array("q", [0])
 
 
-def running_of(book: Book) -> Callable[[str], RunningTotals]:
+def running_totals(book: Book) -> Callable[[str], RunningTotals]:
     """Return a function that gives the running totals of each model of a counted book, created on demand."""
-    made: dict[str, RunningTotals] = {}
+    by_model: dict[str, RunningTotals] = {}
 
     def of(model: str) -> RunningTotals:
-        found = made.get(model)
-        if found is None:
-            found = made[model] = RunningTotals(book, model)
-            found.advance()
-        return found
+        totals = by_model.get(model)
+        if totals is None:
+            totals = by_model[model] = RunningTotals(book, model)
+            totals.advance()
+        return totals
 
     return of

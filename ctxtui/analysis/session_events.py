@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
+from ctxtui.analysis.cache.miss import COMPACTION, MODEL, TTL, UNKNOWN, CacheMiss
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import ASIDE, TOOLS_CHANGED, Session
 from ctxtui.core.turns import turns_of
@@ -33,41 +33,41 @@ class CallEvent(Struct, frozen=True):
     text: str = ""
 
 
-def events(session: Session, thread: str, misses: Iterable[Missed] = ()) -> list[CallEvent]:
+def list_events(session: Session, thread: str, misses: Iterable[CacheMiss] = ()) -> list[CallEvent]:
     """List the events of one thread in order of calls; `misses` are those of the session."""
     calls = session.thread_calls(thread)
-    missed = {one.number: one for one in misses if one.thread == thread}
+    by_call = {miss.number: miss for miss in misses if miss.thread == thread}
     troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}
     turns = turns_of(session.tree, calls)
-    found: list[CallEvent] = []
+    rows: list[CallEvent] = []
     for number, call in enumerate(calls, 1):
         turn = turns.of_call(number - 1)
         if turn and (number == 1 or turns.of_call(number - 2) != turn):
-            found.append(CallEvent(number, "turn", f"turn {turn}"))
+            rows.append(CallEvent(number, "turn", f"turn {turn}"))
         if number > 1:
-            found.extend(_at(calls[number - 2], call, number))
-        if number in missed:
-            found.append(CallEvent(number, "miss", told(missed[number])))
+            rows.extend(_context_events(calls[number - 2], call, number))
+        if number in by_call:
+            rows.append(CallEvent(number, "miss", describe_miss(by_call[number])))
         if call.error or call.id in troubles:
-            found.append(CallEvent(number, "error", call.error or troubles[call.id]))
-    return found
+            rows.append(CallEvent(number, "error", call.error or troubles[call.id]))
+    return rows
 
 
-def _at(before: Call, call: Call, number: int) -> Iterator[CallEvent]:
+def _context_events(before: Call, call: Call, number: int) -> Iterator[CallEvent]:
     if call.epoch.number != before.epoch.number:
         yield CallEvent(number, str(call.epoch.start), call.epoch.detail)
     elif before.usage and call.usage and call.usage.input - before.usage.input > JUMP:
-        yield CallEvent(number, "jump", f"+{thousands(call.usage.input - before.usage.input)}")
+        yield CallEvent(number, "jump", f"+{format_thousands(call.usage.input - before.usage.input)}")
 
 
-def thousands(tokens: int) -> str:
+def format_thousands(tokens: int) -> str:
     """Format tokens for a sentence: ``188k``, ``4.2k``, ``950``."""
     if tokens < 1000:
         return str(tokens)
     return f"{tokens / 1000:.0f}k" if tokens >= 10_000 else f"{tokens / 1000:.1f}k"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a pause for a sentence: ``52-minute``, ``3-hour``, ``2-day``."""
     for size, word in ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute")):
         if seconds >= size * (2 if word != "minute" else 1):
@@ -75,29 +75,29 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f}-second"
 
 
-_AT: Final = {
+_CAUSE_TEXTS: Final = {
     MODEL: " at a change of model",
     COMPACTION: " by a compaction",
     UNKNOWN: "; the recording does not say why",
 }
 
 
-def told(missed: Missed, at: str = "") -> str:
+def describe_miss(miss: CacheMiss, at: str = "") -> str:
     """Describe a miss: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``.
 
     `at` is inserted text that gives its place.
     """
-    what = f"{thousands(missed.tokens)} rewritten{at}"
-    if missed.cause == TTL:
-        if missed.pause is None:
-            return f"{what} after a pause"
-        spoken = duration(missed.pause)
-        article = "an" if spoken.startswith(("8", "11-", "18-")) else "a"
-        return f"{what} after {article} {spoken} pause"
-    return what + _AT.get(missed.cause, f": {missed.cause}")
+    text = f"{format_thousands(miss.tokens)} rewritten{at}"
+    if miss.cause == TTL:
+        if miss.pause is None:
+            return f"{text} after a pause"
+        pause = format_duration(miss.pause)
+        article = "an" if pause.startswith(("8", "11-", "18-")) else "a"
+        return f"{text} after {article} {pause} pause"
+    return text + _CAUSE_TEXTS.get(miss.cause, f": {miss.cause}")
 
 
-def sentence(session: Session, thread: str, misses: Iterable[Missed] = ()) -> str:
+def summarize_thread(session: Session, thread: str, misses: Iterable[CacheMiss] = ()) -> str:
     """Summarize a thread in the sentence that says most.
 
     Its largest miss among `misses`, else its compaction, its largest jump, or the share read from the cache.
@@ -106,27 +106,27 @@ def sentence(session: Session, thread: str, misses: Iterable[Missed] = ()) -> st
     used = [c.usage for c in calls if c.usage and not c.is_sum]
     if not used:
         return "no usage recorded" if calls else "no call recorded"
-    mine = (one for one in misses if one.thread == thread)
-    largest = max(mine, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
+    own = (miss for miss in misses if miss.thread == thread)
+    largest = max(own, key=lambda one: (one.usd or 0.0, one.tokens), default=None)
     if largest and largest.tokens >= JUMP:
-        return told(largest, f" at call {largest.number}")
-    return _growing(calls) or _share(used, len(calls))
+        return describe_miss(largest, f" at call {largest.number}")
+    return _describe_growth(calls) or _describe_share(used, len(calls))
 
 
-def _growing(calls: Sequence[Call]) -> str:
+def _describe_growth(calls: Sequence[Call]) -> str:
     folded = next((n for n, c in enumerate(calls, 1) if n > 1 and c.epoch.start == EpochStart.COMPACTION), 0)
     if folded and (detail := calls[folded - 1].epoch.detail):
         return f"compacted {detail} at call {folded}"
     steps = [(c.usage.input - b.usage.input, n) for n, (b, c) in enumerate(pairwise(calls), 2) if b.usage and c.usage]
     most, number = max(steps, default=(0, 0))
-    return f"call {number} brought {thousands(most)} at once" if most > JUMP else ""
+    return f"call {number} brought {format_thousands(most)} at once" if most > JUMP else ""
 
 
-def _share(used: Sequence[Usage], calls: int) -> str:
+def _describe_share(used: Sequence[Usage], calls: int) -> str:
     whole = sum(u.input for u in used)
     read = sum(u.cache_read for u in used)
     if calls == 1:
-        return f"one call of {thousands(whole)}"
+        return f"one call of {format_thousands(whole)}"
     if not any(u.has_cache for u in used) or not whole:
-        return f"{calls} calls, {thousands(whole)} sent in all"
-    return f"{100 * read / whole:.0f} % of {thousands(whole)} read from the cache over {calls} calls"
+        return f"{calls} calls, {format_thousands(whole)} sent in all"
+    return f"{100 * read / whole:.0f} % of {format_thousands(whole)} read from the cache over {calls} calls"

@@ -35,46 +35,46 @@ class Names:
 
         If several calls have the id, it is the last before `node`, in its context.
         """
-        found = self.asked(call_id, node)
-        return None if found is None else read(self._tree[found].block)
+        id_ = self.call_node(call_id, node)
+        return None if id_ is None else read(self._tree[id_].block)
 
     def tool(self, call_id: str, node: int | None = None) -> str:
         """Name of the tool of call `call_id`, chosen as in `call`; "" if the call is not in the tree."""
-        found = self.asked(call_id, node)
-        return "" if found is None else self._tools[found]
+        id_ = self.call_node(call_id, node)
+        return "" if id_ is None else self._tools[id_]
 
-    def asked(self, call_id: str, node: int | None = None) -> int | None:
+    def call_node(self, call_id: str, node: int | None = None) -> int | None:
         """Node of call `call_id`, chosen as in `call`; None if it is not in the tree."""
-        for one in self._tree.nodes(self._seen):
-            if CATEGORIES[one.category] == "tool_call":
-                got = read(one.block)
-                self._tools[one.id] = intern(got.name)
-                before = self._calls.get(got.call_id)
+        for node_ in self._tree.nodes(self._seen):
+            if CATEGORIES[node_.category] == "tool_call":
+                content = read(node_.block)
+                self._tools[node_.id] = intern(content.name)
+                before = self._calls.get(content.call_id)
                 if before is not None:
-                    self._before.setdefault(got.call_id, []).append(before)
-                self._calls[got.call_id] = one.id
+                    self._before.setdefault(content.call_id, []).append(before)
+                self._calls[content.call_id] = node_.id
         self._seen = len(self._tree)
         last = self._calls.get(call_id) if call_id else None
         if node is None or last is None or call_id not in self._before:
             return last
         # Some agents restart their call ids in every conversation.
-        known = [*self._before[call_id], last]
-        return next((one for one in reversed(known) if one < node and self._tree.holds(node, one)), last)
+        candidates = [*self._before[call_id], last]
+        return next((node_ for node_ in reversed(candidates) if node_ < node and self._tree.holds(node, node_)), last)
 
-    def result_of(self, node: Node) -> int | None:
+    def call_of_result(self, node: Node) -> int | None:
         """Node of the call that the result at `node` answers; None if it is not in the tree."""
-        return self.asked(read(node.block).call_id or self.answered(node), node.id)
+        return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
         """Label of a block: the tool's name for definitions, calls and results; else the first words of the text."""
-        got = reading or read(node.block)
-        return label_of(node, got, lambda: self.answered_tool(node, got))
+        content = reading or read(node.block)
+        return label_of(node, content, lambda: self.answered_tool(node, content))
 
-    def answered_tool(self, node: Node, got: BlockContent) -> str:
-        """Tool of the result `got` at `node`; "" if its call is not in the tree."""
-        return self.tool(got.call_id or self.answered(node), node.id)
+    def answered_tool(self, node: Node, content: BlockContent) -> str:
+        """Tool of the result `content` at `node`; "" if its call is not in the tree."""
+        return self.tool(content.call_id or self.answered_call_id(node), node.id)
 
-    def answered(self, node: Node) -> str:
+    def answered_call_id(self, node: Node) -> str:
         """Call id on the message header of a result: OpenAI Chat keeps it there, not on its content."""
         up = self._tree[node.parent]
         while up.parent > 0 and up.message == node.message and up.block.kind != "header":
@@ -83,16 +83,16 @@ class Names:
         return str(head.get("tool_call_id") or "") if isinstance(head, dict) else ""
 
 
-def label_of(node: Node, got: BlockContent, tool: Callable[[], str]) -> str:
-    """Label of a block with content `got`; `tool` gives the tool of a result."""
+def label_of(node: Node, content: BlockContent, tool: Callable[[], str]) -> str:
+    """Label of a block with content `content`; `tool` gives the tool of a result."""
     category = CATEGORIES[node.category]
-    if category in _NAMED and got.name:
-        return got.name
-    if category == "tool_result" and (found := got.name or tool()):
-        return found
-    if got.media and not got.text:
-        return got.media[0].media_type or node.block.kind
-    return first_words(got.text) or (node.block.kind if node.block.kind != UNREADABLE else "unreadable")
+    if category in _NAMED and content.name:
+        return content.name
+    if category == "tool_result" and (name := content.name or tool()):
+        return name
+    if content.media and not content.text:
+        return content.media[0].media_type or node.block.kind
+    return first_words(content.text) or (node.block.kind if node.block.kind != UNREADABLE else "unreadable")
 
 
 def first_words(text: str) -> str:

@@ -17,25 +17,25 @@ from ctxtui.core.session import Session
 from ctxtui.tokens.models import plain_id
 
 AUTOMATIC: Final = "auto"
-_CHANGING: Final = 16
+_UNSETTLED_CALLS: Final = 16
 """Calls at the end of a session that are read again each time."""
-_LONG: Final = "context-1m"
+_LONG_CONTEXT_BETA: Final = "context-1m"
 """Prefix of the name of the beta that requests the long context."""
 
 
 class ShownWindow(Struct):
     """Evidence from the calls of one model.
 
-    `largest` is the largest input, `compacted` the sizes at which the client compacted automatically, `asked`
+    `largest` is the largest input, `compacted` the sizes at which the client compacted automatically, `requested_long`
     whether it requested the long context.
     """
 
     largest: int = 0
     compacted: tuple[int, ...] = ()
-    asked: bool = False
+    requested_long: bool = False
 
     @property
-    def compacts(self) -> int:
+    def compacts_at(self) -> int:
         """Size at which the client compacts automatically, 0 if unknown.
 
         Sizes below a context that was sent later are ignored: they come from an earlier setting. A context a
@@ -56,7 +56,7 @@ class WindowSigns:
         self._whole: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
         """All calls at the last look, and their evidence."""
 
-    def of(self, model: str) -> ShownWindow:
+    def signs_of(self, model: str) -> ShownWindow:
         """Evidence from the calls of `model`."""
         calls = self._session.calls
         last = next(reversed(calls.values()), None) if calls else None
@@ -69,36 +69,38 @@ class WindowSigns:
     def _look(self, calls: list[Call]) -> dict[str, ShownWindow]:
         # A changed call is another object; the last ones still change. Two threads may run this at once.
         # List comparison checks identity first, which is fast.
-        looked, found = self._whole
-        if looked == calls:
-            return found
-        (before, known), settled = self._settled, calls[:-_CHANGING]
+        last_calls, shown_before = self._whole
+        if last_calls == calls:
+            return shown_before
+        (before, settled_signs), settled = self._settled, calls[:-_UNSETTLED_CALLS]
         if settled[: len(before)] != before:
-            before, known = [], {}
-        base = {name: replace(one) for name, one in known.items()}
+            before, settled_signs = [], {}
+        base = {name: replace(sign) for name, sign in settled_signs.items()}
         _add(base, settled[len(before) :])
         self._settled = settled, base
-        shown = {name: replace(one) for name, one in base.items()}
+        shown = {name: replace(sign) for name, sign in base.items()}
         _add(shown, calls[len(settled) :])
         self._whole = calls, shown
         return shown
 
 
-def _add(found: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
+def _add(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
     plain: dict[str, str] = {}
     for call in calls:
         name = plain.get(call.model)
         if name is None:
             name = plain[call.model] = plain_id(call.model)
-        one = found.setdefault(name, ShownWindow())
-        if call.usage is not None and call.fidelity != Fidelity.TOTALS and not _passes(call):
-            one.largest = max(one.largest, call.usage.input)
-        if size := compacted_at(call):
-            one.compacted = (*one.compacted, size)
-        one.asked = one.asked or "[1m]" in call.model.lower() or _asks(call.extra.get("betas"))
+        sign = shown.setdefault(name, ShownWindow())
+        if call.usage is not None and call.fidelity != Fidelity.TOTALS and not _has_several_passes(call):
+            sign.largest = max(sign.largest, call.usage.input)
+        if size := compaction_size(call):
+            sign.compacted = (*sign.compacted, size)
+        sign.requested_long = (
+            sign.requested_long or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
+        )
 
 
-def _passes(call: Call) -> bool:
+def _has_several_passes(call: Call) -> bool:
     """Whether the report of `call` may add up several passes of the model, each with a window of its own."""
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
@@ -107,8 +109,11 @@ def _passes(call: Call) -> bool:
     return many or (isinstance(ran, Mapping) and any(isinstance(n, int) and n > 0 for n in ran.values()))
 
 
-def compacted_at(call: Call) -> int:
-    """Tokens at which the client compacted automatically before `call`; 0 if it did not, or if unknown."""
+def compaction_size(call: Call) -> int:
+    """Tokens at which the client compacted automatically before `call`.
+
+    0 if it did not, or if unknown.
+    """
     noted = call.extra.get(COMPACTED)
     if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
         return 0
@@ -116,11 +121,13 @@ def compacted_at(call: Call) -> int:
     return size if isinstance(size, int) and size > 0 else 0
 
 
-def by_hand(call: Call) -> bool:
+def is_manual_compaction(call: Call) -> bool:
     """Whether the record says that a person requested the compaction before `call`."""
     noted = call.extra.get(COMPACTED)
     return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
 
 
-def _asks(betas: object) -> bool:
-    return isinstance(betas, list) and any(isinstance(name, str) and name.startswith(_LONG) for name in betas)
+def _requests_long(betas: object) -> bool:
+    return isinstance(betas, list) and any(
+        isinstance(name, str) and name.startswith(_LONG_CONTEXT_BETA) for name in betas
+    )

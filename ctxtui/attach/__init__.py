@@ -1,1 +1,1 @@
-"""Stands between a client and its provider: passes every byte on, and writes down what went each way."""
+"""Relays between a client and its provider: passes every byte on, and records both directions."""

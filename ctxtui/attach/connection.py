@@ -1,5 +1,7 @@
-"""A client's connection and the one to its provider, as an event loop has them: bytes go by in the callback in which
-they come, so that nothing is waited for in between."""
+"""A client's connection and the provider's, on an event loop.
+
+Bytes are passed on in the callback in which they arrive, without waiting.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from contextlib import suppress
 from typing import Any, Final, cast
 
 from ctxtui.attach.gate import Gate, WaitingRequest
-from ctxtui.attach.outgoing import CONNECT, connect
+from ctxtui.attach.outgoing import CONNECT_TIMEOUT_S, connect
 from ctxtui.attach.passage import Passage
-from ctxtui.attach.peer import is_let_in, user_of
+from ctxtui.attach.peer import is_allowed, user_of
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.wire.bounds import MAX_UNSENT
@@ -29,64 +31,66 @@ class ProviderConnection(asyncio.Protocol):
         self.user = user
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """The connection is open."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(MAX_UNSENT)
 
     def data_received(self, data: bytes) -> None:
-        """It says something."""
+        """The provider sent data."""
         self.user.provider_data(data)
 
     def eof_received(self) -> bool:
-        """It says nothing more, and is closed."""
+        """The provider ended its half, and is closed."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is at its end."""
+        """The connection ended."""
         self.user.provider_lost(self, exc is not None)
 
     def pause_writing(self) -> None:
-        """It takes no more for now."""
+        """The provider's buffer is full."""
         self.user.hold_back(True)
 
     def resume_writing(self) -> None:
-        """It takes more again."""
+        """The provider accepts data again."""
         self.user.hold_back(False)
 
-    def say(self, data: bytes) -> None:
-        """Pass bytes on to it."""
+    def send(self, data: bytes) -> None:
+        """Send bytes to the provider."""
         if self.transport is not None:
             self.transport.write(data)
 
     def close(self) -> None:
-        """End it, once what was passed on has left."""
+        """Close, after sending what is buffered."""
         if self.transport is not None:
             self.transport.close()
 
     def abort(self) -> None:
-        """End it at once."""
+        """Close at once."""
         if self.transport is not None:
             self.transport.abort()
 
     def pause(self) -> None:
-        """Let the provider wait."""
+        """Stop reading from the provider."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
 
     def resume(self) -> None:
-        """Hear the provider again."""
+        """Resume reading from the provider."""
         with suppress(RuntimeError):
             if self.transport is not None and not self.transport.is_closing():
                 self.transport.resume_reading()
 
 
-_LOOK: Final = 1.0
-"""Seconds between looks whether a client that says nothing more still waits for its answer."""
+_CHECK_INTERVAL_S: Final = 1.0
+"""Seconds between checks whether a client that ended its half still waits for its answer."""
 
 
 class Connection(asyncio.Protocol):
-    """A client's connection, and what its passage asks to be done. With `guarded` the system tells whose it is, and the
-    user's own programs alone are served."""
+    """A client's connection, which executes the commands of its passage.
+
+    With `guarded` the system tells its user, and only the user's own programs are served.
+    """
 
     def __init__(
         self,
@@ -107,66 +111,66 @@ class Connection(asyncio.Protocol):
         self._looking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The client is there."""
+        """A client connected."""
         self._client = cast(asyncio.Transport, transport)
         self._client.set_write_buffer_limits(MAX_UNSENT)
         self._connections.add(self)
-        if self._guarded and not is_let_in(user := user_of(transport.get_extra_info("socket"))):
+        if self._guarded and not is_allowed(user := user_of(transport.get_extra_info("socket"))):
             self._passage.refused = f"programs of user {os.getuid()} are served here, and this is one of user {user}"
 
     def data_received(self, data: bytes) -> None:
-        """The client said something."""
+        """The client sent data."""
         self._passage.client_data(data, self._clock())
         self._hold_back()
 
     def eof_received(self) -> bool:
-        """The client says nothing more; what is for it still goes."""
+        """The client ended its half; it still gets its answer."""
         self._passage.client_ended(self._clock(), gone=not self._is_open())
-        self._look_later()
+        self._schedule_check()
         return True
 
     def _is_open(self) -> bool:
-        """Whether the client still has its end of the connection open, where the system tells it."""
+        """Whether the client still has its end of the connection open, if the system tells."""
         return self._client is not None and self._guarded and user_of(self._client.get_extra_info("socket")) is not None
 
-    def _look_later(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(_LOOK, self._look)
+    def _schedule_check(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(_CHECK_INTERVAL_S, self._check_client)
 
-    def _look(self) -> None:
-        # Nothing tells us when a client goes that has ended its half before.
+    def _check_client(self) -> None:
+        # No event reports that a client disconnects after it ended its half.
         if self._is_open():
-            self._look_later()
+            self._schedule_check()
         else:
             self._passage.client_lost(self._clock())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
+        """The client disconnected."""
         self._connections.discard(self)
         self._passage.client_lost(self._clock())
         self._stop_waiting()
-        self._drop()
+        self._abort_provider()
         if self._looking is not None:
             self._looking.cancel()
 
     def pause_writing(self) -> None:
-        """The client takes no more for now."""
+        """The client's buffer is full."""
         if self._provider is not None:
             self._provider.pause()
 
     def resume_writing(self) -> None:
-        """The client takes more again."""
+        """The client accepts data again."""
         if self._provider is not None:
             self._provider.resume()
 
     def to_client(self, data: bytes) -> None:
-        """Pass bytes on to the client."""
+        """Send bytes to the client."""
         assert self._client is not None
         self._client.write(data)
 
     def to_provider(self, data: bytes) -> None:
-        """Pass bytes on to the provider."""
+        """Send bytes to the provider."""
         if self._provider is not None:
-            self._provider.say(data)
+            self._provider.send(data)
 
     def open(self, upstream: Upstream) -> None:
         """Connect to a provider, or keep the connection to it."""
@@ -174,26 +178,27 @@ class Connection(asyncio.Protocol):
         if known is not None and known.upstream is upstream:
             self._passage.connected(self._clock())
             return
-        self._part()
+        self._close_provider()
         self._wait(self._open(upstream))
 
     def ask(self, waiting: WaitingRequest) -> None:
-        """Ask the gate about a request."""
+        """Submit a request to the gate."""
         assert self._gate is not None
         self._wait(self._ask(self._gate, waiting))
 
     def end(self, abort: bool = False) -> None:
-        """Close both connections, once what was passed on has left; with `abort` the provider's at once."""
+        """Close both connections, after sending what is buffered; with `abort` the provider's at once."""
         if self._provider is not None:
             if abort:
                 self._provider.abort()
             else:
-                self._part()
+                self._close_provider()
         if self._client is not None:
             self._client.close()
 
     def break_off(self) -> None:
-        """Have the client see that the provider's connection broke: not every answer says by itself that it is cut."""
+        """Abort the client's connection as the provider's broke: not every answer shows by itself that it is
+        truncated."""
         client = self._client
         if client is None:
             return
@@ -204,32 +209,32 @@ class Connection(asyncio.Protocol):
         client.abort()
 
     def abort(self) -> None:
-        """End at once: ctxtui ends."""
+        """Close both at once, because ctxtui ends."""
         self._passage.close(self._clock())
         self._stop_waiting()
-        self._drop()
+        self._abort_provider()
         if self._client is not None:
             self._client.abort()
 
     def provider_data(self, data: bytes) -> None:
-        """The provider said something."""
+        """Handle data from the provider."""
         self._passage.provider_data(data, self._clock())
 
     def provider_lost(self, provider: ProviderConnection, broken: bool) -> None:
-        """The provider's connection is at its end, or was `broken`."""
+        """Handle the end of the provider's connection; `broken`: it was not closed properly."""
         if provider is self._provider:
             self._provider = None
             self._passage.provider_ended(self._clock(), broken)
 
     def hold_back(self, paused: bool) -> None:
-        """The provider takes no more for now, or takes more again."""
-        self._paused(paused or self._passage.full)
+        """Pause or resume the client, by the provider's buffer."""
+        self._set_paused(paused or self._passage.full)
 
     def _hold_back(self) -> None:
         if self._passage.full:
-            self._paused(True)
+            self._set_paused(True)
 
-    def _paused(self, paused: bool) -> None:
+    def _set_paused(self, paused: bool) -> None:
         if self._client is not None and not self._client.is_closing():
             if paused:
                 self._client.pause_reading()
@@ -243,13 +248,13 @@ class Connection(asyncio.Protocol):
         if self._waiting is not None:
             self._waiting.cancel()
 
-    def _drop(self) -> None:
+    def _abort_provider(self) -> None:
         if self._provider is not None:
             provider, self._provider = self._provider, None
             provider.abort()
 
-    def _part(self) -> None:
-        """The provider's connection is of no more use."""
+    def _close_provider(self) -> None:
+        """Close the provider's connection, which is no longer needed."""
         if self._provider is not None:
             provider, self._provider = self._provider, None
             provider.close()
@@ -257,10 +262,10 @@ class Connection(asyncio.Protocol):
     async def _open(self, upstream: Upstream) -> None:
         provider = ProviderConnection(upstream, self)
         try:
-            async with asyncio.timeout(CONNECT):
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 await connect(upstream, lambda: provider)
         except (OSError, TimeoutError) as error:
-            self._passage.not_connected(_words(error), self._clock())
+            self._passage.not_connected(_error_text(error), self._clock())
         else:
             self._provider = provider
             self._passage.connected(self._clock())
@@ -276,7 +281,7 @@ class Connection(asyncio.Protocol):
         self.hold_back(False)
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     if isinstance(error, TimeoutError) and not error.args:
-        return f"no connection within {CONNECT:g} s"
+        return f"no connection within {CONNECT_TIMEOUT_S:g} s"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""One request on its way through a relay, and its answer: what is known of it while it goes by. No IO."""
+"""One request passing a relay, and its answer. No IO."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CUT: Final = "the provider's connection broke off"
 
 
 class Exchange(Struct, kw_only=True):
-    """A request, from its head on. `x` names it, `target` is told to the provider, `tell` hears of it."""
+    """A request, from its head on. `x` is its name, `target` is sent to the provider, `tell` gets its events."""
 
     x: str
     tell: Callable[[ExchangeEvent], None]
@@ -38,82 +38,82 @@ class Exchange(Struct, kw_only=True):
     """The target as the client wrote it."""
     body: BodyReader
     gated: bool = False
-    """Whether it has to be whole before it leaves."""
+    """Whether it is held until it is complete."""
     deciding: bool = False
     connected: bool = False
     waiting: list[bytes] = field(default_factory=list)
-    """What is for the provider once it is connected; of a gated one the whole body."""
+    """Data for the provider until it is connected; of a gated request the whole body."""
     said: list[bytes] = field(default_factory=list)
-    """What a gated body says, unpacked from its chunks."""
+    """A gated body, without its chunk framing."""
     size: int = 0
-    """Bytes of that."""
+    """Its size in bytes."""
     unread: bool = False
-    """Whether the gate would have been asked about it, were it not too large."""
+    """Whether it skipped the gate because it is too large."""
     heads: int = 0
-    """Heads that the provider has sent."""
+    """Number of heads that the provider has sent."""
     ended: bool = False
     answer: BodyReader | None = None
-    """The body of the answer, once its head is there."""
+    """The body of the answer, once its head has arrived."""
     answer_head: Head | None = None
     early: EarlyAnswer | None = None
-    """What the client is told already, where it would have given up."""
+    """The early answer, if the client would have given up."""
 
     @property
     def url(self) -> str:
-        """Whom it asks, and for what."""
+        """The URL of the request."""
         return f"{self.upstream.origin}{self.target}"
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of its body has come."""
+        """Whether its whole body has arrived."""
         return self.body.done
 
     @property
     def is_too_large(self) -> bool:
-        """Whether its body is more than can be kept until it is whole."""
+        """Whether its body is too large to be held."""
         return max(self.body.length or 0, self.size) > MAX_BODY
 
     def let_pass(self) -> None:
-        """Do not wait until it is whole."""
+        """Do not wait until it is complete."""
         self.gated, self.unread = False, True
         self.waiting.insert(0, self.head_bytes())
         self.said.clear()
 
     def tell_body(self, said: bytes, at: float) -> None:
-        """Tell of more of its body."""
+        """Report more of its body."""
         self.tell(RequestBytes(self.x, said, self.body.done))
         if self.unread and self.body.done:
             self.tell(RequestSent(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
 
     def begin(self, at: float) -> None:
-        """Tell of its head."""
+        """Report its head."""
         self.tell(RequestBegun(x=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
 
     def end(self, at: float, error: str = "") -> None:
-        """Tell that it is over, once."""
+        """Report its end, once."""
         if not self.ended:
             self.ended = True
             self.tell(ExchangeEnded(self.x, at, error))
 
-    def taken(self, data: bytes) -> tuple[bytes, bytes, bytes]:
-        """Take what belongs to its body: that, the rest, and what it says. Raises `Malformed`."""
+    def split_body(self, data: bytes) -> tuple[bytes, bytes, bytes]:
+        """Split `data` into its body's bytes, the rest, and the body's content. Raises `Malformed`."""
         taken, said = self.body.feed(data)
         if self.gated:
             self.said.append(said)
             self.size += len(said)
         return (data, b"", said) if taken == len(data) else (data[:taken], data[taken:], said)
 
-    def whole(self, alive: Alive | None) -> WaitingRequest:
-        """A gated one as the gate is asked about it; `alive` says a ping to its client."""
+    def to_waiting_request(self, alive: Alive | None) -> WaitingRequest:
+        """The gated request for the gate; `alive` sends a ping to its client."""
         try:
             body = make_unpacker(self.head.get("content-encoding")).feed(b"".join(self.said))
         except Malformed:
-            # Nothing is known of it, so nothing is changed in it.
+            # Unreadable, so nothing in it may be changed.
             body = b""
         return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, alive=alive)
 
-    def decided(self, verdict: RequestVerdict, at: float) -> None:
-        """What leaves: its own bytes, or others in their place."""
+    def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
+        """Apply a verdict: send its own bytes, or others."""
         if verdict.told or verdict.body is not None:
             self.tell(RequestSent(self.x, at, verdict.body, verdict.told))
         if verdict.body is not None:
@@ -121,27 +121,27 @@ class Exchange(Struct, kw_only=True):
         else:
             self.waiting.insert(0, self.head_bytes())
 
-    def undecided(self, error: Exception, at: float) -> None:
-        """The gate has a fault: the request's own bytes leave."""
-        self.tell(RequestSent(self.x, at, None, passed(error)))
+    def pass_unchanged(self, error: Exception, at: float) -> None:
+        """Handle a fault of the gate: send the request's own bytes."""
+        self.tell(RequestSent(self.x, at, None, fault_record(error)))
         self.waiting.insert(0, self.head_bytes())
 
     def head_bytes(self) -> bytes:
-        """Its head as the provider is told it."""
+        """Its head as sent to the provider."""
         head = http1.with_field(self.head, "host", self.upstream.host_header)
         return http1.with_target(head, self.asked, self.target) if self.asked != self.target else head
 
     @property
-    def goes_on(self) -> bool:
-        """Whether another one may follow on the same connection."""
+    def may_continue(self) -> bool:
+        """Whether another request may follow on the same connection."""
         if self.early is not None or self.answer is None or self.answer_head is None:
             return False
-        # Answered before it was asked to the end: what is left of it cannot be told from what follows.
-        if self.answer.length is None or not self.body.done or not http1.is_sure(self.answer_head):
+        # Answered before the request was complete: its rest cannot be told from the next request.
+        if self.answer.length is None or not self.body.done or not http1.has_sure_length(self.answer_head):
             return False
         return http1.keeps_open(self.answer_head) and http1.keeps_open(self.head)
 
 
-def passed(error: Exception) -> dict[str, Json]:
-    """What is told of a request that leaves as it is because of a fault of ctxtui's."""
+def fault_record(error: Exception) -> dict[str, Json]:
+    """The record of a request passed on unchanged because of a fault of ctxtui."""
     return {"refused": {"": f"a fault in ctxtui: {type(error).__name__}: {error}"}}

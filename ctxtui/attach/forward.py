@@ -1,5 +1,8 @@
-"""A proxy for one program that is led by ``HTTPS_PROXY``: for the hosts of its providers it stands in, with a
-certificate of this run, and passes on and tells what a relay would; every other host is tunnelled untouched."""
+"""A proxy for one program that uses ``HTTPS_PROXY``.
+
+For its providers' hosts it terminates TLS, with a certificate of this run, and relays and records; every other host is
+tunnelled untouched.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ from msgspec import Struct, field
 from ctxtui.attach import http1
 from ctxtui.attach.connection import Connection
 from ctxtui.attach.gate import Gate
-from ctxtui.attach.http1 import Head, refusal
+from ctxtui.attach.http1 import Head, build_error_answer
 from ctxtui.attach.local_ca import LocalAuthority
 from ctxtui.attach.news import ExchangeEvent
-from ctxtui.attach.outgoing import CONNECT, connect_raw
+from ctxtui.attach.outgoing import CONNECT_TIMEOUT_S, connect_raw
 from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
@@ -34,8 +37,10 @@ _USER: Final = "ctxtui"
 
 
 class ForwardProxy(Struct):
-    """Serves on loopback whoever knows its password. `tell`, `name`, `gate` and `clock` are as a relay's; `env` says
-    through which proxy it goes out itself."""
+    """Serves clients on loopback that know its password.
+
+    `tell`, `name`, `gate` and `clock` are as in a relay; `env` names the proxy for its own connections.
+    """
 
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]
@@ -51,12 +56,12 @@ class ForwardProxy(Struct):
     _visits: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self) -> None:
-        """Begin to serve."""
+        """Start serving."""
         self._server = await asyncio.get_running_loop().create_server(lambda: _Visitor(self), HOST, 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """End at once, with what is open."""
+        """Stop at once, closing all connections."""
         if self._server is not None:
             self._server.close()
         for connection in list(self.connections):
@@ -67,17 +72,17 @@ class ForwardProxy(Struct):
 
     @property
     def url(self) -> str:
-        """What the program is given as its proxy."""
+        """The proxy URL for the program."""
         return f"http://{_USER}:{self.password}@{HOST}:{self.port}"
 
-    def knows(self, head: Head) -> bool:
-        """Whether the password is told."""
+    def is_authorized(self, head: Head) -> bool:
+        """Whether the head has the password."""
         kind, _, word = head.get("proxy-authorization").partition(" ")
         told = base64.b64encode(f"{_USER}:{self.password}".encode()).decode()
         return kind.lower() == "basic" and hmac.compare_digest(word.strip(), told)
 
     def visit(self, transport: asyncio.Transport, host: str, port: int) -> None:
-        """Stand in for a host, or tunnel to it."""
+        """Terminate TLS for a host, or tunnel to it."""
         asked = next((one for one in self.upstreams if one.host.lower() == host.lower() and one.port == port), None)
         work = self._stand_in(transport, asked) if asked is not None else self._tunnel(transport, host, port)
         task = asyncio.get_running_loop().create_task(work)
@@ -93,7 +98,7 @@ class ForwardProxy(Struct):
         try:
             secured = await asyncio.get_running_loop().start_tls(transport, connection, context, server_side=True)
         except (OSError, ssl.SSLError):
-            # It does not trust us, or went away: it has been told by TLS itself.
+            # It does not trust us, or went away: TLS has told it.
             transport.abort()
             return
         if secured is None:
@@ -104,11 +109,11 @@ class ForwardProxy(Struct):
     async def _tunnel(self, transport: asyncio.Transport, host: str, port: int) -> None:
         near = _Pipe()
         try:
-            async with asyncio.timeout(CONNECT):
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 far = await connect_raw(host, port, _Pipe, self.env)
         except (OSError, TimeoutError) as error:
             why = getattr(error, "strerror", None) or str(error) or "it took too long"
-            transport.write(refusal(502, f"{host}:{port} cannot be reached: {why}"))
+            transport.write(build_error_answer(502, f"{host}:{port} cannot be reached: {why}"))
             transport.close()
             return
         near.other, far.other = far, near
@@ -119,7 +124,7 @@ class ForwardProxy(Struct):
 
 
 class _Visitor(asyncio.Protocol):
-    """The program's connection until it has said where it leads."""
+    """The program's connection until its CONNECT request is read."""
 
     def __init__(self, proxy: ForwardProxy) -> None:
         self._proxy = proxy
@@ -127,11 +132,11 @@ class _Visitor(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is there."""
+        """The program connected."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """More of what it asks."""
+        """More of its request."""
         assert self._transport is not None
         self._came += data
         try:
@@ -140,11 +145,11 @@ class _Visitor(asyncio.Protocol):
                 return
             self._transport.pause_reading()
             head, rest = found
-            asked = http1.asked(head)
+            asked = http1.request_line(head)
         except Malformed as error:
             self._refuse(400, str(error))
             return
-        if not self._proxy.knows(head):
+        if not self._proxy.is_authorized(head):
             self._refuse(407, "this proxy serves one program, which knows its password")
             return
         host, _, port = asked.target.rpartition(":")
@@ -155,20 +160,20 @@ class _Visitor(asyncio.Protocol):
 
     def _refuse(self, status: int, why: str) -> None:
         assert self._transport is not None
-        self._transport.write(refusal(status, why))
+        self._transport.write(build_error_answer(status, why))
         self._transport.close()
 
 
 class _SecuredConnection(Connection):
-    """Over TLS, which has no half of a connection that stays open."""
+    """Over TLS, which has no half-open connections."""
 
     def eof_received(self) -> bool:
-        """The client says nothing more, and hears nothing more."""
+        """The client ended the connection."""
         return False
 
 
 class _Pipe(asyncio.Protocol):
-    """One end of a tunnel: what comes goes to the `other` one."""
+    """One end of a tunnel: its data goes to the `other` one."""
 
     def __init__(self) -> None:
         self.other: _Pipe | None = None
@@ -177,7 +182,7 @@ class _Pipe(asyncio.Protocol):
         self._over = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """The connection is open."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(MAX_UNSENT)
         for data in self._early:
@@ -185,19 +190,19 @@ class _Pipe(asyncio.Protocol):
         self._early.clear()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes for the other end."""
+        """Pass bytes to the other end."""
         if self.other is not None:
-            self.other.take(data)
+            self.other.write(data)
 
-    def take(self, data: bytes) -> None:
-        """Bytes of the other end."""
+    def write(self, data: bytes) -> None:
+        """Send bytes of the other end."""
         if self._transport is None:
             self._early.append(data)
         else:
             self._transport.write(data)
 
     def eof_received(self) -> bool:
-        """It says nothing more; the other end may."""
+        """This half ended; the other may continue."""
         self._over = True
         if self.other is None or self.other._transport is None or self.other._over:
             return False
@@ -206,18 +211,18 @@ class _Pipe(asyncio.Protocol):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone, and with it the other one."""
+        """Close the other end too."""
         if self.other is not None and self.other._transport is not None:
             self.other._transport.close()
 
     def pause_writing(self) -> None:
-        """It takes no more for now."""
+        """The buffer is full: pause the other end."""
         if self.other is not None and self.other._transport is not None:
             with suppress(RuntimeError):
                 self.other._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """It takes more again."""
+        """The buffer has room: resume the other end."""
         if self.other is not None and self.other._transport is not None:
             with suppress(RuntimeError):
                 self.other._transport.resume_reading()

@@ -1,5 +1,4 @@
-"""WebSocket frames as they are read by someone who passes them on, and written where one is changed on the way
-(RFC 6455, RFC 7692). No IO."""
+"""WebSocket frames: reading them in passing, and writing changed ones (RFC 6455, RFC 7692). No IO."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
 
 
 class WireFrame(Struct, frozen=True):
-    """A frame: its `raw` bytes, its first byte, the key that masked it (b"" for none), what it says."""
+    """A frame: its `raw` bytes, its first byte, its masking key (b"" for none), its payload."""
 
     raw: bytes
     first: int
@@ -32,18 +31,20 @@ class WireFrame(Struct, frozen=True):
 
     @property
     def kind(self) -> int:
-        """Its opcode: 0 goes on with a message."""
+        """Its opcode: 0 continues a message."""
         return self.first & 15
 
     @property
     def is_control(self) -> bool:
-        """Whether it is a ping, a pong or a close, which may stand between those of a message."""
+        """Whether it is a ping, a pong or a close, which may come between the frames of a message."""
         return self.kind >= _CLOSE
 
 
 class Deflate(Struct, frozen=True):
-    """What both ends agreed on by ``Sec-WebSocket-Extensions``: whether messages are packed, whether each side goes on
-    from what it packed before, and how far back (`bits`) the client may refer."""
+    """The negotiated ``Sec-WebSocket-Extensions``.
+
+    Whether messages are compressed, whether each side keeps its context, and the client's window (`bits`).
+    """
 
     on: bool = False
     client_takeover: bool = True
@@ -51,8 +52,8 @@ class Deflate(Struct, frozen=True):
     bits: int = 15
 
 
-def agreed(extensions: str) -> Deflate:
-    """What an answer's ``Sec-WebSocket-Extensions`` says."""
+def parse_extensions(extensions: str) -> Deflate:
+    """Parse an answer's ``Sec-WebSocket-Extensions``."""
     told = extensions.lower()
     bits = _BITS.search(told)
     return Deflate(
@@ -64,13 +65,12 @@ def agreed(extensions: str) -> Deflate:
 
 
 class FrameReader(Struct, kw_only=True):
-    """Reads one direction. `deflate` says that permessage-deflate is in force, with `takeover` of what was said
-    before."""
+    """Reads one direction. `deflate`: permessage-deflate is in force, with context `takeover`."""
 
     deflate: bool = False
     takeover: bool = True
     packed: bool = False
-    """Whether the message at hand is packed."""
+    """Whether the current message is compressed."""
     _inflater: zlib._Decompress = field(default_factory=lambda: zlib.decompressobj(-15))
     _rest: bytearray = field(default_factory=bytearray)
     _message: bytearray = field(default_factory=bytearray)
@@ -78,15 +78,15 @@ class FrameReader(Struct, kw_only=True):
 
     @property
     def rest(self) -> bytearray:
-        """The beginning of a frame."""
+        """The beginning of an incomplete frame."""
         return self._rest
 
     def add(self, data: bytes) -> None:
-        """Bytes that came."""
+        """Add received bytes."""
         self._rest += data
 
     def feed(self, data: bytes) -> Iterator[str]:
-        """The text messages that `data` completes. Raises `Malformed`."""
+        """Yield the text messages that `data` completes. Raises `Malformed`."""
         self.add(data)
         while (frame := self.frame()) is not None:
             text = self.message(frame)
@@ -94,7 +94,7 @@ class FrameReader(Struct, kw_only=True):
                 yield text
 
     def message(self, frame: WireFrame) -> str | None:
-        """The text message that `frame` completes, None where it completes none. Raises `Malformed`."""
+        """The text message that `frame` completes, None if it completes none. Raises `Malformed`."""
         if frame.is_control:
             return None
         if frame.kind:
@@ -111,7 +111,7 @@ class FrameReader(Struct, kw_only=True):
         return whole.decode("utf-8", "replace") if self._kind == _TEXT else None
 
     def frame(self) -> WireFrame | None:
-        """The next frame; None until it is whole. Raises `Malformed`."""
+        """The next frame; None until it is complete. Raises `Malformed`."""
         rest = self._rest
         if len(rest) < 2:
             return None
@@ -130,7 +130,7 @@ class FrameReader(Struct, kw_only=True):
             return None
         key = bytes(rest[at : at + 4]) if masked else b""
         payload = bytes(rest[end - size : end])
-        found = WireFrame(bytes(rest[:end]), rest[0], key, _masked(payload, key))
+        found = WireFrame(bytes(rest[:end]), rest[0], key, _mask(payload, key))
         del rest[:end]
         return found
 
@@ -148,7 +148,7 @@ class FrameReader(Struct, kw_only=True):
         return said
 
 
-def readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
+def make_readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
     """The readers of the client's frames and of the server's."""
     return (
         FrameReader(deflate=deflate.on, takeover=deflate.client_takeover),
@@ -156,9 +156,11 @@ def readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
     )
 
 
-def text_frame(text: bytes, mask: bytes = b"", *, packed: bool = False, bits: int = 15) -> bytes:
-    """One frame that says `text`, masked with the key `mask` where there is one. A `packed` one refers to nothing that
-    was said before, which is allowed whatever was agreed on."""
+def encode_text_frame(text: bytes, mask: bytes = b"", *, packed: bool = False, bits: int = 15) -> bytes:
+    """Encode `text` as one frame, masked with the key `mask` if given.
+
+    A `packed` one uses no earlier context, which is always allowed.
+    """
     first = _LAST | _TEXT
     if packed and len(text) > _WORTH_PACKING and bits > 8:
         packer = zlib.compressobj(1, zlib.DEFLATED, -bits)
@@ -170,10 +172,10 @@ def text_frame(text: bytes, mask: bytes = b"", *, packed: bool = False, bits: in
     else:
         told = b"\x7e" + size.to_bytes(2, "big") if size < 1 << 16 else b"\x7f" + size.to_bytes(8, "big")
     second = told[0] | (0x80 if mask else 0)
-    return bytes([first, second]) + told[1:] + mask + _masked(text, mask)
+    return bytes([first, second]) + told[1:] + mask + _mask(text, mask)
 
 
-def _masked(data: bytes, key: bytes) -> bytes:
+def _mask(data: bytes, key: bytes) -> bytes:
     if not key or not data:
         return data
     size = len(data)

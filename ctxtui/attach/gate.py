@@ -1,4 +1,4 @@
-"""What a relay asks before it passes a request on, where somebody wants to be asked."""
+"""The gate: decides about requests before a relay passes them on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 
 Alive = Callable[[bytes, AsEvent, float], bool]
-"""Says a ping to a client that waits for a stream, at a time (Unix seconds): its answer begins with it, and what goes
-wrong from then on is told as an event, spelled by the function. Whether it could be said."""
+"""Sends a ping, at a time (Unix seconds), to a client that waits for a stream.
+
+It begins the answer; later errors are sent as events, encoded by the function. Returns whether it could be sent.
+"""
 
 
 class WaitingRequest(Struct, frozen=True, kw_only=True):
-    """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked; `alive` tells
-    its client that it is looked after (None: it cannot be told)."""
+    """A complete request that is held: `x` names the exchange, `body` is its unpacked body.
+
+    `alive` keeps its client waiting (None: impossible).
+    """
 
     x: str
     url: str
@@ -28,8 +32,9 @@ class WaitingRequest(Struct, frozen=True, kw_only=True):
 
 
 class RequestVerdict(Struct, frozen=True, kw_only=True):
-    """What becomes of it: it leaves as it is, with another `body`, or is answered with the bytes `answer` and never
-    leaves. `told` goes on record: which edits were applied, which sleep, which were refused and why, who released it.
+    """The decision on a request: send it unchanged, with another `body`, or answer it with the bytes `answer`.
+
+    `told` is recorded: applied, inactive and refused edits with reasons, and who released it.
     """
 
     body: bytes | None = None
@@ -38,10 +43,10 @@ class RequestVerdict(Struct, frozen=True, kw_only=True):
 
 
 class Gate(Protocol):
-    """Decides about requests. A fault of it lets them pass as they are."""
+    """Decides about requests. On a fault of the gate they pass unchanged."""
 
     def wants(self, head: Head, url: str) -> bool:
-        """Whether the request with this head has to be whole before it leaves. At once: every request waits for it."""
+        """Whether to hold the request with this head until it is complete. Must be fast: it delays every request."""
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """What becomes of the request."""
+        """Decide about the request."""

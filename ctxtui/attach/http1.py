@@ -1,6 +1,6 @@
-"""HTTP/1.1 as it is read by someone who only passes it on: where a head ends, how long a body is. No IO.
+"""HTTP/1.1 for passing messages on: the ends of heads and bodies. No IO.
 
-What is passed on are the bytes themselves; what is read here only says whose they are and where they end.
+The raw bytes are passed on; parsing only finds the boundaries.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ END: Final = b"\r\n\r\n"
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(r"[!-~]+")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""All but the tab: where some readers see the end of a line, or a blank."""
+"""All control characters but the tab: some readers take them for a line end or a blank."""
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 _STATUS_LINE: Final = re.compile(r"HTTP/1\.[01] ([1-9][0-9]{2})(?: .*)?")
 _VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
 _LENGTH, _CODING = "content-length", "transfer-encoding"
 _FRAMING: Final = frozenset((_LENGTH, _CODING, "host", "connection"))
-"""Fields by which messages are told apart and find their way."""
+"""Headers that delimit and route messages."""
 _LOOKALIKES: Final = frozenset(("content_length", "transfer_encoding"))
-"""Names that gateways of CGI and WSGI read as those."""
-_LONGEST: Final = 15
-"""Digits of a length at most."""
+"""Names that CGI and WSGI gateways read as those."""
+_MAX_LENGTH_DIGITS: Final = 15
+"""Maximum digits of a length."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
 _SIZE_LINE: Final = 4096
 
 
 class Head(Struct, frozen=True):
-    """The head of a request or an answer. `raw` are its bytes with the blank line, `start` its first line, `fields` the
-    names (as written) and values of its headers, in order, `values` the values by name in small letters."""
+    """The head of a request or an answer.
+
+    `raw` are its bytes with the blank line, `start` its first line, `fields` the names (as written) and values of its
+    headers, in order, `values` the values by lower-case name.
+    """
 
     raw: bytes
     start: str
@@ -46,7 +49,7 @@ class Head(Struct, frozen=True):
     values: Mapping[str, Sequence[str]]
 
     def all(self, name: str) -> Sequence[str]:
-        """The values of every header called `name` (in small letters)."""
+        """The values of every header `name` (lower case)."""
         return self.values.get(name, ())
 
     def get(self, name: str) -> str:
@@ -56,11 +59,11 @@ class Head(Struct, frozen=True):
 
     @property
     def last(self) -> dict[str, str]:
-        """The last of them for each name, as a client's own headers are read."""
+        """The last value for each name, as a client's own headers are read."""
         return {name: values[-1] for name, values in self.values.items()}
 
     def holds(self, name: str, word: str) -> bool:
-        """Whether `word` (in small letters) is in the list that the headers called `name` are."""
+        """Whether the lower-case `word` is in the list in the headers `name`."""
         return any(word == one.strip().lower() for value in self.all(name) for one in value.split(","))
 
 
@@ -72,8 +75,11 @@ class RequestLine(Struct, frozen=True):
 
 
 def read_head(raw: bytes) -> Head:
-    """The head in `raw`, which ends with its blank line. Raises `Malformed`, also where two readers may see other
-    headers in it: a bare CR or LF, a NUL, a name that is no token, a value on two lines (RFC 9112 §2.2, §5)."""
+    """Parse the head in `raw`, which ends with its blank line.
+
+    Raises `Malformed`, also if readers could disagree on its headers: a bare CR or LF, a NUL, a name that is no token,
+    a value on two lines (RFC 9112 §2.2, §5).
+    """
     lines = raw[: -len(END)].decode("latin-1").split("\r\n")
     if _CONTROL.search(lines[0]):
         raise Malformed(f"a control character in a head: {lines[0][:80]!r}")
@@ -85,7 +91,7 @@ def read_head(raw: bytes) -> Head:
 
 
 def _field(line: str) -> tuple[str, str]:
-    """The name and the value of a header's line. Raises `Malformed`."""
+    """Parse a header's line. Raises `Malformed`."""
     name, colon, value = line.partition(":")
     if not colon or _TOKEN.fullmatch(name) is None or name.lower() in _LOOKALIKES:
         raise Malformed(f"no header: {line[:80]!r}")
@@ -95,7 +101,7 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def next_head(came: bytes) -> tuple[Head, bytes] | None:
-    """The head that `came` begins with and what comes behind it; None until it is whole. Raises `Malformed`."""
+    """Parse the head at the start of `came`; also returns the rest. None until it is complete. Raises `Malformed`."""
     raw, end, rest = came.partition(END)
     if len(raw) > MAX_HEAD:
         raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
@@ -106,8 +112,8 @@ def next_head(came: bytes) -> tuple[Head, bytes] | None:
     return None
 
 
-def asked(head: Head) -> RequestLine:
-    """What a request's first line says. Raises `Malformed`."""
+def request_line(head: Head) -> RequestLine:
+    """Parse a request's first line. Raises `Malformed`."""
     parts = head.start.split(" ")
     if len(parts) != 3 or parts[2] not in _VERSIONS or not (_TOKEN.fullmatch(parts[0]) and _TARGET.fullmatch(parts[1])):
         raise Malformed(f"no request of HTTP/1.1: {head.start[:80]!r}")
@@ -115,7 +121,7 @@ def asked(head: Head) -> RequestLine:
 
 
 def status_of(head: Head) -> int:
-    """The status that an answer's first line says. Raises `Malformed`."""
+    """The status in an answer's first line. Raises `Malformed`."""
     found = _STATUS_LINE.fullmatch(head.start)
     if found is None:
         raise Malformed(f"no answer of HTTP/1.1: {head.start[:80]!r}")
@@ -123,8 +129,7 @@ def status_of(head: Head) -> int:
 
 
 def with_field(head: Head, name: str, value: str) -> bytes:
-    """The bytes of `head` with another value of the header `name` (in small letters), all else as it was; with that
-    header at its end where it has none."""
+    """The bytes of `head` with another value of the header `name` (lower case), which is added if missing."""
     lines = head.raw[: -len(END)].split(b"\r\n")
     meant, told = name.encode() + b":", b": " + value.encode("latin-1")
     size = len(meant)
@@ -139,13 +144,13 @@ def with_field(head: Head, name: str, value: str) -> bytes:
 
 
 def with_target(head: bytes, old: str, new: str) -> bytes:
-    """A head's bytes with another target in the first line."""
+    """The bytes of a head with another target in the first line."""
     line, rest = head.split(b"\r\n", 1)
     return line.replace(old.encode("latin-1"), new.encode("latin-1"), 1) + b"\r\n" + rest
 
 
 def with_length(head: bytes, length: int) -> bytes:
-    """A head's bytes for a body of `length` bytes that is neither packed nor in chunks, all else as it was."""
+    """The bytes of a head for a body of `length` bytes that is neither compressed nor chunked."""
     lines = head[: -len(END)].split(b"\r\n")
     gone = (b"content-length", b"transfer-encoding", b"content-encoding")
     kept = [line for line in lines[1:] if line.partition(b":")[0].strip().lower() not in gone]
@@ -153,17 +158,16 @@ def with_length(head: bytes, length: int) -> bytes:
 
 
 def keeps_open(head: Head) -> bool:
-    """Whether the connection goes on after this message."""
+    """Whether the connection stays open after this message."""
     if head.holds("connection", "close"):
         return False
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
 
 
 class BodyReader(Struct):
-    """A body as it comes: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
+    """Reads a body: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
 
-    `feed` takes what came and says how many of its bytes are the body's, and what the body says: chunks' sizes and
-    ends are no part of that. `done` once the body is at its end.
+    `feed` returns how many bytes belong to the body, and its content without chunk framing. `done` at the body's end.
     """
 
     length: int | None = 0
@@ -173,14 +177,14 @@ class BodyReader(Struct):
     _held: bytes = b""
     _state: str = "size"
     _trailer: int = 0
-    """Bytes of the fields behind the last chunk."""
+    """Bytes of the trailer fields."""
 
     def __post_init__(self) -> None:
         self._left = 0 if self.chunked else self.length or 0
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """How many bytes of `data` belong to the body, and what they say. Raises `Malformed`."""
+        """The number of bytes of `data` that belong to the body, and their content. Raises `Malformed`."""
         if self.chunked:
             return self._chunks(data)
         if self.length is None:
@@ -190,8 +194,8 @@ class BodyReader(Struct):
         self.done = not self._left
         return taken, data[:taken]
 
-    def ended(self) -> bool:
-        """The connection is at its end: whether the body is whole."""
+    def end(self) -> bool:
+        """Handle the end of the connection; returns whether the body is complete."""
         if self.length is None and not self.chunked:
             self.done = True
         return self.done
@@ -224,10 +228,10 @@ class BodyReader(Struct):
         return at, b"".join(said)
 
     def _whole_chunks(self, data: bytes, at: int, said: list[bytes]) -> int:
-        """Read the chunks that are whole, as they mostly come, from `at` on; where they end."""
+        """Read complete chunks, the usual case, from `at` on; returns where they end."""
         head, size = b"", 0
         while True:
-            # Many are as long as the one before.
+            # Many are as long as the previous one.
             if not (head and data.startswith(head, at)):
                 found = _CHUNK.match(data, at)
                 if found is None:
@@ -266,14 +270,16 @@ def _length(head: Head) -> int | None:
     told = head.all(_LENGTH)
     if not told:
         return None
-    if len(set(told)) > 1 or not told[0].isdecimal() or len(told[0]) > _LONGEST:
+    if len(set(told)) > 1 or not told[0].isdecimal() or len(told[0]) > _MAX_LENGTH_DIGITS:
         raise Malformed(f"no length of a body: {', '.join(told)[:40]!r}")
     return int(told[0])
 
 
 def request_body(head: Head) -> BodyReader:
-    """The body that follows a request's head. Raises `Malformed`, also where it, or whom it is for, may be read two
-    ways (RFC 9112 §3.2, §6.1, §6.3)."""
+    """The body after a request's head.
+
+    Raises `Malformed`, also if its length or its host is ambiguous (RFC 9112 §3.2, §6.1, §6.3).
+    """
     coding, length, old = head.all(_CODING), _length(head), head.start.endswith("1.0")
     hosts = len(head.all("host"))
     if hosts > 1 or not (hosts or old):
@@ -288,7 +294,7 @@ def request_body(head: Head) -> BodyReader:
 
 
 def answer_body(head: Head, status: int, method: str) -> BodyReader:
-    """The body that follows the head of an answer of `status` to a request of `method`. Raises `Malformed`."""
+    """The body after the head of an answer of `status` to a request of `method`. Raises `Malformed`."""
     if method == "HEAD" or status < 200 or status in (204, 304):
         return BodyReader(0)
     coding = ",".join(head.all(_CODING))
@@ -297,8 +303,8 @@ def answer_body(head: Head, status: int, method: str) -> BodyReader:
     return BodyReader(None if coding else _length(head))
 
 
-def is_sure(head: Head) -> bool:
-    """Whether an answer's length can be read in one way only: else nothing may follow it on its connection."""
+def has_sure_length(head: Head) -> bool:
+    """Whether an answer's length is unambiguous: else nothing may follow it on its connection."""
     coding, lengths = head.all(_CODING), len(head.all(_LENGTH))
     return not lengths if coding and head.start.startswith("HTTP/1.1") else not coding and lengths < 2
 
@@ -312,8 +318,8 @@ _REASONS: Final = {
 }
 
 
-def refusal(status: int, why: str) -> bytes:
-    """An answer of HTTP/1.1 in the shape that the SDKs show; the connection ends with it."""
+def build_error_answer(status: int, why: str) -> bytes:
+    """An HTTP/1.1 error answer in the form that the SDKs show; it closes the connection."""
     error = {"type": "error", "error": {"type": "ctxtui_relay", "message": f"ctxtui: {why}"}}
     body = json.dumps(error).encode()
     head = (
@@ -323,9 +329,8 @@ def refusal(status: int, why: str) -> bytes:
     return head.encode() + body
 
 
-def events_of(answer: bytes) -> list[str]:
-    """An answer of HTTP/1.1 as the messages of a WebSocket that say the same: the data of each event of a stream, or
-    the error that a status tells."""
+def to_socket_messages(answer: bytes) -> list[str]:
+    """The WebSocket messages for an HTTP/1.1 answer: the data of each event of a stream, or the error of a status."""
     head, _, body = answer.partition(END)
     start = head.split(b"\r\n", 1)[0].split(b" ")
     status = int(start[1]) if len(start) > 1 and start[1].isdigit() else 502

@@ -1,7 +1,7 @@
-"""Hears what a program asks with httpx, which every SDK does: as an SDK's own bytes, with nothing in between.
+"""Records a program's requests by httpx, which every SDK uses: the exact bytes, without a relay.
 
-`Client.send` of httpx and httpx2 is replaced while something is recorded. The request is the program's own and goes the
-way it would; of the answer each piece is handed on as it comes, and told.
+`Client.send` of httpx and httpx2 is replaced while recording. The request is sent normally; each piece of the answer is
+passed on as it arrives, and reported.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
-from ctxtui.attach.route import asks_at
+from ctxtui.attach.route import is_model_path
 
 _LIBRARIES: Final = ("httpx2", "httpx")
 LEFT: Final = "the program read no further"
 
 
 class WatchedExchange:
-    """One exchange that is told to `tell` under the name `x`. Nothing here raises: `fault` hears what went wrong."""
+    """One exchange, reported to `tell` under the name `x`. Methods never raise: errors go to `fault`."""
 
     def __init__(self, tell: Callable[[ExchangeEvent], None], x: str, fault: Callable[[Exception], None]) -> None:
         self._tell = tell
         self._x = x
         self._fault = fault
         self.over = False
-        """Whether its end was told."""
+        """Whether its end was reported."""
 
     def begin(self, request: Any, session: str, thread: str) -> None:
-        """The request as it is about to leave."""
+        """Report the request before it is sent."""
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw]
             self._tell(
@@ -50,7 +50,7 @@ class WatchedExchange:
             self._fault(error)
 
     def answered(self, response: Any) -> None:
-        """The head of the answer."""
+        """Report the head of the answer."""
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw]
             self._tell(AnswerBegun(self._x, time.time(), response.status_code, fields))
@@ -58,14 +58,14 @@ class WatchedExchange:
             self._fault(error)
 
     def piece(self, data: bytes) -> None:
-        """A piece of the answer, as it went over the wire."""
+        """Report a piece of the answer, as received."""
         try:
             self._tell(AnswerBytes(self._x, time.time(), data))
         except Exception as error:  # noqa: BLE001 - as above
             self._fault(error)
 
     def end(self, error: str = "") -> None:
-        """It is over."""
+        """Report the end."""
         if not self.over:
             self.over = True
             try:
@@ -75,34 +75,34 @@ class WatchedExchange:
 
     @contextmanager
     def failing(self) -> Iterator[None]:
-        """What the program's own call raises in here ends it, and is raised as it would be."""
+        """Report an exception of the program's own call as the end, and raise it again."""
         try:
             yield
         except GeneratorExit:
             raise
         except BaseException as error:
-            self.end(_words(error))
+            self.end(_error_text(error))
             raise
 
 
 Hear = Callable[[Any], WatchedExchange | None]
-"""Begins to hear a request; None where nobody wants to."""
+"""Starts watching a request; returns None to ignore it."""
 
 
-def asks_a_model(request: Any) -> bool:
-    """Whether a request of httpx asks a model to read something."""
-    return request.method == "POST" and asks_at(request.url.path)
+def is_model_call(request: Any) -> bool:
+    """Whether an httpx request is a model call."""
+    return request.method == "POST" and is_model_path(request.url.path)
 
 
 class Hook:
-    """Replaces `send` in every httpx that is installed, until it is `off`. `hear` is asked with each request."""
+    """Replaces `send` in every installed httpx, until `off`. `hear` is called with each request."""
 
     def __init__(self, hear: Hear) -> None:
         self._hear = hear
         self._before: list[tuple[type, Any]] = []
 
     def on(self) -> None:
-        """Begin."""
+        """Install the hook."""
         for name in _LIBRARIES:
             if find_spec(name) is None:
                 continue
@@ -113,13 +113,13 @@ class Hook:
                 kind.send = made(library, before)
 
     def off(self) -> None:
-        """End: what was there before is there again."""
+        """Restore the original methods."""
         for kind, before in reversed(self._before):
             kind.send = before
         self._before.clear()
 
     def _sync(self, library: Any, before: Any) -> Any:
-        hear, told = self._hear, _told(library)
+        hear, told = self._hear, _make_stream_class(library)
 
         def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
             heard = hear(request)
@@ -139,7 +139,7 @@ class Hook:
         return send
 
     def _async(self, library: Any, before: Any) -> Any:
-        hear, told = self._hear, _told_later(library)
+        hear, told = self._hear, _make_async_stream_class(library)
 
         async def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
             heard = hear(request)
@@ -160,18 +160,18 @@ class Hook:
 
 
 def _follow(response: Any, heard: WatchedExchange, told: Any) -> None:
-    """Hear the answer from its head on."""
+    """Watch the answer from its head on."""
     heard.answered(response)
     if response.is_stream_consumed:
-        # A hook of the program's has read it.
+        # A hook of the program has read it.
         heard.piece(response.content)
         heard.end()
     else:
         response.stream = told(response.stream, heard)
 
 
-def _told(library: Any) -> Any:
-    """The class of streams that tell what goes through them."""
+def _make_stream_class(library: Any) -> Any:
+    """Make a stream class that reports its data."""
 
     class ToldStream(library.SyncByteStream):  # type: ignore[misc]
         def __init__(self, inner: Any, heard: WatchedExchange) -> None:
@@ -194,8 +194,8 @@ def _told(library: Any) -> Any:
     return ToldStream
 
 
-def _told_later(library: Any) -> Any:
-    """As `_told`, for the streams of an event loop."""
+def _make_async_stream_class(library: Any) -> Any:
+    """Like `_told`, for async streams."""
 
     class ToldAsyncStream(library.AsyncByteStream):  # type: ignore[misc]
         def __init__(self, inner: Any, heard: WatchedExchange) -> None:
@@ -218,5 +218,5 @@ def _told_later(library: Any) -> Any:
     return ToldAsyncStream
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")

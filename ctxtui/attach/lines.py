@@ -1,5 +1,8 @@
-"""The lines of an attached recording, as they are written (`transcripts/formats/attached` reads them): a body is told
-by one before it, for agents send their whole history again with every request; keys are masked."""
+"""Lines of an attached recording (read by `transcripts/formats/attached`).
+
+A body is written as the difference from an earlier one, as agents resend their whole history with every request; keys
+are masked.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES
+from ctxtui.transcripts.kit.http_exchange.line_kinds import MAX_REFERENCED_BODIES
 from ctxtui.wire.key_mask import KeyMask
 
 MASKED: Final = "<masked>"
@@ -21,7 +24,7 @@ _SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|s
 _OPEN: Final = re.compile(
     r"ratelimit|sec-websocket-(key|accept)$|idempotency-key$|max-tokens|authority$", re.IGNORECASE
 )
-"""Headers whose names sound like secrets and whose values are none."""
+"""Headers whose names suggest secrets but whose values are none."""
 _QUERY: Final = re.compile(
     r"([?&;](?:[\w.-]*(?:key|token|secret|sig|signature|auth|password)[\w.-]*)=)[^&;#]+", re.IGNORECASE
 )
@@ -31,17 +34,17 @@ Fields = Iterable[tuple[str, str]]
 
 
 def is_secret(name: str) -> bool:
-    """Whether the values of a header called `name` are kept out of every record."""
+    """Whether the values of a header `name` are kept out of every record."""
     return bool(_SECRET.search(name)) and not _OPEN.search(name)
 
 
-def shown(fields: Fields) -> list[tuple[str, str]]:
-    """Headers as they are written down."""
+def mask_fields(fields: Fields) -> list[tuple[str, str]]:
+    """Headers with masked secrets, for the record."""
     return [(name, MASKED if is_secret(name) else value) for name, value in fields]
 
 
-def shown_url(url: str) -> str:
-    """A URL as it is written down: without user and password, and without keys in its query."""
+def mask_url(url: str) -> str:
+    """A URL for the record: without user and password, and without keys in its query."""
     scheme, found, rest = url.partition("://")
     if found and "@" in rest.partition("/")[0]:
         host, slash, path = rest.partition("/")
@@ -50,46 +53,46 @@ def shown_url(url: str) -> str:
 
 
 def mask_for(fields: Fields) -> KeyMask:
-    """What keeps the keys in these headers out of bodies: a provider may say one back."""
+    """Make the mask that keeps the keys in these headers out of bodies: a provider may repeat one."""
     keys = [_SCHEME.sub("", value) for name, value in fields if is_secret(name)]
     first, *further = keys or [""]
     return KeyMask(first, *further)
 
 
-_MOST: Final = 32 << 20
-"""Bytes of bodies that later ones are told by; the newest counts whatever its size."""
+_MAX_KEPT_BYTES: Final = 32 << 20
+"""Maximum bytes of earlier bodies kept for comparison, except that the newest is always kept."""
 _STEP: Final = 1 << 16
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def line(**members: Json) -> bytes:
-    """One line, without members that are empty."""
+def encode_line(**members: Json) -> bytes:
+    """Encode one line, without empty members."""
     return bytes(_encode({name: value for name, value in members.items() if value not in ("", None, [], {})})) + b"\n"
 
 
-def text_of(data: bytes) -> dict[str, Json]:
-    """Bytes as JSON holds them: their text, or in base64 where they are none."""
+def encode_bytes(data: bytes) -> dict[str, Json]:
+    """Encode bytes for JSON: their text, or base64 if they are no text."""
     try:
         return {"text": data.decode("utf-8")}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode("ascii")}
 
 
-def answer_line(x: str, at: float, data: bytes) -> bytes:
-    """The line of a piece of an answer, which is not empty."""
+def encode_answer_line(x: str, at: float, data: bytes) -> bytes:
+    """Encode the line of a non-empty piece of an answer."""
     try:
         return bytes(_encode({"x": x, "at": at, "data": data.decode("utf-8")})) + b"\n"
     except UnicodeDecodeError:
-        return line(x=x, at=at, data=base64.b64encode(data).decode("ascii"), base64=True)
+        return encode_line(x=x, at=at, data=base64.b64encode(data).decode("ascii"), base64=True)
 
 
 def digest(data: bytes) -> str:
-    """What proves that bytes are the same."""
+    """Digest that proves that bytes are equal."""
     return hashlib.sha256(data).hexdigest()
 
 
 class Likeness(NamedTuple):
-    """The `head` first and `tail` last bytes of a body are those of the one with this `number`."""
+    """The `head` first and `tail` last bytes of a body equal those of the body with this `number`."""
 
     number: int
     head: int
@@ -97,7 +100,7 @@ class Likeness(NamedTuple):
 
 
 def common_head(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with."""
+    """Number of common leading bytes."""
     end = min(len(one), len(other))
     at = 0
     step = _STEP
@@ -108,13 +111,13 @@ def common_head(one: bytes, other: bytes) -> int:
         elif stop - at == 1:
             return at
         else:
-            # It lies in here: half of it, and half of that.
+            # In here: halve the step.
             step = max(1, (stop - at) // 2)
     return at
 
 
 def common_tail(one: bytes, other: bytes, most: int) -> int:
-    """How many bytes both end with, at most `most`."""
+    """Number of common trailing bytes, at most `most`."""
     end = min(len(one), len(other), most)
     at = 0
     step = _STEP
@@ -129,9 +132,11 @@ def common_tail(one: bytes, other: bytes, most: int) -> int:
     return at
 
 
-def likest(body: bytes, before: Sequence[bytes]) -> Likeness | None:
-    """Which of the bodies `before` spares most of `body`; None where none spares a third. Cuts lie between characters
-    of UTF-8."""
+def find_most_similar(body: bytes, before: Sequence[bytes]) -> Likeness | None:
+    """The body in `before` that saves most of `body`; None if none saves a third.
+
+    Cuts are between UTF-8 characters.
+    """
     best: Likeness | None = None
     for number, other in enumerate(before):
         head = common_head(body, other)
@@ -146,31 +151,31 @@ def likest(body: bytes, before: Sequence[bytes]) -> Likeness | None:
 
 
 class RecordedBodies:
-    """The bodies of one recording: each is written as what is new in it."""
+    """The bodies of one recording, each written as a difference."""
 
     def __init__(self) -> None:
         self._before: OrderedDict[str, bytes] = OrderedDict()
 
-    def told(self, name: str, said: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
-        """The body `said` of exchange `name`, which went over the wire as the bytes `wire`, packed as `encoding`."""
+    def encode(self, name: str, said: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
+        """Encode the body `said` of exchange `name`, sent as the bytes `wire`, packed as `encoding`."""
         made: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
             made["encoding"] = encoding
         names = list(reversed(self._before))
-        found = likest(said, [self._before[one] for one in names])
+        found = find_most_similar(said, [self._before[one] for one in names])
         if found is None:
-            made |= text_of(said)
+            made |= encode_bytes(said)
         else:
             own = said[found.head : len(said) - found.tail]
-            made |= {"like": names[found.number], "head": found.head, "tail": found.tail, **text_of(own)}
-            # Whoever goes on goes on from the new one. Readers forget by the same rule.
+            made |= {"like": names[found.number], "head": found.head, "tail": found.tail, **encode_bytes(own)}
+            # Later bodies extend the new one. Readers discard by the same rule.
             del self._before[names[found.number]]
         self._before[name] = said
-        while len(self._before) > KEPT_BODIES or (len(self._before) > 1 and self.size > _MOST):
+        while len(self._before) > MAX_REFERENCED_BODIES or (len(self._before) > 1 and self.size > _MAX_KEPT_BYTES):
             self._before.popitem(last=False)
         return made
 
     @property
     def size(self) -> int:
-        """Bytes that are kept for later ones."""
+        """Bytes kept for comparison."""
         return sum(map(len, self._before.values()))

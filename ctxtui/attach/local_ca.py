@@ -1,5 +1,7 @@
-"""Certificates for one run: an authority that is made when it begins, and a certificate of it for each host that is
-stood in for. Keys are in this process's memory alone and end with it."""
+"""Certificates for one run: a certificate authority, and its certificate for each intercepted host.
+
+Keys are only in this process's memory and end with it.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,19 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LIFE: Final = timedelta(days=7)
-"""How long its certificates are good: longer than any run."""
+"""Validity of certificates: longer than any run."""
 _EARLIER: Final = timedelta(hours=1)
-"""For clocks that are behind this one."""
+"""Start of validity before now, for clocks that are behind."""
 NAME: Final = "ctxtui, this run only"
 
 
 class LocalAuthority:
-    """An authority of this run. `certificate` is what a program has to trust: public, in PEM."""
+    """A certificate authority of this run. `certificate` is what a program has to trust: public, in PEM."""
 
     def __init__(self, name: str = NAME, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._name, self._now = name, now
         self._key = ec.generate_private_key(ec.SECP256R1())
-        builder = self._begun(name, self._key.public_key())
+        builder = self._new_builder(name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         usage = x509.KeyUsage(
             digital_signature=False,
@@ -43,25 +45,25 @@ class LocalAuthority:
             encipher_only=False,
             decipher_only=False,
         )
-        self._own = self._signed(builder.add_extension(usage, critical=True))
+        self._own = self._sign(builder.add_extension(usage, critical=True))
         self.certificate = self._own.public_bytes(Encoding.PEM)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def context(self, host: str) -> ssl.SSLContext:
-        """How a server shows itself to be `host`."""
+        """A server's TLS context for `host`."""
         known = self._contexts.get(host)
         if known is None:
-            known = self._contexts[host] = self._made(host)
+            known = self._contexts[host] = self._make_context(host)
         return known
 
-    def _made(self, host: str) -> ssl.SSLContext:
+    def _make_context(self, host: str) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = self._begun(host[:64], key.public_key())
+        builder = self._new_builder(host[:64], key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName([_name(host)]), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
-        certificate = self._signed(builder.add_extension(identifier, critical=False)).public_bytes(Encoding.PEM)
+        certificate = self._sign(builder.add_extension(identifier, critical=False)).public_bytes(Encoding.PEM)
         secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["http/1.1"])
@@ -69,12 +71,12 @@ class LocalAuthority:
             context.load_cert_chain(chain, place)
         return context
 
-    def _begun(self, subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    def _new_builder(self, subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
         now = self._now()
         return (
             x509.CertificateBuilder()
-            .subject_name(_called(subject))
-            .issuer_name(_called(self._name))
+            .subject_name(_common_name(subject))
+            .issuer_name(_common_name(self._name))
             .public_key(key)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _EARLIER)
@@ -82,11 +84,11 @@ class LocalAuthority:
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         )
 
-    def _signed(self, builder: x509.CertificateBuilder) -> x509.Certificate:
+    def _sign(self, builder: x509.CertificateBuilder) -> x509.Certificate:
         return builder.sign(self._key, SHA256())
 
 
-def _called(name: str) -> x509.Name:
+def _common_name(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
@@ -99,10 +101,10 @@ def _name(host: str) -> x509.GeneralName:
 
 @contextmanager
 def _as_path(data: bytes) -> Iterator[str]:
-    """A path at which `data` is read, once: a pipe, so that no disk ever has it."""
+    """A path from which `data` can be read once: a pipe, so that it never reaches a disk."""
     reads, writes = os.pipe()
     try:
-        # A certificate or a key is far less than a pipe holds.
+        # A certificate or a key fits into a pipe.
         os.write(writes, data)
         os.close(writes)
         yield f"/dev/fd/{reads}"

@@ -1,4 +1,4 @@
-"""What a relay, or a hook in a program, tells of an exchange as it goes by; a recorder writes it down."""
+"""Events of an exchange, from a relay or a hook in a program, for the recorder."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ctxtui.core.canonical import Json
 
 
 class RequestBegun(Struct, frozen=True, kw_only=True):
-    """A request's head: `x` names the exchange within the run. `session`, `thread` where the program itself names
-    them."""
+    """A request's head: `x` names the exchange within the run. `session`, `thread` if the program names them."""
 
     x: str
     at: float
@@ -24,7 +23,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 
 
 class RequestBytes(Struct, frozen=True):
-    """More of a request's body as it went; `last` says that it is whole."""
+    """More of a request's body as sent; `last`: it is complete."""
 
     x: str
     data: bytes
@@ -41,7 +40,7 @@ class AnswerBegun(Struct, frozen=True):
 
 
 class AnswerBytes(Struct, frozen=True):
-    """More of an answer's body as it went."""
+    """More of an answer's body as received."""
 
     x: str
     at: float
@@ -49,7 +48,7 @@ class AnswerBytes(Struct, frozen=True):
 
 
 class SocketMessage(Struct, frozen=True):
-    """A message over a WebSocket, by the client or the server."""
+    """A WebSocket message, by the client or the server."""
 
     x: str
     at: float
@@ -58,7 +57,7 @@ class SocketMessage(Struct, frozen=True):
 
 
 class ExchangeEnded(Struct, frozen=True):
-    """An exchange is over; `error` says why before its time."""
+    """The end of an exchange; `error` is the reason if premature."""
 
     x: str
     at: float
@@ -66,8 +65,7 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestSent(Struct, frozen=True):
-    """What was decided about a request: the `body` that left in place of its own (None: its own), and what is `told`
-    of it."""
+    """The decision on a request: the `body` sent instead of its own (None: its own), and the record in `told`."""
 
     x: str
     at: float
@@ -76,7 +74,7 @@ class RequestSent(Struct, frozen=True):
 
 
 class RequestHeld(Struct, frozen=True):
-    """A request waits, `until` then at most (Unix seconds), and why."""
+    """A request is held, at most `until` (Unix seconds), and why."""
 
     x: str
     at: float

@@ -1,4 +1,4 @@
-"""Connections to providers: straight, or through the proxy that the environment names for addresses like theirs."""
+"""Connections to providers: direct, or through the environment's proxy."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from ctxtui.attach import http1
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
 
-CONNECT: Final = 30.0
+CONNECT_TIMEOUT_S: Final = 30.0
 """Seconds for a connection to a provider."""
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
 def proxy_for(upstream: Upstream, env: Mapping[str, str]) -> str:
-    """The URL of the proxy through which `upstream` is asked, "" for none: as ``HTTPS_PROXY``, ``ALL_PROXY`` and
-    ``NO_PROXY`` say it (``HTTP_PROXY`` for an address without TLS), in small letters first."""
-    if _left_out(upstream, _told(env, "no_proxy")):
+    """The proxy URL for `upstream`, "" for none.
+
+    By ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (``HTTP_PROXY`` for an address without TLS), lower-case names
+    first.
+    """
+    if _bypasses_proxy(upstream, _env_value(env, "no_proxy")):
         return ""
-    return _told(env, "https_proxy" if upstream.tls else "http_proxy") or _told(env, "all_proxy")
+    return _env_value(env, "https_proxy" if upstream.tls else "http_proxy") or _env_value(env, "all_proxy")
 
 
-def _told(env: Mapping[str, str], name: str) -> str:
+def _env_value(env: Mapping[str, str], name: str) -> str:
     return env.get(name) or env.get(name.upper(), "")
 
 
-def _left_out(upstream: Upstream, told: str) -> bool:
+def _bypasses_proxy(upstream: Upstream, told: str) -> bool:
     host = upstream.host.lower()
     if host == "localhost" or host.startswith("127.") or host == "::1":
         return True
@@ -44,7 +47,7 @@ def _left_out(upstream: Upstream, told: str) -> bool:
 
 
 async def connect(upstream: Upstream, made: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """A connection to `upstream` for the protocol that is `made`. Raises `OSError`."""
+    """Connect the protocol made by `made` to `upstream`. Raises `OSError`."""
     loop = asyncio.get_running_loop()
     name = upstream.host if upstream.tls else None
     through = proxy_for(upstream, env)
@@ -69,7 +72,7 @@ async def connect(upstream: Upstream, made: Callable[[], P], env: Mapping[str, s
 
 
 async def connect_raw(host: str, port: int, made: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """A connection to `host` on which its own TLS goes by unseen. Raises `OSError`."""
+    """Connect to `host` for TLS that passes through unseen. Raises `OSError`."""
     name = f"[{host}]" if ":" in host else host
     through = proxy_for(Upstream("", f"https://{name}:{port}"), env)
     if not through:
@@ -84,14 +87,17 @@ async def connect_raw(host: str, port: int, made: Callable[[], P], env: Mapping[
 
 
 async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
-    """A connection to `host` through the proxy at `url`, not read from yet. Raises `OSError`."""
+    """Connect to `host` through the proxy at `url`, not reading yet. Raises `OSError`."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise OSError(f"a proxy that cannot be used: {parts.scheme}://{parts.hostname or ''}")
     tls = parts.scheme == "https"
     loop = asyncio.get_running_loop()
     transport, waiting = await loop.create_connection(
-        _Asking, parts.hostname, parts.port or (443 if tls else 80), ssl=ssl.create_default_context() if tls else None
+        _ProxyHandshake,
+        parts.hostname,
+        parts.port or (443 if tls else 80),
+        ssl=ssl.create_default_context() if tls else None,
     )
     there = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     head = f"CONNECT {there} HTTP/1.1\r\nHost: {there}\r\n"
@@ -109,8 +115,8 @@ async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
     return transport
 
 
-class _Asking(asyncio.Protocol):
-    """Waits for what a proxy says to a CONNECT; what comes behind it is not read."""
+class _ProxyHandshake(asyncio.Protocol):
+    """Waits for a proxy's answer to a CONNECT, without reading beyond it."""
 
     def __init__(self) -> None:
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -118,7 +124,7 @@ class _Asking(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """The connection is open."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
@@ -136,6 +142,6 @@ class _Asking(asyncio.Protocol):
             self.status.set_exception(OSError(f"the proxy says no HTTP: {error.message}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It broke off."""
+        """The connection broke off."""
         if not self.status.done():
             self.status.set_exception(OSError("the proxy's connection broke off"))

@@ -1,8 +1,7 @@
-"""One connection of a client through a relay: the bytes of both ends in, the bytes for both ends out. No IO, no clock.
+"""The protocol of one client connection through a relay: bytes in, bytes out. No IO, no clock.
 
-Whoever has the connections calls `client_data`, `provider_data` and so on with what comes, and carries out what is
-asked of `Connection` meanwhile. One request goes by after the other; what a client says before its answer is there is
-kept.
+The owner of the connections calls `client_data`, `provider_data` and so on, and executes the calls to `Connection`. One
+request is handled at a time; data that a client sends before its answer is kept.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.attach import http1
-from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, takes_chunks
+from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, accepts_chunks
 from ctxtui.attach.exchange import CUT, GONE, Exchange
 from ctxtui.attach.gate import RequestVerdict
-from ctxtui.attach.http1 import Head, refusal
+from ctxtui.attach.http1 import Head, build_error_answer
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent
-from ctxtui.attach.route import ONLY_HERE, Route, stranger
+from ctxtui.attach.route import ONLY_HERE, Route, foreign_header
 from ctxtui.attach.socket_passage import SocketPassage
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_EARLY_HEADS, MAX_READ_AHEAD
@@ -31,7 +30,7 @@ class Passage:
         self._route = route
         self._ends = ends
         self._wants = route.wants
-        """Whether a gate is to be asked about the request that goes by."""
+        """Whether a gate must be asked about the current request."""
         self._held = b""
         """What the client said and nobody has read yet."""
         self._came = b""
@@ -46,7 +45,7 @@ class Passage:
 
     @property
     def full(self) -> bool:
-        """Whether the client should say no more for now."""
+        """Whether the client should pause."""
         if self._socket is not None:
             return self._socket.full
         one = self._one
@@ -54,20 +53,20 @@ class Passage:
         return len(self._held) + unsent > MAX_READ_AHEAD
 
     def client_data(self, data: bytes, at: float) -> None:
-        """The client said something."""
+        """Handle data from the client."""
         if self._over:
             return
         if self._socket is not None:
             self._socket.client_data(data, at)
             return
         self._held = self._held + data if self._held else data
-        self._go_on(at)
+        self._process(at)
         if self._pouring and self._held:
-            # Nobody can tell where the answer ends, and so which one the next request would get.
+            # The end of the answer is unknown, and so which one the next request would get.
             self._end(abort=True)
 
     def client_ended(self, at: float, gone: bool) -> None:
-        """The client says nothing more; it waits for its answer, unless it is `gone`."""
+        """Handle the end of the client's half; it waits for its answer, unless it is `gone`."""
         if self._over or self._client_over:
             return
         self._client_over = True
@@ -76,10 +75,10 @@ class Passage:
         elif gone and self._one is not None:
             self.client_lost(at)
         else:
-            self._said_all(at)
+            self._end_client_data(at)
 
-    def _said_all(self, at: float) -> None:
-        """The client has said all: a request that breaks off is not answered."""
+    def _end_client_data(self, at: float) -> None:
+        """Handle the end of the client's data: an incomplete request is not answered."""
         if self._one is not None:
             if not self._one.body.done:
                 self.client_lost(at)
@@ -89,13 +88,13 @@ class Passage:
             self._end()
 
     def client_lost(self, at: float) -> None:
-        """The client's connection is gone, whoever ended it."""
+        """Handle the end of the client's connection."""
         if not self._over:
             self._over_with(at, GONE)
             self._end(abort=True)
 
     def connected(self, at: float) -> None:
-        """The provider's connection is open."""
+        """Handle the open provider connection."""
         one = self._one
         if one is None or self._over:
             return
@@ -103,15 +102,15 @@ class Passage:
         if one.waiting:
             self._ends.to_provider(b"".join(one.waiting))
             one.waiting.clear()
-        self._go_on(at)
+        self._process(at)
 
     def not_connected(self, why: str, at: float) -> None:
-        """There is no connection to the provider."""
+        """Handle a failed provider connection."""
         if self._one is not None and not self._over:
             self._refuse(502, f"{self._one.upstream.origin} cannot be reached: {why}", at)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
-        """What the gate says of the request that it was asked about."""
+        """Apply the gate's verdict."""
         one = self._one
         if self._over or one is None:
             return
@@ -119,28 +118,28 @@ class Passage:
             self._socket.decided(verdict, at)
             return
         one.deciding = False
-        one.decided(verdict, at)
+        one.apply_verdict(verdict, at)
         if verdict.answer is None:
             self._ends.open(one.upstream)
             return
-        self._answer_ourselves(one, verdict.answer, at)
+        self._answer_locally(one, verdict.answer, at)
 
-    def _answer_ourselves(self, one: Exchange, answer: bytes, at: float) -> None:
-        """Give an answer of ctxtui's own: the request never leaves. It is recorded as any other."""
+    def _answer_locally(self, one: Exchange, answer: bytes, at: float) -> None:
+        """Answer for the provider: the request is never sent. It is recorded like any other."""
         raw, end, said = answer.partition(http1.END)
         head = http1.read_head(raw + end)
         if one.early is None:
             self._ends.to_client(answer)
         else:
-            one.early.answered(http1.status_of(head), head)
-            self._ends.to_client(one.early.said(said) + one.early.done())
+            one.early.begin_provider_answer(http1.status_of(head), head)
+            self._ends.to_client(one.early.add_provider_data(said) + one.early.end())
         one.tell(AnswerBegun(one.x, at, http1.status_of(head), head.fields))
         one.tell(AnswerBytes(one.x, at, said))
         one.end(at)
         self._end()
 
     def _alive(self, ping: bytes, as_event: AsEvent, at: float) -> bool:
-        """Tell the client of the request that waits that it is looked after."""
+        """Keep the client of the waiting request from giving up."""
         one = self._one
         if self._over or one is None or not one.deciding or self._socket is not None:
             return False
@@ -148,11 +147,11 @@ class Passage:
         if one.early is None:
             one.early = EarlyAnswer(as_event)
             begun = one.early.begin()
-        self._ends.to_client(begun + one.early.say(ping))
+        self._ends.to_client(begun + one.early.encode_piece(ping))
         return True
 
     def undecided(self, error: Exception, at: float) -> None:
-        """The gate has a fault."""
+        """Handle a fault of the gate."""
         one = self._one
         if self._over or one is None:
             return
@@ -160,11 +159,11 @@ class Passage:
             self._socket.undecided(error, at)
             return
         one.deciding = False
-        one.undecided(error, at)
+        one.pass_unchanged(error, at)
         self._ends.open(one.upstream)
 
     def provider_data(self, data: bytes, at: float) -> None:
-        """The provider said something."""
+        """Handle data from the provider."""
         if self._over:
             return
         one = self._one
@@ -173,7 +172,7 @@ class Passage:
         elif self._pouring:
             self._ends.to_client(data)
         elif one is None:
-            # Nobody asked for it: it must not be the answer to what is asked next.
+            # Unrequested: it must not become the answer to the next request.
             self._end(abort=True)
         else:
             try:
@@ -185,7 +184,7 @@ class Passage:
             except Malformed as error:
                 one.end(at, f"not recorded from here on: {error}")
                 if one.early is not None:
-                    # What cannot be read cannot be told as pieces of the stream that has begun.
+                    # Unreadable data cannot continue the started stream.
                     self._end(abort=True)
                     return
                 self._pouring = True
@@ -193,7 +192,7 @@ class Passage:
                 self._ends.to_client(data)
 
     def provider_ended(self, at: float, broken: bool = False) -> None:
-        """The provider says nothing more, or its connection was `broken`."""
+        """Handle the end of the provider's data, or a `broken` connection."""
         if self._over:
             return
         one = self._one
@@ -201,19 +200,19 @@ class Passage:
             self._socket.provider_ended(at)
             return
         if one is not None:
-            whole = one.answer is not None and not broken and one.answer.ended()
+            whole = one.answer is not None and not broken and one.answer.end()
             if self._came and one.early is None:
-                # A head that was never whole.
+                # An incomplete head.
                 self._ends.to_client(self._came)
             if whole and one.early is not None and not one.ended:
-                self._ends.to_client(one.early.done())
+                self._ends.to_client(one.early.end())
             one.end(at, "" if whole else CUT)
-        # As the client would see it from the provider itself.
+        # As the client would see it from the provider.
         self._over = True
         (self._ends.break_off if broken else self._ends.end)()
 
     def close(self, at: float) -> None:
-        """ctxtui ends."""
+        """Close because ctxtui ends."""
         if not self._over:
             self._over_with(at, "ctxtui ended")
             self._over = True
@@ -224,8 +223,8 @@ class Passage:
         elif self._one is not None:
             self._one.end(at, why)
 
-    def _go_on(self, at: float) -> None:
-        """Read on in what the client has said."""
+    def _process(self, at: float) -> None:
+        """Process the client's buffered data."""
         try:
             while self._held and not self._over and self._next(at):
                 pass
@@ -233,7 +232,7 @@ class Passage:
             self._refuse(400, str(error), at)
 
     def _next(self, at: float) -> bool:
-        """One step; whether there may be another one. Raises `Malformed`."""
+        """Process one step; returns whether there may be another one. Raises `Malformed`."""
         one = self._one
         if one is None:
             head = self._head()
@@ -245,8 +244,8 @@ class Passage:
         return False
 
     def _body(self, one: Exchange, at: float) -> None:
-        """More of the body of a request. Raises `Malformed`."""
-        data, self._held, said = one.taken(self._held)
+        """Process more of a request's body. Raises `Malformed`."""
+        data, self._held, said = one.split_body(self._held)
         if one.connected:
             self._ends.to_provider(data)
         else:
@@ -257,10 +256,10 @@ class Passage:
             self._ends.open(one.upstream)
         elif one.gated and one.is_whole:
             one.deciding = True
-            self._ends.ask(one.whole(self._alive if takes_chunks(one.head) else None))
+            self._ends.ask(one.to_waiting_request(self._alive if accepts_chunks(one.head) else None))
 
     def _head(self) -> Head | None:
-        """The next head, once it is whole. Raises `Malformed`."""
+        """The next complete head. Raises `Malformed`."""
         if self._held[:1] in b"\r\n":
             self._held = self._held.lstrip(b"\r\n")
         found = http1.next_head(self._held)
@@ -268,9 +267,9 @@ class Passage:
         return head
 
     def _begin(self, head: Head, at: float) -> None:
-        """A request, by its head. Raises `Malformed`."""
-        asked = http1.asked(head)
-        why = "" if self._route.strangers else stranger(head)
+        """Begin a request with its head. Raises `Malformed`."""
+        asked = http1.request_line(head)
+        why = "" if self._route.strangers else foreign_header(head)
         if why or self.refused:
             self._refuse(403, self.refused or f"{ONLY_HERE}; this came with {why!r}", at)
             return
@@ -279,10 +278,10 @@ class Passage:
         except Malformed as error:
             self._refuse(404, str(error), at)
             return
-        ours = self._route.concerns(head, target)
+        ours = self._route.should_record(head, target)
         one = Exchange(
             x=self._route.name(),
-            tell=self._route.tell if ours else _to_nobody,
+            tell=self._route.tell if ours else _discard,
             upstream=upstream,
             head=head,
             method=asked.method,
@@ -295,8 +294,8 @@ class Passage:
         self._wants = self._route.wants if ours else None
         one.gated = self._wanted(one, at)
         if not one.gated:
-            # With what has come of its body it leaves in one piece, and is told of once it is on its way.
-            data, self._held, said = one.taken(self._held)
+            # Sent in one piece with its received body, and reported after sending.
+            data, self._held, said = one.split_body(self._held)
             one.waiting += [one.head_bytes(), data]
             self._ends.open(upstream)
             if said or one.body.done:
@@ -311,13 +310,15 @@ class Passage:
             one.unread = gated and one.is_too_large
             return gated and not one.unread
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
-            one.undecided(error, at)
+            one.pass_unchanged(error, at)
             one.waiting.clear()
             return False
 
     def _answer_head(self, one: Exchange, at: float) -> None:
-        """More of the head of an answer, or of those before it (``100 Continue``). Raises `Malformed`; what has come
-        and was not passed on is kept."""
+        """Process more of an answer's head, or of interim ones (``100 Continue``). Raises `Malformed`.
+
+        Received data that was not passed on is kept.
+        """
         while self._came:
             found = http1.next_head(self._came)
             if found is None:
@@ -330,7 +331,7 @@ class Passage:
             body = http1.answer_body(head, status, one.method)
             if status >= 200:
                 if one.early is not None:
-                    one.early.answered(status, head)
+                    one.early.begin_provider_answer(status, head)
                 fed = body.feed(rest)
                 one.answer, one.answer_head, self._came = body, head, b""
                 self._pass_on(one, rest, fed, at, head)
@@ -341,19 +342,21 @@ class Passage:
             if status == 101:
                 one.answer, one.answer_head, self._came = body, head, b""
                 one.tell(AnswerBegun(one.x, at, status, head.fields))
-                self._switched(one, head, rest, at)
+                self._switch_protocol(one, head, rest, at)
                 return
 
     def _pass_on(self, one: Exchange, data: bytes, fed: tuple[int, bytes], at: float, head: Head | None = None) -> None:
-        """Pass on more of an answer, of which `fed` bytes are its body's and say something; with its head where that
-        has just come. Told once it is on its way."""
+        """Pass on more of an answer, of which `fed` bytes are its body's; with its head if that has just arrived.
+
+        Reported after sending.
+        """
         body = one.answer
         assert body is not None
         taken, said = fed
         if taken < len(data):
             data, self._came = data[:taken], data[taken:]
         if one.early is not None:
-            self._ends.to_client(one.early.said(said) + (one.early.done() if body.done else b""))
+            self._ends.to_client(one.early.add_provider_data(said) + (one.early.end() if body.done else b""))
         else:
             self._ends.to_client(head.raw + data if head is not None else data)
         if head is not None:
@@ -361,21 +364,21 @@ class Passage:
         if said:
             one.tell(AnswerBytes(one.x, at, said))
         if body.done:
-            self._answered(one, at)
+            self._end_answer(one, at)
 
-    def _answered(self, one: Exchange, at: float) -> None:
-        """Its answer is whole."""
+    def _end_answer(self, one: Exchange, at: float) -> None:
+        """Handle the end of an answer."""
         one.end(at)
-        if self._came or not one.goes_on:
+        if self._came or not one.may_continue:
             self._end()
             return
         self._one = None
-        self._go_on(at)
+        self._process(at)
         if self._client_over and not self._over:
-            self._said_all(at)
+            self._end_client_data(at)
 
-    def _switched(self, one: Exchange, head: Head, rest: bytes, at: float) -> None:
-        """Another protocol from here on."""
+    def _switch_protocol(self, one: Exchange, head: Head, rest: bytes, at: float) -> None:
+        """Switch to another protocol."""
         self._socket = SocketPassage(one, head, self._ends, self._wants)
         if rest:
             self._socket.provider_data(rest, at)
@@ -384,16 +387,16 @@ class Passage:
             self._socket.client_data(held, at)
 
     def _refuse(self, status: int, why: str, at: float) -> None:
-        """An answer of ctxtui's own; the connection ends with it."""
+        """Send an error answer and close the connection."""
         if self._one is not None:
             self._one.end(at, why)
             if self._one.answer is not None:
-                # It has an answer already, which this would garble.
+                # It has an answer already, which an error would corrupt.
                 self._end()
                 return
-        told = refusal(status, why)
+        told = build_error_answer(status, why)
         if self._one is not None and self._one.early is not None:
-            told = self._one.early.failed(status, told.partition(http1.END)[2])
+            told = self._one.early.end_with_error(status, told.partition(http1.END)[2])
         self._ends.to_client(told)
         self._end()
 
@@ -402,5 +405,5 @@ class Passage:
         self._ends.end(abort)
 
 
-def _to_nobody(news: ExchangeEvent) -> None:
-    """What is none of our business is told to nobody."""
+def _discard(news: ExchangeEvent) -> None:
+    """Discard events of requests that are not recorded."""

@@ -1,9 +1,10 @@
-"""Writes down what goes between a client and its provider, in a thread of its own: nobody waits for it.
+"""Records exchanges between a client and its provider, in a thread of its own.
 
-Whoever passes bytes on calls `put` with what happened; it only queues. The thread looks for what came, unpacks, keeps
-keys out, finds the session and writes lines. A piece of an answer that comes by itself is made a line of by `put`,
-which is called behind its being passed on: left to the thread, all pieces of some time are done together, and keep
-the next one waiting that comes just then. A fault of it is told when the run ends and never reaches a request."""
+The relay calls `put` with each event, which only queues it. The thread collects events, unpacks, masks keys, finds the
+session and writes lines. `put` itself makes the line of a single piece of an answer, after it was passed on: in the
+thread, pieces would be processed together, and delay the next one. Faults are reported at the end of the run and never
+reach a request.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from ctxtui.attach.lines import answer_line, line, mask_for, shown, shown_url
+from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for, mask_url
 from ctxtui.attach.news import (
     AnswerBegun,
     AnswerBytes,
@@ -35,7 +36,7 @@ from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
-from ctxtui.transcripts.kit.http_exchange.pair import Sender, sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender
 from ctxtui.wire.bounds import MAX_BODY, MAX_UNWRITTEN
 from ctxtui.wire.key_mask import KeyMask
 from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
@@ -44,12 +45,12 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 _OPEN_FILES: Final = 64
-_MOST_KEPT: Final = 128 << 20
-"""Bytes of bodies that are kept of all sessions, so that later ones are told by them."""
-_MOST_WAITING: Final = 4 << 20
-"""Bytes of lines that wait for a file before they are written whatever else comes."""
-_ROOM: Final = 1 << 20
-"""Bytes of lines that wait for a file below which others are added by whoever has them."""
+_MAX_KEPT_BYTES: Final = 128 << 20
+"""Maximum bytes of bodies kept over all sessions, for comparison with later ones."""
+_MAX_WAITING_BYTES: Final = 4 << 20
+"""Bytes of lines waiting for a file at which they are written at once."""
+_MAX_INLINE_WAITING_BYTES: Final = 1 << 20
+"""Bytes of lines waiting for a file below which callers may add lines themselves."""
 
 
 class _Recorded(Struct, kw_only=True):
@@ -57,28 +58,31 @@ class _Recorded(Struct, kw_only=True):
     mask: KeyMask
     headers: Mapping[str, str]
     asked: bytearray = field(default_factory=bytearray)
-    """The request's body, as far as it came and is kept."""
+    """The received part of the request's body, if kept."""
     asked_size: int = 0
     asked_wire: _Hash = field(default_factory=hashlib.sha256)
-    """What proves a body that is not kept."""
+    """Digest of a body that is not kept."""
     session: str = ""
     tape: Tape | None = None
     unpacker: BodyUnpacker | None = None
     packed: bool = False
-    """Whether its answer cannot be unpacked: it is kept as it came."""
+    """Whether its answer cannot be unpacked and is kept as received."""
     held: bytes = b""
     size: int = 0
     wire: _Hash = field(default_factory=hashlib.sha256)
-    """What proves the answer's bytes."""
+    """Digest of the answer's bytes."""
 
 
 class Tapes:
-    """The files of a run. What `take` makes of an event is in them after the next `flush`. Whoever calls `take`, `drop`
-    or `has_room` holds the `hand`; one thread alone calls `flush` and `close`, which write without it."""
+    """The files of a run. Lines made by `take` are in them after the next `flush`.
+
+    Callers of `take`, `drop` or `has_room` hold the lock `hand`; only one thread calls `flush` and `close`, which write
+    without it.
+    """
 
     def __init__(self, run: RecordedRun) -> None:
         self.exchanges = 0
-        """Exchanges that were written down so far."""
+        """Number of recorded exchanges so far."""
         self.hand = threading.Lock()
         """Held while lines are made and taken out, never while they are written."""
         self._run = run
@@ -92,21 +96,21 @@ class Tapes:
 
     @property
     def files(self) -> list[Path]:
-        """The recordings that were written."""
+        """The written recordings."""
         return [tape.path for tape in list(self._tapes.values())]
 
     @property
     def troubles(self) -> list[str]:
-        """What could not be written, in words."""
+        """Descriptions of what could not be written."""
         tapes = list(self._tapes.values())
         return [f"{tape.path}: {tape.lost} lines not written: {tape.why}" for tape in tapes if tape.lost]
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write waiting lines."""
         while True:
             with self.hand:
                 tape = self._waiting.popitem()[1] if self._waiting else None
-                lines = tape.taken() if tape is not None else []
+                lines = tape.take_lines() if tape is not None else []
             if tape is None:
                 break
             tape.write(lines)
@@ -114,38 +118,43 @@ class Tapes:
         self._ended_now = 0
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close all files."""
         for tape in self._in_use.values():
             tape.close()
 
-    def knows(self, x: str) -> bool:
-        """Whether an exchange has begun, and goes on."""
+    def is_open(self, x: str) -> bool:
+        """Whether an exchange is open."""
         return x in self._open
 
     def has_room(self, x: str) -> bool:
-        """Whether a line of an exchange that goes on is added to a file in use, and causes nothing else."""
+        """Whether a line of an open exchange can be added to a file in use without side effects."""
         one = self._open.get(x)
-        return one is not None and one.tape is not None and one.session in self._in_use and one.tape.size < _ROOM
+        return (
+            one is not None
+            and one.tape is not None
+            and one.session in self._in_use
+            and one.tape.size < _MAX_INLINE_WAITING_BYTES
+        )
 
-    def forget(self, x: str) -> None:
-        """Nothing more of an exchange is written."""
+    def discard(self, x: str) -> None:
+        """Stop recording an exchange."""
         self._open.pop(x, None)
 
     def drop(self) -> None:
-        """Nobody knows what became of the lines that waited."""
+        """Discard waiting lines whose state is unknown."""
         self._waiting.clear()
         self._ended_now = 0
         for tape in self._in_use.values():
             tape.drop()
 
-    def begin_anew(self) -> None:
-        """In a child process after a fork: what waited is the parent's to write, who goes on from its bodies."""
+    def reset_after_fork(self) -> None:
+        """Reset in a child process after a fork: waiting lines and the bodies belong to the parent."""
         self.hand = threading.Lock()
         self._open.clear()
         self.drop()
 
-    def take(self, news: ExchangeEvent) -> None:
-        """Something happened."""
+    def record(self, news: ExchangeEvent) -> None:
+        """Record an event."""
         if isinstance(news, RequestBegun):
             headers = {name.lower(): text for name, text in news.fields}
             self._open[news.x] = _Recorded(begun=news, mask=mask_for(news.fields), headers=headers)
@@ -165,7 +174,7 @@ class Tapes:
                 self._asked(one)
             return
         if one.tape is None:
-            # Answered before it was asked to the end.
+            # Answered before the request was complete.
             self._asked(one)
         if isinstance(news, AnswerBegun):
             self._answered(one, news)
@@ -174,10 +183,10 @@ class Tapes:
         elif isinstance(news, RequestSent):
             self._sent(one, news)
         elif isinstance(news, RequestHeld):
-            self._write(one, line(x=news.x, at=news.at, held=news.why, until=news.until))
+            self._write(one, encode_line(x=news.x, at=news.at, held=news.why, until=news.until))
         elif isinstance(news, SocketMessage):
             told = one.mask.mask_text(news.text)
-            self._write(one, line(x=news.x, at=news.at, frame=told, by="client" if news.by_client else "server"))
+            self._write(one, encode_line(x=news.x, at=news.at, frame=told, by="client" if news.by_client else "server"))
         else:
             self._ended(one, news)
 
@@ -190,24 +199,28 @@ class Tapes:
             said = make_unpacker(encoding).feed(wire)
         except Malformed:
             said = wire
-        sender = sender_of(one.headers)
+        sender = identify_sender(one.headers)
         session = begun.session or sender.session or self._run.session or session_of(begun.url, said)
         one.session, one.tape = session, self._tape(session, sender)
         if left_out:
             body: dict[str, Json] = {"size": one.asked_size, "sha256": one.asked_wire.hexdigest(), "left_out": True}
         else:
-            body = one.tape.bodies.told(begun.x, one.mask.mask_bytes(said), wire, encoding)
-        asked: dict[str, Json] = {"method": begun.method, "url": shown_url(begun.url), "headers": shown(begun.fields)}
+            body = one.tape.bodies.encode(begun.x, one.mask.mask_bytes(said), wire, encoding)
+        asked: dict[str, Json] = {
+            "method": begun.method,
+            "url": mask_url(begun.url),
+            "headers": mask_fields(begun.fields),
+        }
         if begun.thread:
             asked["thread"] = begun.thread
-        self._write(one, line(x=begun.x, at=begun.at, asked={**asked, "body": body}))
+        self._write(one, encode_line(x=begun.x, at=begun.at, asked={**asked, "body": body}))
 
     def _sent(self, one: _Recorded, news: RequestSent) -> None:
         told = dict(news.told)
         if news.body is not None and one.tape is not None:
             body = one.mask.mask_bytes(news.body)
-            told["body"] = one.tape.sent.told(news.x, body, news.body, "")
-        self._write(one, line(x=news.x, at=news.at, sent=told))
+            told["body"] = one.tape.sent.encode(news.x, body, news.body, "")
+        self._write(one, encode_line(x=news.x, at=news.at, sent=told))
 
     def _answered(self, one: _Recorded, news: AnswerBegun) -> None:
         encoding = next((text for name, text in news.fields if name.lower() == "content-encoding"), "")
@@ -215,7 +228,10 @@ class Tapes:
             one.unpacker = make_unpacker(encoding)
         except Malformed:
             one.packed = True
-        self._write(one, line(x=news.x, at=news.at, answered={"status": news.status, "headers": shown(news.fields)}))
+        self._write(
+            one,
+            encode_line(x=news.x, at=news.at, answered={"status": news.status, "headers": mask_fields(news.fields)}),
+        )
 
     def _said(self, one: _Recorded, news: AnswerBytes) -> None:
         one.size += len(news.data)
@@ -230,13 +246,13 @@ class Tapes:
         told, rest = _whole_characters(told)
         one.held = rest + one.held
         if told:
-            self._write(one, answer_line(news.x, news.at, told))
+            self._write(one, encode_answer_line(news.x, news.at, told))
 
     def _ended(self, one: _Recorded, news: ExchangeEnded) -> None:
         if one.held:
-            self._write(one, answer_line(news.x, news.at, one.mask.mask_bytes(one.held)))
+            self._write(one, encode_answer_line(news.x, news.at, one.mask.mask_bytes(one.held)))
         size = {"size": one.size, "sha256": one.wire.hexdigest()} if one.size else {}
-        self._write(one, line(x=news.x, at=news.at, ended=True, error=one.mask.mask_text(news.error), **size))
+        self._write(one, encode_line(x=news.x, at=news.at, ended=True, error=one.mask.mask_text(news.error), **size))
         del self._open[news.x]
         self._ended_now += 1
 
@@ -246,7 +262,7 @@ class Tapes:
             if one.session not in self._in_use:
                 self._use(one.session, tape)
             tape.add(data)
-            if tape.size > _MOST_WAITING:
+            if tape.size > _MAX_WAITING_BYTES:
                 tape.flush()
             else:
                 self._waiting[one.session] = tape
@@ -255,7 +271,7 @@ class Tapes:
         known = self._tapes.get(session)
         if known is None:
             run = self._run
-            head = line(
+            head = encode_line(
                 **{MARK: VERSION},
                 run=run.run,
                 at=run.clock(),
@@ -274,21 +290,21 @@ class Tapes:
     def _use(self, session: str, tape: Tape) -> None:
         self._in_use[session] = tape
         self._in_use.move_to_end(session)
-        kept = sum(one.kept for one in self._in_use.values())
+        kept = sum(one.kept_bytes for one in self._in_use.values())
         for one in self._in_use.values():
-            if kept <= _MOST_KEPT:
+            if kept <= _MAX_KEPT_BYTES:
                 break
-            kept -= one.kept
+            kept -= one.kept_bytes
             one.forget_bodies()
         if len(self._in_use) > _OPEN_FILES:
-            # It opens again when it is needed.
+            # It opens again when needed.
             name, unused = self._in_use.popitem(last=False)
             self._waiting.pop(name, None)
             unused.close()
 
 
 def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
-    """`data` up to its last whole character of UTF-8, and the rest."""
+    """`data` up to its last complete UTF-8 character, and the rest."""
     for n in range(1, min(4, len(data)) + 1):
         lead = data[-n]
         if lead & 0xC0 == 0x80:
@@ -298,17 +314,19 @@ def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
     return data, b""
 
 
-_MOST_TOLD: Final = 10
-"""Faults that are told one by one."""
-_GATHER: Final = 0.03
-"""Seconds for which what comes is gathered before it is written; so much a killed process loses at most."""
-_SHORT: Final = 1 << 12
-"""Bytes of a piece of an answer up to which `put` makes its line."""
-_APART: Final = 0.0005
-"""Seconds after the one before it from which a piece of an answer comes by itself: a burst is left to the thread, which
-takes a fifth of the time for each of many pieces."""
-_LOOKS: Final = 150
-"""Looks for something to write, one after the other in vain, after which the thread sleeps until it is told."""
+_MAX_REPORTED_FAULTS: Final = 10
+"""Maximum faults that are reported individually."""
+_GATHER_S: Final = 0.03
+"""Seconds for which events are gathered before they are written; a killed process loses at most that much."""
+_MAX_INLINE_BYTES: Final = 1 << 12
+"""Maximum bytes of a piece of an answer whose line `put` makes."""
+_MIN_GAP_S: Final = 0.0005
+"""Seconds since the previous piece from which a piece counts as single.
+
+Bursts are left to the thread, which takes a fifth of the time for each of many pieces.
+"""
+_MAX_EMPTY_POLLS: Final = 150
+"""Consecutive empty polls after which the thread sleeps until it is woken."""
 
 
 class Recorder:
@@ -346,41 +364,41 @@ class Recorder:
         self._thread.start()
 
     def next_name(self) -> str:
-        """A name for an exchange that no other one has."""
+        """A unique name for an exchange."""
         return f"{self._prefix}.{next(self._numbers)}"
 
-    def begin_anew(self) -> None:
-        """In a child process after a fork: what waited is the parent's to write; the thread is only there."""
+    def reset_after_fork(self) -> None:
+        """Reset in a child process after a fork: waiting events belong to the parent, whose thread is not here."""
         self._queue.clear()
         self._in_hand, self._writing = set(), set()
         self._wake, self._asleep, self._came, self._done = threading.Event(), False, 0, 0
         self._prefix = new_run()
-        self._tapes.begin_anew()
+        self._tapes.reset_after_fork()
         self._begin()
 
     def put(self, news: ExchangeEvent) -> None:
-        """Something happened. Never raises, never waits."""
+        """Queue an event. Never raises, never waits."""
         if not self._thread.is_alive():
             self._revive()
-        if not isinstance(news, AnswerBytes) or not self._at_once(news):
+        if not isinstance(news, AnswerBytes) or not self._record_inline(news):
             size = _size(news)
             if size and self._came - self._done > MAX_UNWRITTEN:
                 self._dropped.add(news.x)
                 return
             self._came += size
             self._queue.append(news)
-        # A head alone is no line yet, and the request has not left.
+        # A head alone is no line yet, and the request is not sent.
         if self._asleep and not isinstance(news, RequestBegun):
             self._wake.set()
 
-    def _at_once(self, news: AnswerBytes) -> bool:
-        """Make a line of it here, where that takes no longer than to tell the thread; whether it was."""
+    def _record_inline(self, news: AnswerBytes) -> bool:
+        """Make its line here if that is as fast as waking the thread; returns whether it was made."""
         hand = self._tapes.hand
         apart, self._heard = news.at - self._heard, news.at
-        if apart < _APART or self._queue or len(news.data) > _SHORT or not hand.acquire(blocking=False):
+        if apart < _MIN_GAP_S or self._queue or len(news.data) > _MAX_INLINE_BYTES or not hand.acquire(blocking=False):
             return False
         try:
-            # Something may have come from another thread meanwhile, and the thread takes nothing now.
+            # Another thread may have queued something meanwhile, and the recorder's thread takes nothing now.
             found = not self._queue and self._tapes.has_room(news.x)
             if found:
                 self._take(news)
@@ -389,16 +407,16 @@ class Recorder:
             hand.release()
 
     def _take(self, news: ExchangeEvent) -> None:
-        """Make lines of it; by whoever holds the hand."""
-        if isinstance(news, RequestBegun) or self._tapes.knows(news.x):
+        """Make lines of an event; the caller holds the lock."""
+        if isinstance(news, RequestBegun) or self._tapes.is_open(news.x):
             self._in_hand.add(news.x)
         try:
-            self._tapes.take(news)
+            self._tapes.record(news)
         except Exception as error:  # noqa: BLE001 - the boundary: a fault here must not reach a request
             self._fault(news.x, error)
 
     def _revive(self) -> None:
-        """The thread is gone, whatever ended it: another one goes on. What the first had in hand is lost, and told."""
+        """Start another thread if the first one ended. Its current work is lost, and reported."""
         with self._reviving:
             if self._thread.is_alive() or self._stop:
                 return
@@ -406,7 +424,7 @@ class Recorder:
             self._begin()
 
     def _lose(self, error: Exception) -> None:
-        """Nobody knows what became of what was in hand."""
+        """Discard work in an unknown state."""
         with self._tapes.hand:
             lost = self._in_hand | self._writing
             self._in_hand, self._writing = set(), set()
@@ -415,7 +433,7 @@ class Recorder:
                 self._fault(x, error)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Write what waits, for at most so many seconds."""
+        """Write what waits, for at most `seconds`."""
         self._stop = self.closed = True
         self._wake.set()
         self._thread.join(seconds)
@@ -423,9 +441,9 @@ class Recorder:
             self._faults.append(f"{len(self._queue)} entries still waited for the disk when ctxtui ended")
 
     def flush(self, seconds: float = 5.0) -> bool:
-        """Wait until everything that was put is written; whether it was within so many seconds."""
+        """Wait until everything is written; returns whether it was within `seconds`."""
         limit = time.monotonic() + seconds
-        # In the order in which it goes from one to the next: it is in none of them only once it is written.
+        # In the order of processing: it is in none of them only when written.
         while self._queue or self._in_hand or self._writing:
             if time.monotonic() > limit:
                 return False
@@ -437,36 +455,40 @@ class Recorder:
 
     @property
     def exchanges(self) -> int:
-        """Exchanges that were written down so far."""
+        """Number of recorded exchanges so far."""
         return self._tapes.exchanges
 
     @property
     def files(self) -> list[Path]:
-        """The recordings that were written."""
+        """The written recordings."""
         return self._tapes.files
 
     @property
     def troubles(self) -> list[str]:
-        """What could not be recorded, in words."""
+        """Descriptions of what could not be recorded."""
         dropped = (
             [f"{len(self._dropped)} exchanges not recorded: too much waited for the disk"] if self._dropped else []
         )
-        more = [f"{self.faults - _MOST_TOLD} more exchanges lost so"] if self.faults > _MOST_TOLD else []
+        more = (
+            [f"{self.faults - _MAX_REPORTED_FAULTS} more exchanges lost so"]
+            if self.faults > _MAX_REPORTED_FAULTS
+            else []
+        )
         return [*self._tapes.troubles, *dropped, *self._faults, *more]
 
     def _work(self) -> None:
         while True:
-            self._rest()
+            self._wait_for_work()
             for _ in range(len(self._queue)):
                 with self._tapes.hand:
                     news = self._queue[0]
                     self._take(news)
-                    # Once it is in hand: who waits for an empty queue waits for what is written.
+                    # Only once it is in hand: an empty queue means that everything is in hand or written.
                     self._queue.popleft()
                 self._done += _size(news)
-            self._written()
+            self._flush_tapes()
             if not self._waits:
-                # Several threads count what they put: nothing that was miscounted stays so.
+                # Several threads count: reset, so that errors do not accumulate.
                 self._done = self._came
                 if self._stop:
                     break
@@ -476,22 +498,22 @@ class Recorder:
     def _waits(self) -> bool:
         return bool(self._queue or self._in_hand)
 
-    def _rest(self) -> None:
-        """Until there is something to write, and more of it has been gathered."""
+    def _wait_for_work(self) -> None:
+        """Wait until there is something to write, and more has been gathered."""
         looks = 0
         while not self._stop:
-            self._asleep = looks > _LOOKS
+            self._asleep = looks > _MAX_EMPTY_POLLS
             if self._asleep and not self._waits:
                 self._wake.wait()
                 self._wake.clear()
             self._asleep = False
-            self._wake.wait(_GATHER)
+            self._wake.wait(_GATHER_S)
             self._wake.clear()
             if self._waits:
                 break
             looks += 1
 
-    def _written(self) -> None:
+    def _flush_tapes(self) -> None:
         with self._tapes.hand:
             self._writing, self._in_hand = self._in_hand, set()
         try:
@@ -501,14 +523,14 @@ class Recorder:
         self._writing = set()
 
     def _fault(self, x: str, error: Exception) -> None:
-        self._tapes.forget(x)
+        self._tapes.discard(x)
         self.faults += 1
-        if self.faults <= _MOST_TOLD:
+        if self.faults <= _MAX_REPORTED_FAULTS:
             self._faults.append(f"a fault in ctxtui's recorder: {type(error).__name__}: {error}")
 
 
 def _size(news: ExchangeEvent) -> int:
-    """Bytes of what is told, as far as they may be many."""
+    """Size of an event's data in bytes, if it may be large."""
     if isinstance(news, RequestBytes | AnswerBytes):
         return len(news.data)
     if isinstance(news, SocketMessage):

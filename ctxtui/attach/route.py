@@ -1,5 +1,4 @@
-"""Where the requests of a relay lead, who hears of them, and at which paths a model is asked: what else a program says
-over the network is none of our business."""
+"""Routing of a relay's requests, their recipients of events, and the paths of model calls; other traffic is ignored."""
 
 from __future__ import annotations
 
@@ -19,16 +18,18 @@ from ctxtui.core.errors import Malformed
 
 ONLY_HERE: Final = "only programs of this machine are served, under its own name"
 _NO_NAME: Final = frozenset("@/\\?# \t,")
-"""Characters that stand in no host's name: whoever writes them wants to be read two ways."""
+"""Characters that are invalid in a host name: they make it ambiguous."""
 _HERE: Final = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
-"""What nearly everybody writes, known without looking closer."""
+"""The usual host names, matched first for speed."""
 _OWN: Final = ("", "none", "same-origin")
-"""``Sec-Fetch-Site`` of an address that a person typed, and of what its page asks for; programs say nothing. A browser
-sends a request for another site's image, or its link, without an Origin."""
+"""``Sec-Fetch-Site`` of a typed address and of its page's requests; programs send none.
+
+A browser requests another site's image, or its link, without an Origin.
+"""
 
 
-def stranger(head: Head) -> str:
-    """The header by which a request comes from elsewhere, with its value; "" for none."""
+def foreign_header(head: Head) -> str:
+    """The header that shows that a request comes from elsewhere, with its value; "" for none."""
     for value in head.all("host"):
         if not _HERE.fullmatch(value) and (_NO_NAME.intersection(value) or not _at_home(f"//{value}")):
             return f"Host: {value}"
@@ -55,15 +56,17 @@ _ASKS: Final = re.compile(
 )
 
 Wants = Callable[[Head, str], bool]
-"""Whether a gate is to be asked about a request with this head and URL, at once."""
+"""Whether to ask a gate about a request with this head and URL; must be fast."""
 
 
 class Route(Struct):
-    """Where requests lead: with `named` the first step of a path names the provider, else there is one, and the first
-    step is the `word` where there is one. `tell` hears of everything that goes by, each exchange under a `name` of its
-    own; `wants` says whether a gate is to be asked.
-    `strangers` are let in where what comes has been let in already; `all_of_it` says whether more than what asks a
-    model is told and asked about (a client that is given a base URL says nothing else there)."""
+    """Routing of requests.
+
+    With `named` the first step of a path names the provider, else there is one, and the first step is the `word`, if
+    set. `tell` gets all events, each exchange under a unique `name`; `wants` decides whether a gate is asked.
+    `strangers` are let in if the connection was authorized already; `all_of_it`: other requests than model calls are
+    reported and gated too (a client with a base URL sends nothing else there).
+    """
 
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]
@@ -74,15 +77,15 @@ class Route(Struct):
     strangers: bool = False
     all_of_it: bool = True
 
-    def concerns(self, head: Head, target: str) -> bool:
-        """Whether a request is our business: it asks a model, or opens a WebSocket where one is asked."""
+    def should_record(self, head: Head, target: str) -> bool:
+        """Whether a request is recorded: it calls a model, or opens a WebSocket for that."""
         if self.all_of_it:
             return True
-        asks = asks_at(target.partition("?")[0])
+        asks = is_model_path(target.partition("?")[0])
         return asks and (head.raw.startswith(b"POST ") or "websocket" in head.get("upgrade").lower())
 
     def upstream(self, target: str) -> tuple[Upstream, str]:
-        """The provider that a target leads to, and the target as it is told. Raises `Malformed` where none is meant."""
+        """The provider for a target, and the target to send. Raises `Malformed` if there is none."""
         if target.startswith("/"):
             if not (self.named or self.word):
                 return self.upstreams[0], target
@@ -101,6 +104,6 @@ class Route(Struct):
         raise Malformed(f"{target[:80]!r} leads to no provider; paths begin with {names if self.named else '/'}")
 
 
-def asks_at(path: str) -> bool:
-    """Whether a model is asked to read something at a path (without its query)."""
+def is_model_path(path: str) -> bool:
+    """Whether a path (without query) belongs to a model call."""
     return bool(_ASKS.search(path))

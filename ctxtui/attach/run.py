@@ -1,4 +1,4 @@
-"""A run that is recorded: what each of its recordings begins with, and which session a request belongs to."""
+"""A recorded run: metadata of its recordings, and the session of each request."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ctxtui.attach.lines import digest
-from ctxtui.transcripts.kit.fields import objects, word
-from ctxtui.transcripts.kit.http_exchange.pair import value
+from ctxtui.transcripts.kit.fields import as_dicts, as_str
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 
 TALK, OTHER = "talk-", "other-"
-"""What the names of sessions begin with whose client tells none: told by a conversation, or by whom they ask."""
+"""Name prefixes of sessions whose client names none: by conversation, or by host."""
 
 
 class RecordedRun(Struct):
-    """What every recording of a run begins with: `run` names it, `session` is that of requests whose client tells none
-    ("": told by what their conversation begins with), `program` the command that runs."""
+    """Metadata at the beginning of every recording of a run.
+
+    `run` names it, `session` is that of requests whose client names none ("": by the beginning of their conversation),
+    `program` the command that runs.
+    """
 
     folder: Path
     run: str
@@ -32,19 +35,19 @@ class RecordedRun(Struct):
 
 
 def session_of(url: str, body: bytes) -> str:
-    """The session of a request whose client tells none: what a person says first in it, and whom it asks."""
-    asked = value(body)
+    """The session of a request whose client names none: by the first user message, and the host."""
+    asked = parse_body(body)
     said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
     host = url.partition("://")[2].partition("/")[0]
     if said is None:
         return f"{OTHER}{host.replace(':', '-')}"
-    first = next((one for one in objects(said) if one.get("role") == "user"), {"content": said})
+    first = next((one for one in as_dicts(said) if one.get("role") == "user"), {"content": said})
     content = first.get("content")
-    # Cache markers move from request to request: only the words count.
-    words = content if isinstance(content, str) else [word(part.get("text")) for part in objects(content)]
+    # Cache breakpoints move from request to request: only the texts count.
+    words = content if isinstance(content, str) else [as_str(part.get("text")) for part in as_dicts(content)]
     return f"{TALK}{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
 
 
 def new_run() -> str:
-    """A name for a run that no other has."""
+    """A unique name for a run."""
     return os.urandom(4).hex()

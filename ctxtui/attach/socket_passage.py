@@ -1,5 +1,7 @@
-"""A connection that has become a WebSocket: frames are passed on as they came, read on the way, and where the user's
-edits or a hold want a request whole, kept until that is decided. No IO."""
+"""A connection upgraded to a WebSocket: frames are passed on as received and parsed in passing.
+
+If the user's edits or a hold need a complete request, it is kept until the decision. No IO.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.attach.exchange import Exchange, passed
-from ctxtui.attach.frames import WireFrame, agreed, readers, text_frame
+from ctxtui.attach.exchange import Exchange, fault_record
+from ctxtui.attach.frames import WireFrame, encode_text_frame, make_readers, parse_extensions
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
-from ctxtui.attach.http1 import Head, events_of
+from ctxtui.attach.http1 import Head, to_socket_messages
 from ctxtui.attach.news import RequestSent, SocketMessage
 from ctxtui.attach.route import Wants
 from ctxtui.core.errors import Malformed
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
     from ctxtui.attach.connection import Connection
 
 Members = dict[str, msgspec.Raw]
-_KEPT: Final = 64
-"""Responses that a later request may go on from."""
-_MAX_KEPT: Final = 4 * MAX_BODY
-"""Bytes of their conversations together."""
+_MAX_KEPT_RESPONSES: Final = 64
+"""Maximum responses that a later request may continue."""
+_MAX_KEPT_BYTES: Final = 4 * MAX_BODY
+"""Maximum bytes of their conversations together."""
 _members: Final = msgspec.json.Decoder(Members)
 _items: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _EARLIER: Final = "previous_response_id"
@@ -34,8 +36,10 @@ _ENDS: Final = ("response.completed", "response.incomplete", "response.done")
 
 
 class _Context(Struct, frozen=True):
-    """Items of a conversation behind those of `before`. `altered`: the provider holds others in their place; `size` are
-    the bytes of the whole conversation."""
+    """Items of a conversation after those of `before`.
+
+    `altered`: the provider has other items instead; `size` are the bytes of the whole conversation.
+    """
 
     items: tuple[bytes, ...]
     before: _Context | None
@@ -44,7 +48,7 @@ class _Context(Struct, frozen=True):
 
     @classmethod
     def behind(cls, before: _Context | None, items: list[msgspec.Raw] | list[bytes], altered: bool = False) -> _Context:
-        """What goes on from `before`."""
+        """A context that continues `before`."""
         own = tuple(map(bytes, items))
         return cls(own, before, altered, sum(map(len, own)) + (before.size if before is not None else 0))
 
@@ -57,9 +61,11 @@ class _Context(Struct, frozen=True):
         return [item for items in reversed(found) for item in items]
 
 
-class Whole(Struct, frozen=True):
-    """A request with everything that it goes on from, as its JSON. `altered` says that the provider holds another
-    conversation than the client's, `lane` which of the conversations of a connection it is of."""
+class CompleteRequest(Struct, frozen=True):
+    """A complete request with everything that it continues, as JSON.
+
+    `altered`: the provider's conversation differs from the client's; `lane` is the conversation within the connection.
+    """
 
     body: bytes
     altered: bool
@@ -67,17 +73,19 @@ class Whole(Struct, frozen=True):
 
 
 class SocketContext:
-    """The conversations of one connection, as their client knows them."""
+    """The conversations of one connection, as the client knows them."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, _Context] = OrderedDict()
         self._asked: dict[str, _Context] = {}
         self.altered = False
-        """Whether the provider holds a conversation that is another one than the client's."""
+        """Whether a conversation of the provider differs from the client's."""
 
-    def asked(self, text: str) -> Whole | None:
-        """A message of the client's: the whole request that it is, or as it says it where nobody knows what it goes on
-        from (a response of another connection); None where it is none."""
+    def asked(self, text: str) -> CompleteRequest | None:
+        """The complete request of a client's message; None if it is no request.
+
+        Unchanged if it continues an unknown response (of another connection).
+        """
         try:
             told = _members.decode(text)
             if _word(told, "type") != "response.create":
@@ -89,23 +97,23 @@ class SocketContext:
         before = self._known.get(earlier)
         if earlier and before is None:
             self._asked.pop(lane, None)
-            return Whole(text.encode(), False, lane)
+            return CompleteRequest(text.encode(), False, lane)
         context = self._asked[lane] = _Context.behind(before, items)
-        if len(self._asked) > _KEPT:
+        if len(self._asked) > _MAX_KEPT_RESPONSES:
             del self._asked[next(iter(self._asked))]
         members = {name: bytes(value) for name, value in told.items() if name != _EARLIER}
         members["input"] = b"[" + b",".join(context.all()) + b"]"
         body = b"{" + b",".join(msgspec.json.encode(name) + b":" + value for name, value in members.items()) + b"}"
-        return Whole(body if earlier else text.encode(), before is not None and before.altered, lane)
+        return CompleteRequest(body if earlier else text.encode(), before is not None and before.altered, lane)
 
     def sent(self, lane: str, altered: bool) -> None:
-        """What left for the last request of `lane`: the client's own conversation, or an altered one."""
+        """Record what was sent for the last request of `lane`: the client's own conversation, or an altered one."""
         one = self._asked.get(lane)
         if one is not None and one.altered != altered:
             self._asked[lane] = replace(one, altered=altered)
 
     def told(self, text: str, lane: str | None = None) -> None:
-        """A message of the provider's, about the last request of `lane` (None: the message says of which)."""
+        """Handle a provider's message about the last request of `lane` (None: the message names it)."""
         if not any(f'"{kind}"' in text[:400] for kind in _ENDS):
             return
         try:
@@ -119,7 +127,10 @@ class SocketContext:
         if one is None or not id_:
             return
         self._known[id_] = _Context.behind(one, items, one.altered)
-        while len(self._known) > _KEPT or sum(context.size for context in self._known.values()) > _MAX_KEPT:
+        while (
+            len(self._known) > _MAX_KEPT_RESPONSES
+            or sum(context.size for context in self._known.values()) > _MAX_KEPT_BYTES
+        ):
             self._known.popitem(last=False)
         self.altered = any(context.altered for context in self._known.values())
 
@@ -141,21 +152,21 @@ _START: Final = 1
 
 
 class SocketPassage:
-    """What goes by after ``101 Switching Protocols``. Where it is no WebSocket, bytes go by unread."""
+    """The data after ``101 Switching Protocols``. Other protocols than WebSocket pass unread."""
 
     def __init__(self, one: Exchange, head: Head, ends: Connection, wants: Wants | None) -> None:
         self._one = one
         self._ends = ends
         self._wants = wants
-        self._deflate = agreed(head.get("sec-websocket-extensions"))
-        self._asked, self._told = readers(self._deflate)
+        self._deflate = parse_extensions(head.get("sec-websocket-extensions"))
+        self._asked, self._told = make_readers(self._deflate)
         self._reads = self._hears = head.get("upgrade").lower() == "websocket"
         self._context = SocketContext()
         self._passed = 0
         """Bytes of the frame at hand that have been passed on already."""
         self._kept: list[WireFrame] | None = None
         """The frames of a message that has to be whole before it leaves; None where they are passed on as they come."""
-        self._whole: Whole | None = None
+        self._whole: CompleteRequest | None = None
         """The request that the gate is asked about."""
         self._text = ""
         self._ours = False
@@ -165,11 +176,11 @@ class SocketPassage:
 
     @property
     def full(self) -> bool:
-        """Whether the client should say no more for now."""
+        """Whether the client should pause."""
         return self._whole is not None and len(self._asked.rest) > MAX_READ_AHEAD
 
     def client_data(self, data: bytes, at: float) -> None:
-        """The client said something."""
+        """Handle data from the client."""
         if not self._reads:
             self._ends.to_provider(data)
             return
@@ -177,11 +188,11 @@ class SocketPassage:
         self._go_on(at)
 
     def client_ended(self, at: float) -> None:
-        """The client says nothing more."""
+        """Handle the end of the client's data."""
         self._end(at)
 
     def provider_data(self, data: bytes, at: float) -> None:
-        """The provider said something."""
+        """Handle data from the provider."""
         self._ends.to_client(data)
         if not self._hears:
             return
@@ -195,11 +206,11 @@ class SocketPassage:
         self._say(at)
 
     def provider_ended(self, at: float) -> None:
-        """The provider says nothing more."""
+        """Handle the end of the provider's data."""
         self._end(at)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
-        """What becomes of the request that was asked about."""
+        """Apply the verdict on the held request."""
         whole = self._whole
         if whole is None:
             return
@@ -207,7 +218,7 @@ class SocketPassage:
         if verdict.told or verdict.body is not None:
             self._one.tell(RequestSent(self._one.x, at, verdict.body, verdict.told))
         if verdict.answer is not None:
-            self._to_say += self._answered(whole, events_of(verdict.answer))
+            self._to_say += self._answered(whole, to_socket_messages(verdict.answer))
             self._kept = None
             self._say(at)
         elif verdict.body is not None:
@@ -217,23 +228,23 @@ class SocketPassage:
             self._own(whole)
         self._go_on(at)
 
-    def _answered(self, whole: Whole, events: list[str]) -> list[bytes]:
-        """The request got an answer of ctxtui's: the client may go on from it, and its provider knows nothing of it."""
+    def _answered(self, whole: CompleteRequest, events: list[str]) -> list[bytes]:
+        """Handle ctxtui's own answer, which the client may continue although its provider does not know it."""
         self._context.sent(whole.lane, altered=True)
         for text in events:
             self._context.told(text, whole.lane)
         return [text.encode() for text in events]
 
     def undecided(self, error: Exception, at: float) -> None:
-        """The gate has a fault: the client's own request leaves."""
+        """Handle a fault of the gate: send the client's own request."""
         if self._whole is not None:
-            self._one.tell(RequestSent(self._one.x, at, None, passed(error)))
+            self._one.tell(RequestSent(self._one.x, at, None, fault_record(error)))
             whole, self._whole = self._whole, None
             self._own(whole)
             self._go_on(at)
 
     def close(self, at: float) -> None:
-        """It is over."""
+        """End the exchange."""
         self._one.end(at)
 
     def _end(self, at: float) -> None:
@@ -241,12 +252,12 @@ class SocketPassage:
         self._ends.end()
 
     def _go_on(self, at: float) -> None:
-        """Read on in what the client has said."""
+        """Process the client's buffered data."""
         asked = self._asked
         try:
             while self._whole is None and self._reads:
                 rest = asked.rest
-                # The beginning of a message may be here in part.
+                # Part of the beginning of a message may be here.
                 if rest and rest[0] & 15 == _START and self._kept is None and not self._passed:
                     self._kept = [] if self._has_to_be_whole(bool(rest[0] & 0x40)) else None
                 frame = asked.frame()
@@ -254,7 +265,7 @@ class SocketPassage:
                     break
                 self._frame(frame, at)
         except Malformed:
-            # Passed on all the same, from here on unread.
+            # Passed on all the same, unread from here on.
             self._reads = False
             self._give_up()
         if self._whole is None and self._reads and self._kept is None:
@@ -268,7 +279,7 @@ class SocketPassage:
         self._pass_on(self._asked.rest)
 
     def _pass_on(self, data: bytes | bytearray) -> None:
-        """Pass on what has not been of the frame `data`."""
+        """Pass on the rest of the frame `data`."""
         if len(data) > self._passed:
             self._ends.to_provider(bytes(data[self._passed :] if self._passed else data))
 
@@ -281,7 +292,7 @@ class SocketPassage:
             return False
 
     def _frame(self, frame: WireFrame, at: float) -> None:
-        """A whole frame of the client's. Raises `Malformed`."""
+        """Process a complete frame of the client. Raises `Malformed`."""
         if frame.is_control or self._kept is None:
             self._pass_on(frame.raw)
             self._passed = 0
@@ -304,8 +315,8 @@ class SocketPassage:
     def _asks(self) -> bool:
         return self._wants is not None
 
-    def _own(self, whole: Whole) -> None:
-        """The client's own request leaves: whole, where the provider would go on from another conversation."""
+    def _own(self, whole: CompleteRequest) -> None:
+        """Send the client's own request: complete if the provider would continue another conversation."""
         self._context.sent(whole.lane, altered=False)
         if whole.altered:
             self._put(whole.body)
@@ -313,7 +324,7 @@ class SocketPassage:
             self._put_own()
 
     def _put_own(self) -> None:
-        """The client's own message leaves: as its frames, or said anew where they refer to what never left."""
+        """Send the client's own message: its frames, or re-encoded if they depend on unsent ones."""
         kept = self._kept or []
         if self._ours and self._asked.packed:
             self._put(self._text.encode())
@@ -323,17 +334,17 @@ class SocketPassage:
             self._ends.to_provider(frame.raw)
 
     def _put(self, text: bytes) -> None:
-        """Another message than the client's leaves in its place."""
+        """Send another message instead of the client's."""
         kept, self._kept = self._kept or [], None
         packed = self._asked.packed
         self._ours = self._ours or (packed and self._deflate.client_takeover)
         mask = kept[0].mask if kept else b"\x00\x00\x00\x00"
-        self._ends.to_provider(text_frame(text, mask, packed=packed, bits=self._deflate.bits))
+        self._ends.to_provider(encode_text_frame(text, mask, packed=packed, bits=self._deflate.bits))
 
     def _say(self, at: float) -> None:
-        """What ctxtui answers itself, between the provider's frames."""
+        """Send ctxtui's own answers, between the provider's frames."""
         if self._to_say and not self._told.rest:
             for text in self._to_say:
                 self._one.tell(SocketMessage(self._one.x, at, False, text.decode()))
-                self._ends.to_client(text_frame(text))
+                self._ends.to_client(encode_text_frame(text))
             self._to_say.clear()

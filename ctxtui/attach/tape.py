@@ -1,4 +1,4 @@
-"""The files that attached recordings are: opened for their owner alone, written line by line, whatever goes wrong."""
+"""Files of attached recordings: readable by their owner only, written line by line, robust against errors."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from ctxtui.attach.lines import RecordedBodies, line
+from ctxtui.attach.lines import RecordedBodies, encode_line
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _PIECE: Final = 1 << 16
-"""Bytes of lines that are written together at least."""
+"""Minimum bytes of lines written together."""
 _NEWLINE: Final = 10
 
 
 def file_name(session: str) -> str:
-    """What the recording of `session` is called: after it, where its name can be a file's."""
+    """The file name of the recording of `session`: its own name if valid."""
     plain = session if _NAME.fullmatch(session) else f"session-{sha256(session.encode()).hexdigest()[:32]}"
     return f"{plain}.jsonl"
 
 
 class Tape:
-    """One recording. `head` gives its first line of this run. Lines wait until `flush` writes them together. What
-    cannot be written is counted and told in the file as soon as that can be written again; `lost` are so many lines,
-    `why` the last reason."""
+    """One recording. `head` returns its first line of this run.
+
+    Lines wait until `flush` writes them together. Lines that cannot be written are counted (`lost`, with the last
+    reason in `why`), and reported in the file once it can be written again.
+    """
 
     def __init__(self, path: Path, head: Callable[[], bytes]) -> None:
         self.path = path
         self.bodies = RecordedBodies()
         self.sent = RecordedBodies()
-        """Those that left in place of the program's own."""
+        """Bodies sent instead of the program's own."""
         self.lost = 0
         self.why = ""
         self.size = 0
@@ -47,16 +49,16 @@ class Tape:
         self._lines: list[bytes] = []
 
     def add(self, data: bytes) -> None:
-        """A whole line for the next `flush`."""
+        """Add a complete line for the next `flush`."""
         self._lines.append(data)
         self.size += len(data)
 
     def flush(self) -> None:
-        """Write what waits."""
-        self.write(self.taken())
+        """Write waiting lines."""
+        self.write(self.take_lines())
 
     def write(self, lines: list[bytes]) -> None:
-        """Write lines that were `taken`."""
+        """Write lines from `taken`."""
         if not lines:
             return
         left = len(lines)
@@ -72,12 +74,12 @@ class Tape:
             self.forget_bodies()
 
     def drop(self) -> None:
-        """Nobody knows what became of what waited: it is not written any more."""
-        self.taken()
+        """Discard waiting lines, whose state is unknown."""
+        self.take_lines()
         self.forget_bodies()
 
     def close(self) -> None:
-        """Nothing more comes for now."""
+        """Write waiting lines and close the file for now."""
         self.flush()
         self.forget_bodies()
         if self._file >= 0:
@@ -85,29 +87,29 @@ class Tape:
             self._file = -1
             self._begun = False
 
-    def taken(self) -> list[bytes]:
-        """The lines that wait; from now on whoever asked has them."""
+    def take_lines(self) -> list[bytes]:
+        """Remove and return the waiting lines."""
         lines, self._lines, self.size = self._lines, [], 0
         return lines
 
     @property
-    def kept(self) -> int:
-        """Bytes of bodies that later ones are told by."""
+    def kept_bytes(self) -> int:
+        """Bytes of bodies kept for comparison."""
         return self.bodies.size + self.sent.size
 
     def forget_bodies(self) -> None:
-        """Later bodies must not be told by one that was lost; nor is memory kept for a file that is closed."""
+        """Discard earlier bodies: later ones must not refer to a lost one, and a closed file needs no memory."""
         self.bodies, self.sent = RecordedBodies(), RecordedBodies()
 
     def _begin(self) -> None:
-        """The file is open, and tells of what it lacks. Raises `OSError`."""
+        """Open the file and report lost lines in it. Raises `OSError`."""
         if self._file < 0:
             self._open()
         if not self._begun:
             self._put(self._head())
             self._begun = True
         if self._unsaid:
-            self._put(line(lost=self._unsaid, why=self.why))
+            self._put(encode_line(lost=self._unsaid, why=self.why))
             self._unsaid = 0
 
     def _open(self) -> None:
@@ -115,7 +117,7 @@ class Tape:
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         size = os.fstat(self._file).st_size
         if size:
-            # A line that a killed process left cut is ended.
+            # End a line that a killed process left incomplete.
             with self.path.open("rb") as file:
                 file.seek(size - 1)
                 self._cut = file.read(1)[0] != _NEWLINE
@@ -125,7 +127,7 @@ class Tape:
             pass
 
     def _written(self, data: bytes) -> Iterator[int]:
-        """Write whole lines; how many of them each step has written. Raises `OSError`."""
+        """Write complete lines; yields the number of lines written so far. Raises `OSError`."""
         if self._cut:
             os.write(self._file, b"\n")
             self._cut = False
@@ -138,7 +140,7 @@ class Tape:
 
 
 def _pieces(lines: list[bytes]) -> Iterator[bytes]:
-    """Lines in pieces that are worth a write."""
+    """Join lines into pieces large enough for a write."""
     piece: list[bytes] = []
     size = 0
     for one in lines:

@@ -1,4 +1,4 @@
-"""Whom a relay passes requests on to: fixed when it starts."""
+"""The providers of a relay, fixed at its start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxtui.core.errors import BadConfig
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upstream:
-    """`url` is the provider's base URL as a client would be given it. `path` is its path, without an end slash."""
+    """`url` is the provider's base URL as a client would use it. `path` is its path, without a trailing slash."""
 
     name: str
     url: str
@@ -45,7 +45,7 @@ class Upstream:
 
     @property
     def host_header(self) -> str:
-        """What a client that asks it directly sends as ``Host``."""
+        """The ``Host`` header of direct requests."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
 
@@ -56,7 +56,7 @@ class Upstream:
 
     @property
     def context(self) -> ssl.SSLContext | None:
-        """How it is known to be itself; None without TLS."""
+        """The TLS context; None without TLS."""
         return _context() if self.tls else None
 
 

@@ -62,7 +62,7 @@ class SentRequest(NamedTuple):
     params: Mapping[str, Json] = {}
 
 
-class Why(NamedTuple):
+class MissExplanation(NamedTuple):
     """Cause of a miss. `what` names the tool, parameter or model.
 
     `by` is an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
@@ -82,10 +82,13 @@ class Why(NamedTuple):
     lost: int = 0
 
 
-def why(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Why | None:
-    """Explain why `now` read less than `before` had left in the cache; None if it read all of that.
+def explain_miss(
+    tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
+) -> MissExplanation | None:
+    """Explain why `now` read less than `before` had left in the cache.
 
-    `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
+    None if it read all of that. `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in
+    `tree`.
     """
     available = left.read + left.written if left.prompt.markers else left.total
     if left.life is None or outcome.read >= min(available, outcome.total) > 0:
@@ -97,7 +100,9 @@ def why(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, o
         cause = check(_Case(tree, before, now, left, outcome, first, second))
         if cause is not None:
             return cause._replace(before=first, now=second, section=section, lost=max(0, available - outcome.read))
-    return Why(NOT_IN_RECORD, before=first, now=second, section=section, lost=max(0, available - outcome.read))
+    return MissExplanation(
+        NOT_IN_RECORD, before=first, now=second, section=section, lost=max(0, available - outcome.read)
+    )
 
 
 def first_difference(tree: Tree, before: int, now: int) -> tuple[int, int]:
@@ -138,14 +143,14 @@ class _Case(NamedTuple):
     instead: int
 
 
-def _below_minimum(now: SentRequest, outcome: CacheOutcome) -> Why | None:
+def _below_minimum(now: SentRequest, outcome: CacheOutcome) -> MissExplanation | None:
     reason = _find_reason(outcome, reasons.MINIMUM)
-    return Why(MINIMUM, by=reason.by) if reason else None
+    return MissExplanation(MINIMUM, by=reason.by) if reason else None
 
 
-def _markers(case: _Case) -> Why | None:
+def _markers(case: _Case) -> MissExplanation | None:
     if _find_reason(case.outcome, reasons.NO_MARKER):
-        return Why(MARKER_MISSING)
+        return MissExplanation(MARKER_MISSING)
     # Without markers, a prefix may also be below the minimum because the requests differ early: the cause is then that
     # difference.
     rules, long_enough = case.now.prompt.rules, min(case.left.total, case.outcome.total)
@@ -153,22 +158,22 @@ def _markers(case: _Case) -> Why | None:
     return None if parted else _below_minimum(case.now, case.outcome)
 
 
-def _short(case: _Case) -> Why | None:
+def _short(case: _Case) -> MissExplanation | None:
     return _below_minimum(case.now, case.outcome)
 
 
-def _lifetime(case: _Case) -> Why | None:
+def _lifetime(case: _Case) -> MissExplanation | None:
     life, past = case.left.life, case.outcome.at - case.left.at
-    return Why(EXPIRED, by=past - life) if life is not None and past > life else None
+    return MissExplanation(EXPIRED, by=past - life) if life is not None and past > life else None
 
 
-def _model(case: _Case) -> Why | None:
+def _model(case: _Case) -> MissExplanation | None:
     if case.before.model != case.now.model:
-        return Why(MODEL, f"{case.before.model} → {case.now.model}")
+        return MissExplanation(MODEL, f"{case.before.model} → {case.now.model}")
     return None
 
 
-def _parameter(case: _Case) -> Why | None:
+def _parameter(case: _Case) -> MissExplanation | None:
     rules = case.now.prompt.rules
     effective_values = [
         {p: v for p, _, v in effective_parameters(rules, s.dialect, s.params)} for s in (case.before, case.now)
@@ -179,32 +184,32 @@ def _parameter(case: _Case) -> Why | None:
         if effective_values[0].get(path) != effective_values[1].get(path)
     ]
     if changed:
-        return Why(PARAMETER, ", ".join(changed))
+        return MissExplanation(PARAMETER, ", ".join(changed))
     toggled = _describe_toggles(case.tree, case.before.head, case.now.head) if case.now.dialect == "anthropic" else ""
-    return Why(PARAMETER, toggled) if toggled else None
+    return MissExplanation(PARAMETER, toggled) if toggled else None
 
 
-def _tools(case: _Case) -> Why | None:
+def _tools(case: _Case) -> MissExplanation | None:
     node = case.instead or case.parted
     if node == ROOT or "tools" not in (_section(case, case.parted), _section(case, case.instead)):
         return None
-    return Why(TOOLS, describe_tool_changes(case.tree, case.before.head, case.now.head))
+    return MissExplanation(TOOLS, describe_tool_changes(case.tree, case.before.head, case.now.head))
 
 
 def _section(case: _Case, node: int) -> str:
     return case.tree[node].place.section if node != ROOT else ""
 
 
-def _compaction(case: _Case) -> Why | None:
+def _compaction(case: _Case) -> MissExplanation | None:
     here = case.tree[case.now.head]
     while here.id != ROOT and not case.tree.holds(case.before.head, here.id):
         if here.place.mark == "summary" or here.block.kind.startswith("compaction"):
-            return Why(COMPACTION)
+            return MissExplanation(COMPACTION)
         here = case.tree[here.parent]
     return None
 
 
-def _stripped(case: _Case) -> Why | None:
+def _stripped(case: _Case) -> MissExplanation | None:
     prompt = case.now.prompt
     if not prompt.rules.strips or not _is_still_prefix(case):
         return None
@@ -214,7 +219,7 @@ def _stripped(case: _Case) -> Why | None:
         position for position in case.before.prompt.last.back() if case.tree.holds(case.now.head, position.node)
     ]
     gone = [position for position in positions if ours.get(position.node) != position.key]
-    return Why(STRIPPED) if gone else None
+    return MissExplanation(STRIPPED) if gone else None
 
 
 def _is_still_prefix(case: _Case) -> bool:
@@ -233,26 +238,26 @@ def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
     return left.hit if left.prompt.markers else left.prompt.last
 
 
-def _content(case: _Case) -> Why | None:
-    return None if _is_still_prefix(case) else Why(CONTENT)
+def _content(case: _Case) -> MissExplanation | None:
+    return None if _is_still_prefix(case) else MissExplanation(CONTENT)
 
 
-def _reach(case: _Case) -> Why | None:
+def _reach(case: _Case) -> MissExplanation | None:
     early = _find_reason(case.outcome, reasons.NOT_YET)
     if early is not None:
-        return Why(NOT_YET, by=early.by)
+        return MissExplanation(NOT_YET, by=early.by)
     entry, markers = _deepest_entry(case.left), case.now.prompt.markers
     if entry is not None and markers and markers[-1].position.number < entry.number:
-        return Why(MARKER_MOVED, by=entry.number - markers[-1].position.number)
+        return MissExplanation(MARKER_MOVED, by=entry.number - markers[-1].position.number)
     lookback = _find_reason(case.outcome, reasons.LOOKBACK)
-    return Why(LOOKBACK, by=lookback.by) if lookback is not None else None
+    return MissExplanation(LOOKBACK, by=lookback.by) if lookback is not None else None
 
 
 def _find_reason(outcome: CacheOutcome, kind: str) -> Reason | None:
     return next((reason for reason in outcome.reasons if reason.kind == kind), None)
 
 
-_CHECKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
+_CHECKS: Final[tuple[Callable[[_Case], MissExplanation | None], ...]] = (
     _markers,
     _lifetime,
     _model,

@@ -212,7 +212,10 @@ def first_after(tree: Tree, head: int, node: int) -> int:
 
 
 def _place_markers(rules: CacheRules, nodes: Sequence[tuple[int, str]]) -> Placement:
-    """Build the markers at `nodes`; missing nodes are left out, and the last of several at one node is used."""
+    """Build the markers at `nodes`.
+
+    Missing nodes are left out, and the last of several at one node is used.
+    """
     placement: dict[int, float] = {}
     for node, life in nodes:
         if node != ROOT:

@@ -33,8 +33,9 @@ def relative_rates(rules: CacheRules) -> MarkerRates:
 
 
 class MarkerPlan(NamedTuple):
-    """Markers for each call and the resulting cost. `exact`: no plan is cheaper; otherwise none costs less than
-    `bound`.
+    """Markers for each call and the resulting cost.
+
+    `exact`: no plan is cheaper; otherwise none costs less than `bound`.
     """
 
     marks: tuple[tuple[CacheMarker, ...], ...]
@@ -139,7 +140,10 @@ def _writes(
 
 
 def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
-    """Yield, for each lifetime from the longest, the end of its write (None: no write), in increasing order."""
+    """Yield the end of the write for each lifetime, longest first.
+
+    None means no write; ends never decrease.
+    """
     for ends in product([None, *places], repeat=lives):
         numbers = [position.number for position in ends if position is not None]
         if all(a < b for a, b in pairwise(numbers)):
@@ -178,7 +182,10 @@ def _free_markers(
 
 
 def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
-    """Put markers in prompt order; one that only renews gets the lifetime of the next, as the order requires."""
+    """Put markers in prompt order.
+
+    One that only renews gets the lifetime of the next, as the order requires.
+    """
     labelled: list[CacheMarker] = []
     life = 0.0
     for marker in sorted(markers, key=lambda mark: -mark.position.number):
@@ -209,7 +216,7 @@ def lower_bound(calls: Sequence[TimedPrompt], least: Iterable[tuple[float, float
 
 
 def _minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield for each call its minimum cost, and the extra cost of writes that pay off now for the first time."""
+    """Yield for each call its minimum cost and the extra cost of writes that pay off for the first time."""
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:

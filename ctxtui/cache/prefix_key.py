@@ -252,8 +252,9 @@ class PrefixKeys:
         return self._extend_chain(positions, position, nodes)
 
     def _extend_chain(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
-        """Extend the chain from `position` over `missing`, adding each node to `positions`; returns the last
-        position.
+        """Extend the chain from `position` over `missing`, adding each node to `positions`.
+
+        Returns the last position.
         """
         bare, bounded, places, usual = positions is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
@@ -321,7 +322,10 @@ def _is_uncached(section: str, block: Block) -> bool:
 
 
 def _before_messages(position: PrefixEnd) -> PrefixEnd:
-    """Position before all messages: content replaced by a provider's own compaction is not read (facts §3)."""
+    """Position before all messages.
+
+    Content replaced by a provider's own compaction is not read (facts §3).
+    """
     while position.section == "messages" and position.before is not None:
         position = position.before
     return position

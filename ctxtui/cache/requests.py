@@ -45,10 +45,11 @@ def prompt_from_request(
     betas: Sequence[str] = (),
     total: int | None = None,
 ) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
-    """Convert `request` to a prompt, adding its blocks to the tree of `prefixes`; also returns the refusals.
+    """Convert `request` to a prompt, adding its blocks to the tree of `prefixes`.
 
-    `tokens` counts contexts of that tree, `betas` are the active beta set (a header), `total` is the whole input
-    in tokens if it is more than that of the blocks. A refused request must not be passed to a simulator.
+    Also returns the refusals. `tokens` counts contexts of that tree, `betas` are the active beta set (a header),
+    `total` is the whole input in tokens if it is more than that of the blocks. A refused request must not be
+    passed to a simulator.
     """
     tree = prefixes.tree
     path = [ROOT]

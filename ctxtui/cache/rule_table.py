@@ -1,4 +1,4 @@
-"""The data file of caching figures: which rules apply to a model at a provider, each with source and date."""
+"""The data file of caching rules for models at providers, each with source and date."""
 
 from __future__ import annotations
 

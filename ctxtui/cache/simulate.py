@@ -31,7 +31,10 @@ class Engine(Protocol):
         """Record a sent request whose answer `began` (Unix seconds)."""
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position whose prefix is cached and readable, written for at least `life` seconds; None if none."""
+        """Deepest position whose prefix is cached and readable, written for at least `life` seconds.
+
+        None if none.
+        """
 
     def copy(self) -> Self:
         """Return an independent copy of the cache."""

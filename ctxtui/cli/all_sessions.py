@@ -65,7 +65,7 @@ class AllSessions:
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
         self._settings, self._cluster = settings, cluster
         self._library = SessionLibrary(settings, Path.cwd())
-        listed = self._library.inside(folder) if folder is not None else self._library.listed()
+        listed = self._library.in_folder(folder) if folder is not None else self._library.all_sessions()
         if self._library.trouble:
             note(f"the database was skipped: {self._library.trouble}")
         own_sessions = [summary for summary in listed if is_own_session(summary) or folder is not None]

@@ -13,7 +13,7 @@ from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.core.edit import Edit
-from ctxtui.services.config.config import Config, hand_on, load
+from ctxtui.services.config.config import Config, export_flags, load
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import find_recordings
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
@@ -46,7 +46,7 @@ def config_of(context: click.Context) -> Config:
     root = context.find_root()
     if not isinstance(root.obj, Config):
         root.obj = load(root.obj or ())
-        hand_on(root.obj)
+        export_flags(root.obj)
     return root.obj
 
 

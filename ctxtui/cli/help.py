@@ -11,8 +11,8 @@ from ctxtui.cli.group import import_command
 from ctxtui.cli.output import print_result, write
 from ctxtui.core import canonical
 from ctxtui.core.errors import NotFound
-from ctxtui.services.config.config import describe
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.config import describe_settings
+from ctxtui.services.config.policy_registry import load_policies
 
 
 @click.command("help", context_settings={"ignore_unknown_options": True})
@@ -39,7 +39,7 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
     elif words == ("exit-codes",):
         write(exit_codes.table())
     elif words == ("settings",):
-        write(describe())
+        write(describe_settings())
     elif words == ("policies",):
         write(_policies())
     else:
@@ -48,7 +48,7 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
 
 def _policies() -> str:
     out: list[str] = []
-    for policy in every_policy().values():
+    for policy in load_policies().values():
         out.append(f"{policy.name:<20} {policy.about}")
         for key, value in policy.defaults.items():
             out.append(f"    {key + ' = ' + canonical.dump_text(value):<32} {policy.notes.get(key, '')}")

@@ -118,9 +118,9 @@ def allow_progress() -> None:
 def counting(settings: Settings, doing: str = "counting tokens") -> Iterator[Counter]:
     """A caching counter, with a progress line while it is in use."""
     # Late import: printing errors must not load it.
-    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.counting.count_cache import cached_counter
 
-    with Working(doing), counter_with_memory(settings) as counter:
+    with Working(doing), cached_counter(settings) as counter:
         yield counter
 
 

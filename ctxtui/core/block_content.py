@@ -42,6 +42,14 @@ class BlockContent(Struct, frozen=True, kw_only=True):
     is_error: bool = False
 
 
+FUNCTION_CALL: Final = ("functionCall", "function_call")
+FUNCTION_RESPONSE: Final = ("functionResponse", "function_response")
+MEDIA_MEMBERS: Final = ("inlineData", "inline_data", "fileData", "file_data")
+MIME_TYPE: Final = ("mimeType", "mime_type")
+"""Members of Google's parts, which take both spellings."""
+RESPONSE_TEXTS: Final = ("output", "error", "result")
+"""Members of a function's response that hold its text; Google names the first two."""
+
 _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
@@ -92,8 +100,9 @@ def _thinking(value: dict[str, Json]) -> BlockContent:
         words = "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
     cipher = value.get("encrypted_content") or value.get("data") or ""
     hidden = len(cipher) if isinstance(cipher, str) else 0
-    if not words and isinstance(value.get("signature"), str):
-        hidden = len(value["signature"])
+    signature = value.get("signature", value.get("thoughtSignature"))
+    if not words and isinstance(signature, str):
+        hidden = len(signature)
     return BlockContent(text=_words(words), hidden=hidden)
 
 
@@ -104,16 +113,42 @@ def _list(value: Json) -> list[Json]:
 def _inner(value: dict[str, Json]) -> dict[str, Json]:
     # OpenAI Chat wraps a function's name and arguments once more, and so those of a custom tool.
     inner = value.get("function", value.get("custom"))
-    return inner if isinstance(inner, dict) else value
+    return inner if isinstance(inner, dict) else _member(value, FUNCTION_CALL) or value
+
+
+def _member(value: dict[str, Json], keys: tuple[str, ...]) -> dict[str, Json]:
+    """The first object under one of `keys`; empty for none."""
+    return next((inner for key in keys if isinstance(inner := value.get(key), dict)), {})
 
 
 def _call(value: dict[str, Json]) -> BlockContent:
     inner = _inner(value)
-    arguments: Json = next((inner[k] for k in ("input", "arguments", "action", "operation") if k in inner), {})
+    arguments: Json = next((inner[k] for k in ("input", "arguments", "args", "action", "operation") if k in inner), {})
     return BlockContent(
         name=_words(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
-        call_id=_words(value.get("call_id") or value.get("id")),
+        call_id=_words(value.get("call_id") or value.get("id") or _member(value, FUNCTION_CALL).get("id")),
         arguments=arguments if isinstance(arguments, str) else canonical.dump_text(arguments),
+    )
+
+
+def response_text_key(response: Json) -> str:
+    """The member of a function's response that is its text; "" where all of it is."""
+    held = response if isinstance(response, dict) else {}
+    found = [key for key in RESPONSE_TEXTS if isinstance(held.get(key), str)]
+    return found[0] if len(found) == 1 == len(held) else ""
+
+
+def _response(value: dict[str, Json]) -> BlockContent:
+    inner = _member(value, FUNCTION_RESPONSE)
+    given = inner.get("response")
+    key = response_text_key(given)
+    media = [_media(part).media for part in _list(inner.get("parts")) if isinstance(part, dict)]
+    return BlockContent(
+        text=_words(given[key] if key and isinstance(given, dict) else given),
+        name=_words(inner.get("name")),
+        call_id=_words(inner.get("id") or inner.get("name")),
+        media=tuple(one for some in media for one in some),
+        is_error=isinstance(given, dict) and "error" in given and "output" not in given,
     )
 
 
@@ -136,6 +171,10 @@ def _result(value: dict[str, Json]) -> BlockContent:
 
 
 def _media(value: dict[str, Json]) -> BlockContent:
+    if held := _member(value, MEDIA_MEMBERS):
+        media_type = next((_words(held[key]) for key in MIME_TYPE if key in held), "")
+        address = _words(held.get("fileUri", held.get("file_uri")))
+        return BlockContent(media=(Media(media_type, _words(held.get("data")), address),))
     source = value.get("source") or value.get("file") or value.get("input_audio")
     url = value.get("image_url", value.get("url"))
     if isinstance(url, dict):
@@ -207,6 +246,7 @@ _READERS: Final[dict[str, _Reader]] = {
     "tool_use": _call,
     "function": _call,
     "tool_call": _call,
+    "function_response": _response,
     "image": _media,
     "image_url": _media,
     "input_image": _media,

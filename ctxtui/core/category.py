@@ -48,6 +48,7 @@ _BY_KIND: Final = {
     "mcp_call": "tool_call",
     "program": "tool_call",
     "program_output": "tool_result",
+    "function_response": "tool_result",
 }
 _BY_ROLE: Final = {
     "system": "system",

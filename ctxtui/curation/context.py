@@ -33,7 +33,7 @@ ANSWER: Final = "answer"
 _CALLS: Final = ("_use", "_call")
 _RESULTS: Final = ("_result", "_output")
 _ODD_CALLS: Final = frozenset({"function_call", "tool_call", "program", "mcp_approval_request"})
-_ODD_RESULTS: Final = frozenset({"program_output", "mcp_approval_response"})
+_ODD_RESULTS: Final = frozenset({"program_output", "mcp_approval_response", "function_response"})
 _ALONE: Final = frozenset({"mcp_call", "web_search_call", "file_search_call", "image_generation_call"})
 """Calls that hold their own answer."""
 
@@ -171,7 +171,8 @@ class Context:
         self._occurrence: list[int] = []
         self._targets: dict[int, Target] = {}
         self._ids: dict[str, list[int]] = {}
-        self._open: dict[str, int] = {}
+        self._open: dict[str, list[int]] = {}
+        """Calls without an answer, by id. Google's may have none: calls of one name in a message share an entry."""
         self.derived = DerivedValues()
         path = tree.path(head)
         self.dialect = dialect or _dialect([Item(tree[n].block, tree[n].place) for n in path])
@@ -205,7 +206,7 @@ class Context:
     @property
     def unanswered(self) -> list[int]:
         """Positions of calls without an answer."""
-        return sorted(self._open.values())
+        return sorted(position for positions in self._open.values() for position in positions)
 
     def find(self, target: Target) -> int | None:
         """The position of `target`; None if it is not in this context."""
@@ -327,14 +328,18 @@ class Context:
         self.message_of[at] = len(self.messages) - 1
 
     def _asks(self, at: int, id_: str) -> None:
-        self._open[id_] = at
+        held = self._open.get(id_, [])
+        self._open[id_] = [*(p for p in held if self.message_of[p] == self.message_of[at]), at]
         self._ids.setdefault(f"{CALL} {id_}", []).append(at)
 
     def _answers(self, at: int, id_: str) -> None:
         self._ids.setdefault(f"{ANSWER} {id_}", []).append(at)
-        call = self._open.pop(id_, None)
-        if call is None:
+        held = self._open.pop(id_, [])
+        if not held:
             return
+        call, *rest = held
+        if rest:
+            self._open[id_] = rest
         self.partners[call] = (at,)
         self.partners[at] = (call,)
         for index in range(self.message_of[call] + 1, self.message_of[at] + 1):

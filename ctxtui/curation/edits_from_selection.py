@@ -26,7 +26,7 @@ from ctxtui.curation.apply.marker_limits import LIFETIMES
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.policies.context_spans import format_range
-from ctxtui.curation.record_summary import length_for, summary
+from ctxtui.curation.record_summary import length_for, summarize
 from ctxtui.wire.grammar import RESPONSES
 
 HEAD_CHARS, TAIL_CHARS = 800, 400
@@ -143,7 +143,7 @@ def summarize_run(context: Context, run: Sequence[int], terms: SummaryTerms) -> 
     whole = range(run[0], run[-1] + 1)
     size = sum(terms.count(context.items[at].block) for at in whole if context.items[at].block.kind != HEADER)
     what = format_range("turn", min(turns), max(turns)) if min(turns) else ""
-    text = summary(context, whole, length_for(size, terms.length), terms.count, what, terms.keep(whole))
+    text = summarize(context, whole, length_for(size, terms.length), terms.count, what, terms.keep(whole))
     return make(SUMMARIZE, context.targets(whole), {"text": text}) if text else None
 
 

@@ -35,7 +35,7 @@ from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimis
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.tool_results import results
-from ctxtui.curation.record_summary import says_nothing
+from ctxtui.curation.record_summary import is_empty
 
 COMPACTING: Final[Policy] = replace(
     compact_json.POLICY, defaults={key: value for key, value in compact_json.POLICY.defaults.items() if key != "least"}
@@ -260,6 +260,6 @@ def _summaries(applied: Applied, positions: Sequence[int], terms: SummaryTerms) 
         if edit is not None:
             edits.append(edit)
         else:
-            reason = reason or (NOTHING_TO_DRAW if says_nothing(context, whole) else LONGER)
+            reason = reason or (NOTHING_TO_DRAW if is_empty(context, whole) else LONGER)
             why, left = why or reason, left + len(run)
     return SelectionEdits(edits, why, left)

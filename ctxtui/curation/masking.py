@@ -443,6 +443,11 @@ class Masker:
         cut = [f._replace(end=min(f.end, len(bare))) for f in finds if f.start < len(bare)]
         return self._with_masks(bare, cut) + words[len(bare) :]
 
+    def secrets_in(self, text: str) -> list[tuple[str, str]]:
+        """The kind and the value of each secret in `text`, in order."""
+        finds = sorted(self._matches(text))
+        return [(find.name, find.secret) for find in _merged(finds, text)] if finds else []
+
     def _cut_off(self, words: str) -> Iterator[_Find]:
         """Secrets in `words` if it was continued in possible ways."""
         for rest in _CONTINUATIONS:

@@ -1,5 +1,7 @@
-"""A summary that needs no model: what was asked, which files were changed and read, what was decided, what failed and
-what is open, in the record's own words. The most informative comes first where the length does not allow all."""
+"""Summaries without a model: requests, changed and read files, decisions, failures and open items, verbatim.
+
+The most informative items come first if the length does not allow all.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +24,25 @@ from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
 from ctxtui.curation.context import ASSISTANT, THINKING, CallFacts, Context, is_call, is_result
 
 SHARE: Final = 5
-"""Of so many tokens a summary has one, where no length is asked for ..."""
-SHORTEST, LONGEST = 200, 2_000
-"""... but at least and at most so many."""
-_ASK, _SENTENCE_CELLS, _LINE = 320, 300, 140
-"""Cells that are kept of a request, of a sentence, and of any other line."""
-_PASTED: Final = 20_000
-"""Characters of one block that are looked through for sentences."""
-_LEAST: Final = 12
-"""Items of what tells least, at most."""
-_MISSES: Final = 30
-"""Items in a row that do not fit, after which no other is tried."""
-_MORE: Final = 8
-"""Tokens of the line that says how many items are left out, at most."""
+"""Size divided by the length of a summary, if no length is requested ..."""
+MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS = 200, 2_000
+"""... within these limits, in tokens."""
+_REQUEST_CELLS, _SENTENCE_CELLS, _LINE_CELLS = 320, 300, 140
+"""Cells kept of a request, of a sentence, and of any other line."""
+_MAX_SEARCHED_CHARS: Final = 20_000
+"""Characters of one block that are searched for sentences."""
+_MAX_MINOR_ITEMS: Final = 12
+"""Maximum items of the least informative sections."""
+_MAX_CONSECUTIVE_MISFITS: Final = 30
+"""Consecutive items that do not fit after which the search ends."""
+_OMISSION_TOKENS: Final = 8
+"""Maximum tokens of the line that counts omitted items."""
 
 _CLIENTS: Final = re.compile(
     r"<([\w -]{0,40}(?:reminder|context|environment|instructions|stdout|stderr|caveat)[\w -]{0,40})\b[^>]*>.*?</\1>",
     re.DOTALL,
 )
-"""What clients put beside a person's words."""
+"""Text that clients add to a user's message."""
 _IDENTIFIER: Final = re.compile(r"[\d_]|.[/:@]")
 QUOTED: Final = "Quoted later"
 _TAG: Final = re.compile(r"</?(?:command|user)[-_]\w+>")
@@ -49,28 +51,28 @@ _BULLET: Final = re.compile(r"\s*(?:(?:[-*+•>#]+|\d{1,3}[.)])\s+)*")
 _SENTENCE: Final = re.compile(
     r"\S.*?(?:[.!?…]{1,3}[\"'”’)\]*_`]{0,4}(?=\s+[^\sa-z]|\s*$)|[。！？]{1,3}[”’」』）*]{0,4}|$)"
 )
-CHOSE: Final = re.compile(
+DECISION_WORDS: Final = re.compile(
     r"\b(?:decid\w+|chose|choosing|going with|instead of|rather than|root cause|the (?:fix|cause|problem|reason|issue) "
     r"(?:is|was)|must not|must never|should not|agreed)\b",
     re.IGNORECASE,
 )
-"""Words with which a sentence says a decision, in English: they add to what its place tells."""
+"""Words by which a sentence states a decision, in English; a hint in addition to its position."""
 _PLAIN: Final = re.compile(r"(?<!\S)[\"'“‘(*]*[^\W\d_]+(?:['’-][^\W\d_]+)*[\"'”’)*.,:;!?]*(?!\S)")
-"""A word of prose: no name of code, path or number."""
+"""A word of prose: no identifier, path or number."""
 _TELLING: Final = re.compile(r"[`/\d]|\w\.\w|\w_\w")
 _FAILED_TESTS: Final = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL", re.MULTILINE)
 _RAISED: Final = re.compile(
     r"^(?:E +)?(?:[\w.]*(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?: ?\S", re.MULTILINE
 )
 _PROMPT: Final = re.compile(r"\n\S{0,40}[$#]\s*\Z")
-"""The end of what a shell prints: it waits for the next command."""
+"""A shell prompt at the end of an output."""
 _WRAP: Final = re.compile(r"^\s*<[\w-]+>|</[\w-]+>\s*$")
 _COMPLAINS: Final = re.compile(
     r"\berr(?:or)?s?\b|fail|not found|cannot|can't|unable|denied|no such|invalid|missing|unexpected|[✗✖×]",
     re.IGNORECASE,
 )
 _HIT: Final = re.compile(r"\S+:\d+:")
-"""What a search found begins so."""
+"""The beginning of a search result."""
 _TEST_LINE: Final = re.compile(
     r"^.{0,40}?\b\d+ (?:passed|passing|failed|failing|failures?)\b.{0,80}$"
     r"|^test result: .{0,80}$|^(?:ok|FAIL)\s+\S+.{0,40}$",
@@ -82,13 +84,13 @@ _ERROR_LINE: Final = re.compile(
 )
 _OF_TESTS: Final = ("passed", "passing", "failed", "failing", "failure", "test result: ", "\nok", "\nFAIL")
 _OF_ERRORS: Final = ("Error", "Exception", "error", "fatal", "panic", "Traceback")
-"""Each line that the expressions find holds one of these, or begins with the last two of tests."""
+"""Each line that the expressions match contains one of these, or begins with the last two of the tests."""
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
-MOST_ERRORS: Final = 5
-"""Lines about errors that are taken from one result."""
+MAX_ERROR_LINES: Final = 5
+"""Maximum error lines taken from one result."""
 _COMMIT: Final = re.compile(r"git commit\b[^\n]{0,200}?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
 _LEAD: Final = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +)+")
-"""What stands in front of the program in a command."""
+"""Text before the program in a command."""
 
 _DONE: Final = frozenset("completed complete done finished cancelled canceled skipped deleted closed".split())
 _STATUS, _ITEM = ("status", "state"), ("content", "step", "title", "subject", "description", "text", "task", "name")
@@ -98,23 +100,23 @@ LISTS: Final = ("todo", "plan", "task")
 
 
 class Distinct(list[str]):
-    """Texts in order, each once: `tell` adds to them. A stretch may name thousands of files."""
+    """Texts in order, without duplicates. A stretch may name thousands of files."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_seen",)
 
     def __init__(self) -> None:
         super().__init__()
-        self._known: set[str] = set()
+        self._seen: set[str] = set()
 
-    def tell(self, one: str) -> None:
-        """Add a text, unless it is empty or there already."""
-        if one and one not in self._known:
-            self._known.add(one)
-            self.append(one)
+    def add(self, text: str) -> None:
+        """Add a text, unless it is empty or a duplicate."""
+        if text and text not in self._seen:
+            self._seen.add(text)
+            self.append(text)
 
 
 class Failure(Struct):
-    """The last failure of a `call`: its telling `line`, and whether a later call of the same went well."""
+    """The last failure of a `call`: its most informative `line`, and whether a later call for the same succeeded."""
 
     call: str
     line: str
@@ -122,9 +124,12 @@ class Failure(Struct):
 
 
 class Facts(Struct, kw_only=True):
-    """What a stretch tells. `statements` are the assistant's sentences with what they weigh, `todos` what is open of
-    the last list, `calls` other calls than of files; `answer` is the assistant's last text, and `answered` says that
-    nothing but it stands at the end. `earlier` are the lines of summaries that stand in the stretch."""
+    """Facts of a stretch.
+
+    `statements` are the assistant's sentences with their weights, `todos` the open items of the last list, `calls` the
+    calls not about files; `answer` is the assistant's last text, and `answered` means that it is at the end. `earlier`
+    are the lines of summaries in the stretch.
+    """
 
     asked: Distinct = field(default_factory=Distinct)
     changed: Counter[str] = field(default_factory=Counter)
@@ -140,47 +145,47 @@ class Facts(Struct, kw_only=True):
     answered: bool = False
 
 
-def facts(context: Context, positions: Iterable[int]) -> Facts:
-    """The facts in the blocks at `positions`."""
-    found, inside, failed = Facts(), [*positions], False
-    held = frozenset(inside)
+def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
+    """Collect the facts in the blocks at `positions`."""
+    result, inside, failed = Facts(), [*positions], False
+    position_set = frozenset(inside)
     for at in inside:
         item = context.items[at]
         kind, role = item.block.kind, item.place.role
         if kind == HEADER or kind in THINKING or item.place.section != "messages":
             continue
         if is_call(kind):
-            failed, found.answered = _take_call(context, at, held, found), False
+            failed, result.answered = _add_call(context, at, position_set, result), False
         elif is_result(kind) or role == "tool":
-            found.answered = False
-            if not any(one in held for one in context.partners.get(_head_of(context, at), ())):
-                failed = _take_result(context, at, found, (), "")
+            result.answered = False
+            if not any(partner in position_set for partner in context.partners.get(_head_of(context, at), ())):
+                failed = _add_result(context, at, result, (), "")
         elif context.tree[context.nodes[at]].category == INDEX["summary"]:
             for line in context.reading(at).text.splitlines():
-                said = line.strip().removeprefix("- ")
-                found.earlier.tell("" if said.endswith((":", "```")) else said)
+                text_line = line.strip().removeprefix("- ")
+                result.earlier.add("" if text_line.endswith((":", "```")) else text_line)
         elif role in ASSISTANT:
             text = context.reading(at).text
             if text.strip():
                 closing = _closes(context, at)
-                _take_words(found, text[:_PASTED], closing=closing, mends=failed)
-                found.answer, found.answered, failed = text, closing, False
+                _add_statements(result, text[:_MAX_SEARCHED_CHARS], closing=closing, mends=failed)
+                result.answer, result.answered, failed = text, closing, False
         elif not item.place.mark and role not in ("system", "developer"):
             text = context.reading(at).text
             envelope = is_envelope(text.lstrip()[:80].partition("\n")[0]) or _PROMPT.search(text[-80:])
-            if found.answer and envelope:
-                # An agent that calls no tools by name gets what its commands print as a user's message.
-                failed, found.answered = _take_result(context, at, found, (), ""), False
+            if result.answer and envelope:
+                # Agents without tool calls get the output of their commands as a user message.
+                failed, result.answered = _add_result(context, at, result, (), ""), False
                 continue
-            words = own_words(text)
-            found.asked.tell("" if re.fullmatch(r"/\S*", words) else words)
-            found.answered = found.answered and not words
-    return found
+            words = user_text(text)
+            result.asked.add("" if re.fullmatch(r"/\S*", words) else words)
+            result.answered = result.answered and not words
+    return result
 
 
-def own_words(text: str) -> str:
-    """What a person said in a message, without what the client put beside it."""
-    return " ".join(_TAG.sub(" ", _CLIENTS.sub(" ", text[:_PASTED])).split())
+def user_text(text: str) -> str:
+    """The user's own text in a message, without text that the client added."""
+    return " ".join(_TAG.sub(" ", _CLIENTS.sub(" ", text[:_MAX_SEARCHED_CHARS])).split())
 
 
 def _head_of(context: Context, at: int) -> int:
@@ -189,43 +194,43 @@ def _head_of(context: Context, at: int) -> int:
     return at if is_result(context.items[at].block.kind) or message is None else message.start
 
 
-def _take_call(context: Context, at: int, held: frozenset[int], found: Facts) -> bool:
-    """Add what a call did; whether it failed."""
+def _add_call(context: Context, at: int, position_set: frozenset[int], result: Facts) -> bool:
+    """Add the facts of a call; returns whether it failed."""
     item = context.items[at].block
-    asked = context.derived.calls.get(item.digest)
-    if asked is None:
-        asked = context.derived.calls[item.digest] = _asked(context.reading(at))
+    call_facts = context.derived.calls.get(item.digest)
+    if call_facts is None:
+        call_facts = context.derived.calls[item.digest] = _read_call(context.reading(at))
     answer = next(iter(context.partners.get(at, ())), -1)
     if answer >= 0 and context.items[answer].block.kind == HEADER:
         answer += 1
-    text = context.reading(answer).text if answer in held else ""
-    if answer in held and _take_result(context, answer, found, asked.key, asked.label):
+    text = context.reading(answer).text if answer in position_set else ""
+    if answer in position_set and _add_result(context, answer, result, call_facts.key, call_facts.label):
         return True
-    if asked.key in found.failures:
-        found.failures[asked.key].solved = True
-    found.changed.update(asked.changed)
-    found.read.update(asked.read)
-    for one in asked.commits:
-        found.commits.tell(one)
-    if not asked.changed and not asked.read and asked.todos is None:
-        found.calls[asked.label] = found.calls.pop(asked.label, 0) + 1
-    if asked.todos is not None:
-        _list(found.todos, asked.todos, text)
+    if call_facts.key in result.failures:
+        result.failures[call_facts.key].solved = True
+    result.changed.update(call_facts.changed)
+    result.read.update(call_facts.read)
+    for one in call_facts.commits:
+        result.commits.add(one)
+    if not call_facts.changed and not call_facts.read and call_facts.todos is None:
+        result.calls[call_facts.label] = result.calls.pop(call_facts.label, 0) + 1
+    if call_facts.todos is not None:
+        _list(result.todos, call_facts.todos, text)
     return False
 
 
-def _asked(got: BlockContent) -> CallFacts:
-    files, value = list(find_touches(got)), arguments_value(got) if got.arguments else {}
+def _read_call(content: BlockContent) -> CallFacts:
+    files, value = list(find_touches(content)), arguments_value(content) if content.arguments else {}
     changed = tuple(one.path for one in files if one.kind == CHANGE)
     read = tuple(one.path for one in files if one.kind == READ)
-    command, words = shell_command(got), "\n".join(_strings(value))
+    command, words = shell_command(content), "\n".join(_strings(value))
     commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(words)]
-    if "commit" in got.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
+    if "commit" in content.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
         commits.append(str(value["message"]).strip().partition("\n")[0][:200])
     program = _LEAD.sub("", command).split()[:2]
-    key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (got.name, *program)
-    label = short(main_argument(got) if command else f"{got.name} {main_argument(got)}", _LINE)
-    return CallFacts(key, label, changed, read, tuple(commits), _todos(got.name, value))
+    key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (content.name, *program)
+    label = short(main_argument(content) if command else f"{content.name} {main_argument(content)}", _LINE_CELLS)
+    return CallFacts(key, label, changed, read, tuple(commits), _todos(content.name, value))
 
 
 def _strings(value: Json) -> Iterator[str]:
@@ -236,17 +241,19 @@ def _strings(value: Json) -> Iterator[str]:
             yield from _strings(item)
 
 
-# Lists of what is to be done
+# To-do lists
 
 
 def _todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
-    """(id, words, open) of the things that a call's input lists as done or not, or of the one that it adds or ticks off
-    (its id then says ``+`` or ``=``); None where it lists nothing."""
+    """(id, text, is open) of the items that a call's input lists, or of the one that it adds or completes.
+
+    The id is then ``+`` or starts with ``=``. None if the input has no list.
+    """
     if not isinstance(value, Mapping) or not any(word in name.lower() for word in LISTS):
         return None
     for items in value.values():
-        if isinstance(items, list) and items and all(isinstance(one, dict) and _status(one) for one in items):
-            return tuple((str(n), _item(one), _status(one) not in _DONE) for n, one in enumerate(items))
+        if isinstance(items, list) and items and all(isinstance(entry, dict) and _status(entry) for entry in items):
+            return tuple((str(n), _item(entry), _status(entry) not in _DONE) for n, entry in enumerate(items))
     for text in value.values():
         boxes = _BOX.findall(text) if isinstance(text, str) else ()
         if len(boxes) > 1:
@@ -257,18 +264,18 @@ def _todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
     return (("+", str(value["subject"]), True),) if isinstance(value.get("subject"), str) else None
 
 
-def _status(one: Mapping[str, Json]) -> str:
-    return next((str(one[key]).lower() for key in _STATUS if isinstance(one.get(key), str)), "")
+def _status(entry: Mapping[str, Json]) -> str:
+    return next((str(entry[key]).lower() for key in _STATUS if isinstance(entry.get(key), str)), "")
 
 
-def _item(one: Mapping[str, Json]) -> str:
-    return next((str(one[key]) for key in _ITEM if isinstance(one.get(key), str)), "")
+def _item(entry: Mapping[str, Json]) -> str:
+    return next((str(entry[key]) for key in _ITEM if isinstance(entry.get(key), str)), "")
 
 
-def _list(todos: dict[str, str], told: tuple[tuple[str, str, bool], ...], result: str) -> None:
-    if not told or told[0][0][0] not in "+=":
+def _list(todos: dict[str, str], entries: tuple[tuple[str, str, bool], ...], result: str) -> None:
+    if not entries or entries[0][0][0] not in "+=":
         todos.clear()
-    for id_, words, is_open in told:
+    for id_, words, is_open in entries:
         number = re.search(r"#?(\d+)", result)
         id_ = id_[1:] if id_[0] == "=" else id_ if id_ != "+" else number[1] if number else f"+{len(todos)}"
         if not is_open:
@@ -277,67 +284,67 @@ def _list(todos: dict[str, str], told: tuple[tuple[str, str, bool], ...], result
             todos[id_] = words
 
 
-# What went wrong, and how tests went
+# Failures and test results
 
 
-def outcomes(context: Context, at: int) -> tuple[list[str], list[str]]:
-    """Lines about tests and errors in the result at a position; looked for once."""
+def outcome_lines(context: Context, at: int) -> tuple[list[str], list[str]]:
+    """Lines about tests and errors in the result at a position; cached."""
     digest = context.items[at].block.digest
-    known = context.derived.outcomes.get(digest)
-    if known is None:
+    lines = context.derived.outcomes.get(digest)
+    if lines is None:
         text = context.reading(at).text
-        known = context.derived.outcomes[digest] = told_of_tests(text[-20_000:]), told_of_errors(text[:200_000])
-    return known
+        lines = context.derived.outcomes[digest] = lines_about_tests(text[-20_000:]), error_lines(text[:200_000])
+    return lines
 
 
-def told_of_tests(text: str) -> list[str]:
-    """The lines of `text` that say how tests went."""
-    # Most results hold none of it; the expressions, which look at every line, take a hundred times as long as this.
+def lines_about_tests(text: str) -> list[str]:
+    """The lines of `text` with test results."""
+    # Most results have none; the expressions, which check every line, take a hundred times as long as this test.
     if not any(word in text for word in _OF_TESTS) and not text.startswith(("ok", "FAIL")):
         return []
     return [_BORDER.sub("", match[0])[:120] for match in _TEST_LINE.finditer(text)]
 
 
-def told_of_errors(text: str) -> list[str]:
-    """The first lines of `text` that tell of errors."""
+def error_lines(text: str) -> list[str]:
+    """The first lines of `text` about errors."""
     if not any(word in text for word in _OF_ERRORS):
         return []
-    return [match[0].strip()[:160] for match in islice(_ERROR_LINE.finditer(text), MOST_ERRORS)]
+    return [match[0].strip()[:160] for match in islice(_ERROR_LINE.finditer(text), MAX_ERROR_LINES)]
 
 
-def _take_result(context: Context, at: int, found: Facts, key: tuple[str, ...], label: str) -> bool:
-    """Add what a result says of tests, and its failure; whether it is one."""
-    got, (tests, errors) = context.reading(at), outcomes(context, at)
-    text, failed = split_output(got.text)
+def _add_result(context: Context, at: int, result_facts: Facts, key: tuple[str, ...], label: str) -> bool:
+    """Add a result's test outcome and failure; returns whether it is a failure."""
+    content, (tests, errors) = context.reading(at), outcome_lines(context, at)
+    text, failed = split_output(content.text)
     looks = key[:1] in ((READ,), (CHANGE,))
     if tests and not looks:
-        found.tests = tests[-1]
+        result_facts.tests = tests[-1]
     tail = text[-4000:]
-    failed = failed or got.is_error
+    failed = failed or content.is_error
     failed = failed or (not looks and bool(_RAISED.search(tail) or any(map(_FAILED_TESTS.search, tests))))
     if failed:
         raised = _RAISED.search(tail)
         line = tail[raised.start() :].partition("\n")[0] if raised else ""
         line = line or next((one for one in errors if "Traceback" not in one and not _HIT.match(one)), "")
         lines = [one for one in text[: 1 << 14].splitlines() if one.strip() and not is_envelope(one)]
-        # What Python raises stands last.
+        # Python's traceback ends with the error.
         lines = lines[::-1] if "Traceback" in text else lines
         line = line or next((one for one in lines if _COMPLAINS.search(one)), next(iter(lines), ""))
         if not line:
-            # A search that finds nothing fails, too.
+            # A search without results fails, too.
             return False
-        found.failures.pop(key, None)
-        found.failures[key or ("", line)] = Failure(label, short(_WRAP.sub("", line), _LINE))
+        result_facts.failures.pop(key, None)
+        result_facts.failures[key or ("", line)] = Failure(label, short(_WRAP.sub("", line), _LINE_CELLS))
     return failed
 
 
-# What the assistant said
+# Statements of the assistant
 
 
 def _closes(context: Context, at: int) -> bool:
     """Whether the assistant's text at a position ends its turn: no call follows it."""
-    for other in range(at + 1, len(context)):
-        item = context.items[other]
+    for position in range(at + 1, len(context)):
+        item = context.items[position]
         if is_call(item.block.kind):
             return False
         if item.block.kind != HEADER and item.block.kind not in THINKING and item.place.role not in ASSISTANT:
@@ -346,40 +353,47 @@ def _closes(context: Context, at: int) -> bool:
 
 
 def sentences(text: str) -> Iterator[tuple[str, bool]]:
-    """The sentences of a text as they stand there, without code, tables and what is no prose; whether each is one of a
-    list."""
+    """The sentences of a text, without code, tables and non-prose, each with whether it is in a list."""
     for line in _CODE.sub("", text).splitlines():
         start = _BULLET.match(line)
         bare = line[start.end() if start else 0 :]
         if not bare.startswith("|"):
             for match in _SENTENCE.finditer(bare):
-                one = match[0].rstrip()
-                if len(_PLAIN.findall(one)) >= 4 or width(one) >= len(one) + 8:
-                    yield one, bare != line
+                sentence = match[0].rstrip()
+                if len(_PLAIN.findall(sentence)) >= 4 or width(sentence) >= len(sentence) + 8:
+                    yield sentence, bare != line
 
 
-def _take_words(found: Facts, text: str, *, closing: bool, mends: bool) -> None:
-    """Weigh the sentences of a text: one that ends a turn says what came of it, one behind a failure why; the last one
-    before a call says only what comes next."""
+def _add_statements(result: Facts, text: str, *, closing: bool, mends: bool) -> None:
+    """Weigh the sentences of a text.
+
+    One that ends a turn gives the result, one after a failure the cause; the last one before a call only announces it.
+    """
     every = list(sentences(text))
-    for n, (one, listed) in enumerate(every):
-        weight = 2.0 * closing + 2 * bool(CHOSE.search(one)) + mends + 0.5 * bool(_TELLING.search(one)) - 0.1 * n
+    for n, (sentence, listed) in enumerate(every):
+        weight = (
+            2.0 * closing
+            + 2 * bool(DECISION_WORDS.search(sentence))
+            + mends
+            + 0.5 * bool(_TELLING.search(sentence))
+            - 0.1 * n
+        )
         weight -= (
             0.7 * listed
-            + 2 * one.endswith((":", "："))
-            + 0.5 * one.endswith(("?", "？"))
+            + 2 * sentence.endswith((":", "："))
+            + 0.5 * sentence.endswith(("?", "？"))
             + 1.5 * (not closing and n == len(every) - 1)
         )
-        found.statements[one] = max(weight, found.statements.pop(one, weight))
+        result.statements[sentence] = max(weight, result.statements.pop(sentence, weight))
 
 
 def width(text: str) -> int:
-    """Cells that `text` takes."""
+    """Number of terminal cells of `text`."""
     return len(text) + (0 if text.isascii() else sum(unicodedata.east_asian_width(one) in "WF" for one in text))
 
 
 def short(text: str, cells: int) -> str:
-    """`text` on one line, cut behind a sentence or a word where it is wider than `cells`."""
+    """Put `text` on one line, cut after a sentence or word if wider than `cells`."""
     line = " ".join(text[: cells * 4].split())
     if width(line) < cells or (width(line) == cells and len(text) <= cells * 4):
         return line + ("…" if line and len(text) > cells * 4 else "")
@@ -397,8 +411,11 @@ def short(text: str, cells: int) -> str:
 
 
 class _Section(NamedTuple):
-    """`items` in the order in which they are said, `order` their indexes, the most informative first; `step` is how
-    fast they lose against those of other sections. `joined` ones stand on one line."""
+    """A section of a summary.
+
+    `items` are in display order, `order` has their indexes, the most informative first; `step` is how fast their rank
+    falls relative to other sections. `joined` items are put on one line.
+    """
 
     title: str
     more: str
@@ -408,13 +425,14 @@ class _Section(NamedTuple):
     joined: bool = False
 
 
-def length_for(size: int, wished: int = 0) -> int:
-    """The tokens that a summary of `size` tokens may have, where `wished` are asked for (0: by its size); always fewer
-    than it stands for."""
-    return max(0, min(wished or min(LONGEST, max(size // SHARE, min(SHORTEST, size // 2))), size - 1))
+def length_for(size: int, requested: int = 0) -> int:
+    """Tokens allowed for a summary of `size` tokens (`wished` 0: by its size); always fewer than the original."""
+    return max(
+        0, min(requested or min(MAX_SUMMARY_TOKENS, max(size // SHARE, min(MIN_SUMMARY_TOKENS, size // 2))), size - 1)
+    )
 
 
-def summary(
+def summarize(
     context: Context,
     positions: Sequence[int],
     limit: int,
@@ -422,101 +440,122 @@ def summary(
     what: str = "",
     keep: Sequence[str] = (),
 ) -> str:
-    """The summary of the blocks at `positions` in at most `limit` tokens, as `count` counts them; "" where it would say
-    nothing. `what` says which stretch it is (``turns 3-6``), `keep` are words that later text quotes."""
+    """Summarise the blocks at `positions` in at most `limit` tokens, as `count` counts them; "" if there is nothing to
+    say.
+
+    `what` names the stretch (``turns 3-6``), `keep` are texts that later blocks quote.
+    """
 
     def tokens(text: str) -> int:
         return count(block.text(text))
 
-    found = facts(context, positions)
-    base = _base([*found.changed, *found.read])
+    result = collect_facts(context, positions)
+    base = _base([*result.changed, *result.read])
     head = f"[Summary of {what or 'earlier messages'}, drawn from the record]" + (
         f"\nPaths are below {base}" if base else ""
     )
-    made = list(_sections(found, base, keep))
-    ranked = sorted(((n + 1) * one.step, s, item) for s, one in enumerate(made) for n, item in enumerate(one.order))
+    sections = list(_sections(result, base, keep))
+    ranked = sorted(
+        ((n + 1) * section.step, s, item) for s, section in enumerate(sections) for n, item in enumerate(section.order)
+    )
     chosen: dict[tuple[int, int], None] = {}
-    empty, room, missed = tokens(""), limit - tokens(head), 0
+    empty, room, misfits = tokens(""), limit - tokens(head), 0
     opened: set[int] = set()
     for _, s, item in ranked:
-        if room <= _MORE or missed > _MISSES:
+        if room <= _OMISSION_TOKENS or misfits > _MAX_CONSECUTIVE_MISFITS:
             break
-        title = "" if s in opened else f"## {made[s].title}\n"
-        cost = tokens(f"{title}- {made[s].items[item]}\n") - empty + (_MORE if title else 0)
-        missed += 1
-        repeats = made[s].title == QUOTED and any(made[s].items[item] in made[t].items[n] for t, n in chosen)
+        title = "" if s in opened else f"## {sections[s].title}\n"
+        cost = tokens(f"{title}- {sections[s].items[item]}\n") - empty + (_OMISSION_TOKENS if title else 0)
+        misfits += 1
+        repeats = sections[s].title == QUOTED and any(
+            sections[s].items[item] in sections[t].items[n] for t, n in chosen
+        )
         if cost <= room and not repeats:
-            room, missed = room - cost, 0
+            room, misfits = room - cost, 0
             opened.add(s)
             chosen[s, item] = None
-    while any(made[s].title != QUOTED for s, _ in chosen):
-        text = _written(head, made, chosen)
+    while any(sections[s].title != QUOTED for s, _ in chosen):
+        text = _write(head, sections, chosen)
         if tokens(text) <= limit:
             return text
         chosen.popitem()
     return ""
 
 
-def says_nothing(context: Context, positions: Sequence[int]) -> bool:
-    """Whether a summary of these blocks would have its head line and nothing else, however long it may be."""
-    return not any(one.items for one in _sections(facts(context, positions), "", ()))
+def is_empty(context: Context, positions: Sequence[int]) -> bool:
+    """Whether a summary of these blocks would have its head line only, whatever its length."""
+    return not any(one.items for one in _sections(collect_facts(context, positions), "", ()))
 
 
-def _written(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int, int], None]) -> str:
+def _write(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int, int], None]) -> str:
     lines = [head]
-    for s, one in enumerate(sections):
-        said = [item for n, item in enumerate(one.items) if (s, n) in chosen]
-        if not said:
+    for s, section in enumerate(sections):
+        lines_of_section = [item for n, item in enumerate(section.items) if (s, n) in chosen]
+        if not lines_of_section:
             continue
-        left = len(one.items) - len(said)
-        said += [f"({left:,} more {one.more if left > 1 else one.more[:-1]})"] if left else []
-        lines += [f"## {one.title}", *([f"- {', '.join(said)}"] if one.joined else (f"- {item}" for item in said))]
+        left = len(section.items) - len(lines_of_section)
+        lines_of_section += [f"({left:,} more {section.more if left > 1 else section.more[:-1]})"] if left else []
+        lines += [
+            f"## {section.title}",
+            *([f"- {', '.join(lines_of_section)}"] if section.joined else (f"- {item}" for item in lines_of_section)),
+        ]
     return "\n".join(lines)
 
 
-def _sections(found: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section]:
-    asked = [short(one, _ASK) for one in found.asked]
-    back = list(range(len(asked)))[::-1]
-    yield _Section("Asked", "requests", asked, [*back[:1], *back[-1:][: len(back) - 1], *back[1:-1]], 0.7)
-    earlier = [short(one, _SENTENCE_CELLS) for one in found.earlier]
-    # Where things stood is said at its end, what it is about at its beginning.
+def _sections(result: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section]:
+    requests = [short(one, _REQUEST_CELLS) for one in result.asked]
+    back = list(range(len(requests)))[::-1]
+    yield _Section("Asked", "requests", requests, [*back[:1], *back[-1:][: len(back) - 1], *back[1:-1]], 0.7)
+    earlier = [short(one, _SENTENCE_CELLS) for one in result.earlier]
+    # A summary's end describes the state, its beginning the subject.
     ends = sorted(range(len(earlier)), key=lambda n: (min(n, len(earlier) - 1 - n), -n))
     yield _Section("From the summary before", "lines", earlier, ends, 0.7)
-    changed = _counted(found.changed, base)
+    changed = _counted(result.changed, base)
     yield _in_order("Files changed", "files", changed, 1)
-    read = Counter({path: n for path, n in found.read.items() if path not in found.changed})
+    read = Counter({path: n for path, n in result.read.items() if path not in result.changed})
     yield _in_order("Files read", "files", _counted(read, base), 1.5, joined=True)
-    weights = {one: weight for one, weight in found.statements.items() if weight >= 0 or one in found.answer}
-    said = list(weights)
+    weights = {one: weight for one, weight in result.statements.items() if weight >= 0 or one in result.answer}
+    statements = list(weights)
     order = sorted(
-        range(len(said)), key=lambda n: (-weights[said[n]] - 3 * (said[n] in found.answer) - n / len(said), -n)
+        range(len(statements)),
+        key=lambda n: (-weights[statements[n]] - 3 * (statements[n] in result.answer) - n / len(statements), -n),
     )
-    yield _Section("Decisions and results", "sentences", [f"“{short(one, _SENTENCE_CELLS)}”" for one in said], order, 1)
-    results = [f"tests: {found.tests}"] if found.tests else []
-    yield _in_order("Tests and commits", "commits", [*results, *(f"committed: {one}" for one in found.commits)], 1.5)
-    solved = [_told(one, base) for one in reversed(found.failures.values()) if one.solved]
+    yield _Section(
+        "Decisions and results", "sentences", [f"“{short(one, _SENTENCE_CELLS)}”" for one in statements], order, 1
+    )
+    results = [f"tests: {result.tests}"] if result.tests else []
+    yield _in_order("Tests and commits", "commits", [*results, *(f"committed: {one}" for one in result.commits)], 1.5)
+    solved = [_describe_failure(one, base) for one in reversed(result.failures.values()) if one.solved]
     yield _in_order("Errors since solved", "errors", solved, 3)
-    left = [_told(one, base) for one in reversed(found.failures.values()) if not one.solved]
-    unanswered = ["the last request has no answer yet"] if found.asked and not found.answered else []
-    question = next((one for one, _ in reversed([*sentences(found.answer[-2000:])]) if found.answered), "")
+    left = [_describe_failure(one, base) for one in reversed(result.failures.values()) if not one.solved]
+    unanswered = ["the last request has no answer yet"] if result.asked and not result.answered else []
+    question = next((one for one, _ in reversed([*sentences(result.answer[-2000:])]) if result.answered), "")
     unanswered += [f"asked the user: “{short(question, _SENTENCE_CELLS)}”"] if question.endswith(("?", "？")) else []
-    todos = [f"to do: {short(one, _LINE)}" for one in found.todos.values()]
+    todos = [f"to do: {short(one, _LINE_CELLS)}" for one in result.todos.values()]
     yield _in_order("Still open", "others", [*unanswered, *todos, *left], 0.8)
-    calls = [f"{one.replace(base, '') if base else one}{f' ({n}x)' if n > 1 else ''}" for one, n in found.calls.items()]
-    yield _Section("Other calls", "calls", calls, range(len(calls))[::-1][:_LEAST], 3)
-    yield _in_order(QUOTED, "names", [one for one in keep if _IDENTIFIER.search(one)][:_LEAST], 3, joined=True)
+    calls = [
+        f"{one.replace(base, '') if base else one}{f' ({n}x)' if n > 1 else ''}" for one, n in result.calls.items()
+    ]
+    yield _Section("Other calls", "calls", calls, range(len(calls))[::-1][:_MAX_MINOR_ITEMS], 3)
+    yield _in_order(
+        QUOTED, "names", [one for one in keep if _IDENTIFIER.search(one)][:_MAX_MINOR_ITEMS], 3, joined=True
+    )
 
 
 def _in_order(title: str, more: str, items: Sequence[str], step: float, *, joined: bool = False) -> _Section:
     return _Section(title, more, items, range(len(items)), step, joined)
 
 
-def _told(one: Failure, base: str) -> str:
-    return f"`{one.call.replace(base, '') if base else one.call}`: {one.line}" if one.call else one.line
+def _describe_failure(failure: Failure, base: str) -> str:
+    return (
+        f"`{failure.call.replace(base, '') if base else failure.call}`: {failure.line}"
+        if failure.call
+        else failure.line
+    )
 
 
 def _counted(paths: Counter[str], base: str) -> list[str]:
-    """The paths, most often first, of several equal ones the latest."""
+    """The paths, the most frequent first, the latest first of equally frequent ones."""
     latest = {path: n for n, path in enumerate(paths)}
     order = sorted(paths, key=lambda path: (-paths[path], -latest[path]))
     names = ((path.removeprefix(base), paths[path]) for path in order)
@@ -524,7 +563,7 @@ def _counted(paths: Counter[str], base: str) -> list[str]:
 
 
 def _base(paths: Sequence[str]) -> str:
-    """The directory that most of the absolute paths have in front: it is said once."""
+    """The common directory of most absolute paths, to be printed once."""
     saved = Counter[str]()
     for path in paths:
         for end in (match.end() for match in re.finditer("/", path)) if path.startswith("/") else ():

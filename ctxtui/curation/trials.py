@@ -1,5 +1,8 @@
-"""The trials that a message of an evolutionary search lists: program, score, validity, reasoning and error of each, as
-many loops spell them: with or without fences, as headings or as a list, metrics as JSON or as Python prints them."""
+"""Parses the trials that a message of an evolutionary search lists, in the spellings of many loops.
+
+Each has a program, score, validity, reasoning and error: with or without fences, as headings or as a list, metrics as
+JSON or as printed by Python.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _KEYS: Final = {
     "error": ("error", "errors", "failure", "exception"),
     "reasoning": ("reasoning", "approach", "rationale", "explanation", "thoughts", "hypothesis", "idea"),
 }
-"""What a trial's fields are called."""
+"""Names of a trial's fields."""
 _NAMES: Final = {name: field for field, names in _KEYS.items() for name in names}
 _FIELD: Final = re.compile(
     rf"^(?P<indent>[ \t]*)(?:[-*+][ \t]+)?(?:\*\*|__)?(?P<key>{'|'.join(sorted(_NAMES, key=len, reverse=True))})"
@@ -38,10 +41,10 @@ _FENCE: Final = re.compile(
     r"(?P<code>(?:(?![^\n]*```\w)[^\n]*\n)*?)[ \t]*\1[ \t]*$\n?",
     re.MULTILINE,
 )
-"""A fenced program. Where another one begins first, the fence before it was never closed."""
+"""A fenced program. If another fence begins before the end, the first one was never closed."""
 _OPENS: Final = re.compile(r"```+[\w+-]*[ \t]*\n")
 _STATEMENT: Final = re.compile(r"(?:(?:from|import|def|class|async def) \w|@\w)[^\n]*\n")
-"""What a program without a fence begins with."""
+"""The beginning of a program without a fence."""
 _CLOSES: Final = re.compile(r"^[ \t]*```+[ \t]*$", re.MULTILINE)
 _PAIR: Final = re.compile(
     r"""(?P<name>[A-Za-z_]\w*)["']?[ \t]*[:=][ \t]*"""
@@ -49,34 +52,37 @@ _PAIR: Final = re.compile(
 )
 _SCORES: Final = ("score", "sum_radii", "combined_score", "fitness", "objective", "reward", "value", "performance")
 _VALID: Final = ("valid", "is_valid", "success", "ok", "feasible")
-_SAID: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([✓✔])|([✗✘❌])", re.IGNORECASE)
-_PIECE: Final = 1 << 17
-"""Characters that are looked through in one step."""
+_VALIDITY_WORDS: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([✓✔])|([✗✘❌])", re.IGNORECASE)
+_SEARCH_STEP_CHARS: Final = 1 << 17
+"""Characters searched in one step."""
 _PROSE: Final = re.compile(
     r"(?:\n[ \t]*(?=\n)(?:\n(?!(?:def|class|import|from|for|while|if|return|with|try|except)\b)"
     r"[A-Z][^\n]{0,400}[a-z] [^\n]{0,400}[.:!?][ \t]*)+)+\s*\Z"
 )
-"""Paragraphs of words at the end of a message."""
+"""Paragraphs of prose at the end of a message."""
 _BLANK: Final = re.compile(r"\n[ \t]*\n")
 
 
 class TextRange(NamedTuple):
-    """Characters `start` up to `stop` (exclusive) of a message."""
+    """Characters `start` to `stop` (exclusive) of a message."""
 
     start: int
     stop: int
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """One trial of a message: characters `start` to `stop`, of them the line `heading` and its program `code` without
-    its fence (None: it tells none). `score` and `valid` are None where nothing says it."""
+    """One trial of a message: characters `start` to `stop`.
+
+    It has the line `heading` and its program `code` without the fence (None: no program). `score` and `valid` are None
+    if unknown.
+    """
 
     start: int
     stop: int
     heading: TextRange
     code: TextRange | None
     id: str
-    """As the message spells it."""
+    """The id as the message spells it."""
     score: float | None
     valid: bool | None
     reasoning: str
@@ -84,12 +90,12 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     @property
     def token(self) -> str:
-        """What a reference to its program is called: ``CODE_TRIAL_0_13``."""
+        """The name of a reference to its program: ``CODE_TRIAL_0_13``."""
         return "CODE_" + "_".join(re.findall(r"[A-Za-z]+|\d+", self.id)).upper()
 
     @property
     def name(self) -> str:
-        """Its id in one word: ``trial_0_13``."""
+        """Its id as one word: ``trial_0_13``."""
         return self.token.removeprefix("CODE_").lower()
 
 
@@ -101,64 +107,70 @@ class _Field(NamedTuple):
     shape: bool
 
 
-def trials(text: str) -> list[Trial]:
-    """The trials that `text` lists, in order; a line that only mentions one is none. The headings of a list are spelled
-    alike, so a line of a program that looks like one is none."""
-    fences = [TextRange(*found.span()) for found in _FENCE.finditer(text)] if "```" in text else []
+def parse_trials(text: str) -> list[Trial]:
+    """The trials that `text` lists, in order; a line that only mentions one does not count.
+
+    Headings of a list are spelled alike, which excludes lines of programs that look like one.
+    """
+    fences = [TextRange(*match.span()) for match in _FENCE.finditer(text)] if "```" in text else []
     alike: dict[str, list[re.Match[str]]] = {}
-    for found in _headings(text):
-        if not any(part.start <= found.start() < part.stop for part in fences):
-            alike.setdefault(re.sub(r"\d+", "0", found["lead"]), []).append(found)
-    return max((_listed(text, heads) for heads in alike.values()), key=len, default=[])
+    for match in _headings(text):
+        if not any(part.start <= match.start() < part.stop for part in fences):
+            alike.setdefault(re.sub(r"\d+", "0", match["lead"]), []).append(match)
+    return max((_parse_list(text, heads) for heads in alike.values()), key=len, default=[])
 
 
 def _headings(text: str) -> Iterator[re.Match[str]]:
-    """The lines of `text` that open a trial. Ten megabytes are not looked through in one step, in which no other thread
-    would run; of a line as long as that its beginning tells."""
+    """The lines of `text` that open a trial.
+
+    Ten megabytes are searched in steps, so that other threads can run; of a very long line only its beginning counts.
+    """
     at = 0
     while at < len(text):
-        end = text.rfind("\n", at, at + _PIECE) if len(text) - at > _PIECE else len(text)
+        end = text.rfind("\n", at, at + _SEARCH_STEP_CHARS) if len(text) - at > _SEARCH_STEP_CHARS else len(text)
         if end < 0:
             end = text.find("\n", at)
             end = len(text) if end < 0 else end
-            found = HEADING.match(text, at, end)
-            yield from (found,) if found else ()
+            match = HEADING.match(text, at, end)
+            yield from (match,) if match else ()
         else:
             yield from HEADING.finditer(text, at, end)
         at = end + 1
 
 
-def _listed(text: str, heads: list[re.Match[str]]) -> list[Trial]:
-    made = []
+def _parse_list(text: str, heads: list[re.Match[str]]) -> list[Trial]:
+    trials = []
     for head, following in pairwise([*heads, None]):
         assert head is not None
-        trial = _trial(text, head, following.start() if following else len(text), following is None)
+        trial = _parse_trial(text, head, following.start() if following else len(text), following is None)
         if trial is not None:
-            made.append(trial)
-    return made
+            trials.append(trial)
+    return trials
 
 
-def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | None:
+def _parse_trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | None:
     fence = _FENCE.search(text, head.end(), stop)
     fields = _fields(text, head.end(), stop, fence)
     if fence and not _is_program(text, head.end(), fence, fields):
         fence = None
     inline = dict(_pairs(head["rest"]))
-    if not fields and not fence and not inline and not _SAID.search(head["rest"]):
+    if not fields and not fence and not inline and not _VALIDITY_WORDS.search(head["rest"]):
         return None
     code, values = TextRange(*fence.span("code")) if fence else None, dict[str, str]()
     hidden: TextRange | None = None
     if not fields and is_last:
-        stop = _paragraph(text, fence.end() if fence else head.end(), stop)
+        stop = _paragraph_end(text, fence.end() if fence else head.end(), stop)
     for field, after in pairwise([*fields, None]):
         assert field is not None
         end = after.start if after else stop
         if field.name == "code" and not fence:
             code = TextRange(field.value, field.value + len(text[field.value : end].rstrip()))
         else:
-            program = _answer_in(text, field, end) if field.name in ("reasoning", "error") else None
+            program = _program_in_prose(text, field, end) if field.name in ("reasoning", "error") else None
             if after is None and is_last:
-                end = stop = _paragraph(text, field.value, stop) if program is None else _beyond(text, program, stop)
+                end = stop = (
+                    _paragraph_end(text, field.value, stop) if program is None else _trial_end(text, program, stop)
+                )
                 program = program and TextRange(program.start, min(program.stop, stop))
             if program is not None and hidden is None:
                 hidden = program
@@ -166,28 +178,30 @@ def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | 
         values.setdefault(field.name, text[field.value : end].strip())
     if hidden is not None and (code is None or code.start == code.stop):
         code = hidden
-    known = inline | dict(_pairs(values.get("metrics", "")))
-    error = values.get("error") or _error_in(known)
+    metrics = inline | dict(_pairs(values.get("metrics", "")))
+    error = values.get("error") or _error_in(metrics)
     return Trial(
         start=head.start(),
         stop=stop,
         heading=TextRange(*head.span()),
         code=code,
         id=head["id"],
-        score=_score(values.get("score", ""), known),
-        valid=_valid(" ".join((head["rest"], values.get("valid", ""))), known, error),
+        score=_score(values.get("score", ""), metrics),
+        valid=_valid(" ".join((head["rest"], values.get("valid", ""))), metrics, error),
         reasoning=values.get("reasoning", ""),
         error=error,
     )
 
 
-def _answer_in(text: str, field: _Field, end: int) -> TextRange | None:
-    """The program that a field of words holds: what a model wrote, where nothing could be made of its answer. It begins
-    in the field's first paragraph, and its fence may be open, since such answers are cut off."""
+def _program_in_prose(text: str, field: _Field, end: int) -> TextRange | None:
+    """The program in a field of prose: a model's answer that could not be parsed.
+
+    It begins in the field's first paragraph, and its fence may be open, since such answers are truncated.
+    """
     start = end - len(text[field.value : end].lstrip())
-    found = _STATEMENT.match(text, start, end)
-    fence = None if found else _OPENS.search(text, start, _paragraph(text, start, end))
-    if found is None and fence is None:
+    statement = _STATEMENT.match(text, start, end)
+    fence = None if statement else _OPENS.search(text, start, _paragraph_end(text, start, end))
+    if statement is None and fence is None:
         return None
     start = fence.end() if fence else start
     closed = _CLOSES.search(text, start, end) if fence else None
@@ -195,8 +209,8 @@ def _answer_in(text: str, field: _Field, end: int) -> TextRange | None:
     return TextRange(start, start + len(whole)) if whole else None
 
 
-def _beyond(text: str, program: TextRange, stop: int) -> int:
-    """Where a message's last trial ends, which ends with `program`: what words follow are none of it."""
+def _trial_end(text: str, program: TextRange, stop: int) -> int:
+    """The end of a message's last trial, which ends with `program`; prose after that is not part of it."""
     closed = _CLOSES.match(text, min(stop, program.stop + 1))
     if closed is not None:
         return closed.end()
@@ -204,15 +218,14 @@ def _beyond(text: str, program: TextRange, stop: int) -> int:
     return words.start() if words else stop
 
 
-def _paragraph(text: str, start: int, stop: int) -> int:
-    """Where the paragraph ends that holds the character `start`."""
+def _paragraph_end(text: str, start: int, stop: int) -> int:
+    """The end of the paragraph that contains the character `start`."""
     blank = _BLANK.search(text, start, stop)
     return blank.start() if blank else stop
 
 
 def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_Field]) -> bool:
-    """Whether the first fence behind a heading is the trial's program: it stands before the fields, or in the one that
-    is called so."""
+    """Whether the first fence after a heading is the trial's program: before the fields, or in the field for code."""
     before = [field for field in fields if field.start <= fence.start()]
     if before:
         return before[-1].name == "code" and not text[before[-1].value : fence.start()].strip()
@@ -220,25 +233,24 @@ def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_F
 
 
 def _fields(text: str, start: int, stop: int, fence: re.Match[str] | None) -> list[_Field]:
-    """The fields of a trial, all indented and spelled as its first one is: lines of a program that look like others do
-    not count."""
-    found: list[_Field] = []
+    """The fields of a trial, all indented and spelled like the first one, which excludes lines of programs."""
+    fields: list[_Field] = []
     for match in _FIELD.finditer(text, start, stop):
         if fence and fence.start() < match.start() < fence.end():
             continue
         field = _Field(
             _NAMES[match["key"].lower()], match.start(), match.end(), match["indent"], match["key"][0].isupper()
         )
-        if found and (field.indent, field.shape) != (found[0].indent, found[0].shape):
+        if fields and (field.indent, field.shape) != (fields[0].indent, fields[0].shape):
             continue
-        # Within a program without a fence a docstring may say "Approach:"; what was measured ends it.
-        in_program = found and found[-1].name == "code" and not fence
+        # In a program without a fence a docstring may contain "Approach:"; the measured results end the program.
+        in_program = fields and fields[-1].name == "code" and not fence
         if in_program and (
             field.name == "code" or (field.name == "reasoning" and _RESULTS.search(text, field.value, stop))
         ):
             continue
-        found.append(field)
-    return found
+        fields.append(field)
+    return fields
 
 
 _RESULTS: Final = re.compile(
@@ -248,17 +260,17 @@ _RESULTS: Final = re.compile(
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for found in _PAIR.finditer(text):
-        value = found["double"] if found["double"] is not None else found["single"]
-        yield found["name"].lower(), found["bare"] if value is None else value
+    for match in _PAIR.finditer(text):
+        value = match["double"] if match["double"] is not None else match["single"]
+        yield match["name"].lower(), match["bare"] if value is None else value
 
 
-def _score(said: str, known: dict[str, str]) -> float | None:
-    first = re.match(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", said)
+def _score(text: str, metrics: dict[str, str]) -> float | None:
+    first = re.match(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", text)
     if first:
         return float(first[0])
-    named = [known[name] for name in _SCORES if name in known]
-    return next((number for one in [*named, *known.values()] if (number := _number(one)) is not None), None)
+    named = [metrics[name] for name in _SCORES if name in metrics]
+    return next((number for value in [*named, *metrics.values()] if (number := _number(value)) is not None), None)
 
 
 def _number(text: str) -> float | None:
@@ -268,16 +280,16 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _valid(said: str, known: dict[str, str], error: str) -> bool | None:
+def _valid(text: str, metrics: dict[str, str], error: str) -> bool | None:
     for name in _VALID:
-        if known.get(name, "").lower() in ("true", "false", "1", "0", "1.0", "0.0"):
-            return known[name].lower() in ("true", "1", "1.0")
-    found = _SAID.search(said)
-    if found:
-        return bool(found[2]) or (found[1] or "").lower() in ("valid", "passed", "ok")
+        if metrics.get(name, "").lower() in ("true", "false", "1", "0", "1.0", "0.0"):
+            return metrics[name].lower() in ("true", "1", "1.0")
+    match = _VALIDITY_WORDS.search(text)
+    if match:
+        return bool(match[2]) or (match[1] or "").lower() in ("valid", "passed", "ok")
     return False if error else None
 
 
-def _error_in(known: dict[str, str]) -> str:
-    error = next((known[name] for name in _KEYS["error"] if name in known), "")
+def _error_in(metrics: dict[str, str]) -> str:
+    error = next((metrics[name] for name in _KEYS["error"] if name in metrics), "")
     return "" if error.lower() in ("none", "null", "false") else error

@@ -88,10 +88,10 @@ def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
 
 
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
-    """Price `call` at its own time and on its recorded terms; None without a report or without a price for the
-    model.
+    """Price `call` at its own time and on its recorded terms.
 
-    For an answer that is only partly reported the price is a lower bound.
+    None without a report or without a price for the model. For an answer that is only partly reported the price
+    is a lower bound.
     """
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
@@ -152,12 +152,18 @@ def count_charged_tokens(call: Call) -> int:
 
 
 def recorded_usd(call: Call) -> float | None:
-    """Cost that the recording itself states; None for zero, which means that the client knew no price."""
+    """Cost that the recording itself states.
+
+    None for zero, which means that the client knew no price.
+    """
     return (call.usage.cost or None) if call.usage else None
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused; None if unknown."""
+    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused.
+
+    None if unknown.
+    """
     if not call.is_reported:
         return None if call.is_partial else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
@@ -185,7 +191,10 @@ def keep_priced_fields(call: Call) -> Call:
 
 
 def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
-    """Price `call` as if nothing had been read from the cache or written to it; None as for `price_call`."""
+    """Price `call` as if nothing had been read from the cache or written to it.
+
+    None as for `price_call`.
+    """
     if call.usage is None:
         return None
     used = call.usage
@@ -207,12 +216,12 @@ def further_usage(call: Call) -> Usage:
     passes = other_passes(call.extra)
     if not passes:
         return _NO_USAGE
-    own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))
+    own = (pass_.usage for pass_ in passes if plain_id(pass_.model or call.model) == plain_id(call.model))
     return sum(own, _NO_USAGE)
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """Use the units that Cohere bills: they differ from the reported context, because text that Cohere adds is free."""
+    """Use the units that Cohere bills, which differ from the reported context: text added by Cohere is free."""
     report = extra.get("usage")
     units = report.get("billed_units") if isinstance(report, dict) else None
     if not isinstance(units, dict):

@@ -1,4 +1,4 @@
-"""Rates: the price of one token of each kind, from the override table or the price library (facts §2, §4, §7).
+"""Rates: price of one token of each kind, from overrides or the price library (facts §2, §4, §7).
 
 The library is queried under every name that it may use for a model, because clients spell models in their own
 way.
@@ -77,10 +77,11 @@ def find_rates(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Rates | None:
-    """Find the rates of `model` for a prompt of `length` input tokens at time `at` (Unix seconds; None: today's).
+    """Find the rates of `model` for a prompt of `length` input tokens.
 
-    `provider` is the provider's id as in genai-prices (``anthropic``, ``openai``); "" finds it by the model's
-    name. None where no price is known: local models, new ids.
+    `at` is the time (Unix seconds; None: today's rates). `provider` is the provider's id as in genai-prices
+    (``anthropic``, ``openai``); "" finds it by the model's name. None where no price is known: local models, new
+    ids.
     """
     row = table.find(model)
     if "claude" not in model.lower():
@@ -158,7 +159,10 @@ def _rates_from_library(
 
 @cache
 def _steps(model: str, provider: str, day: str) -> tuple[int, ...] | None:
-    """Prompt lengths (tokens) above which some rate of the model changes; None for a model without a price."""
+    """Prompt lengths (tokens) above which some rate of the model changes.
+
+    None for a model without a price.
+    """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 
@@ -188,14 +192,14 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
     def total(**tokens: int) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = calc_price(
+            price = calc_price(
                 Tokens(**tokens),
                 model,
                 provider_id=provider or None,
                 genai_request_timestamp=_parse_day(day),
                 price_context=terms.context or None,
             )
-        return float(found.total_price)
+        return float(price.total_price)
 
     n = length
     try:

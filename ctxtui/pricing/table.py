@@ -1,6 +1,6 @@
-"""The override table: prices that the price library lacks or has wrong, and the user's own, which take precedence.
+"""The override table: prices missing or wrong in the price library, and the user's own.
 
-Also lists the models of a provider that the library has.
+Overrides take precedence. Also lists the models of a provider that the library has.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class PriceTable(Struct, frozen=True):
     def unpriced(self, report: Mapping[str, Json]) -> tuple[str, ...]:
         """Fields of `report` that raise the price by an unknown amount."""
         paths = [path for name in report if name in self.fields for path in self.fields[name]]
-        return tuple(path for path in paths if any(self._costs(held) for held in _values_at(report, path.split("."))))
+        return tuple(path for path in paths if any(self._costs(value) for value in _values_at(report, path.split("."))))
 
     def _costs(self, value: Json) -> bool:
         return bool(value) and not (isinstance(value, str) and value in self.usual)
@@ -143,9 +143,9 @@ class LibraryModel(NamedTuple):
 
 @cache
 def list_models(provider: str) -> tuple[LibraryModel, ...]:
-    """Models of `provider` with a known window in the price library, by name; empty for an unknown provider.
+    """Models of `provider` with a known window in the price library, by name.
 
-    `provider` is the library's id (``anthropic``, ``openai``).
+    Empty for an unknown provider. `provider` is the library's id (``anthropic``, ``openai``).
     """
     from genai_prices.data_snapshot import get_snapshot
 

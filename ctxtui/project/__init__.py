@@ -1,1 +1,1 @@
-"""A project's files: what each would come to, which matter for a task, what of them fits into a window."""
+"""A project's files: their sizes as context, their relevance to a task, and the selection that fits a window."""

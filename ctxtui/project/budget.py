@@ -1,5 +1,4 @@
-"""A model's window laid out before a run: what system prompt, tools and task take, what is kept for the answer, what is
-left for files; and what there is to warn of."""
+"""Budget of a model's window before a run: system prompt, tools, task, answer, files; and warnings."""
 
 from __future__ import annotations
 
@@ -11,22 +10,25 @@ from msgspec import Struct
 from ctxtui.project.selection import BY_TASK, NAMED, REASONS, RELATED, SHORTENED, SIGNATURES, Selection
 
 PARTS: Final = ("system", "tools", "task")
-"""What stands in front of the files."""
-CHARACTERS: Final = 4.0
-"""Bytes of text that a token is taken for where there is no text to measure it by."""
+"""The parts before the files."""
+BYTES_PER_TOKEN: Final = 4.0
+"""Bytes per token assumed without a text to measure by."""
 _HEAVY: Final = 0.25
 
 
 class Warn(NamedTuple):
-    """Something to know before the run: a short `code` for programs, and the words."""
+    """A warning before the run: a short `code` for programs, and the text."""
 
     code: str
     words: str
 
 
 class ContextBudget(Struct, frozen=True, kw_only=True):
-    """A window of `window` tokens of which `usable` are to be filled. `system`, `tools` and `task` are tokens; `wants`
-    what else is to go in, by name; `answer` what an answer may take; `origin` who said how large the window is."""
+    """A window of `window` tokens of which `usable` may be filled.
+
+    `system`, `tools` and `task` are tokens; `wants` are further requested parts by name; `answer` is the maximum
+    answer; `origin` is the source of the window's size.
+    """
 
     model: str
     window: int
@@ -50,12 +52,12 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> int:
-        """Tokens by which what stands in front of the files is more than the usable part."""
+        """Tokens by which the parts before the files exceed the usable window."""
         return max(0, self.system + self.tools + self.task - self.usable)
 
     @property
     def wanted(self) -> int:
-        """What `wants` come to."""
+        """Tokens of all `wants`."""
         return sum(tokens for _, tokens in self.wants)
 
     def share(self, tokens: int) -> float:
@@ -64,7 +66,7 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
 
 
 def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[Warn]:
-    """What there is to know before a run with `budget`; `files` are those that would go in."""
+    """Yield the warnings before a run with `budget`; `files` are the selected ones."""
     fixed = budget.system + budget.tools
     if fixed > budget.usable * _HEAVY:
         share = f"{fixed / budget.usable:.0%} of the usable window"
@@ -93,10 +95,10 @@ def _of_files(files: Selection) -> Iterator[Warn]:
         short = sum(1 for one in files.chosen if one.form == SIGNATURES)
         yield Warn("details_missing", f"{short:,} large files go in as signatures: details are missing")
     cut = [one.path for one in files.chosen if one.form == SIGNATURES and one.why in (NAMED, RELATED)]
-    named_cut = [one.path for one in files.of(NAMED) if one.form == SIGNATURES]
+    named_cut = [one.path for one in files.with_reason(NAMED) if one.form == SIGNATURES]
     if named_cut:
         yield Warn("named_as_signatures", f"the task names {_some(named_cut)}, which do not fit whole")
-    elif len(cut) > len(files.of(RELATED)) / 2 > 0:
+    elif len(cut) > len(files.with_reason(RELATED)) / 2 > 0:
         yield Warn("tight", f"{len(cut):,} files that the task's files import fit as signatures only")
     if not files.chosen and files.total:
         yield Warn("nothing_fits", "no file fits: choose a larger window or a smaller task")
@@ -108,8 +110,8 @@ def _some(paths: list[str]) -> str:
 
 
 def groups(files: Selection) -> Iterator[tuple[str, str, int, int]]:
-    """(why, form, number of files, tokens) of what goes in, in the order of `REASONS`."""
+    """(why, form, number of files, tokens) of the selected files, in the order of `REASONS`."""
     for why in REASONS:
-        for form in dict.fromkeys(one.form for one in files.of(why)):
-            own = [one for one in files.of(why) if one.form == form]
+        for form in dict.fromkeys(one.form for one in files.with_reason(why)):
+            own = [one for one in files.with_reason(why) if one.form == form]
             yield why, form, len(own), sum(one.tokens for one in own)

@@ -1,4 +1,4 @@
-"""A file as the block that a request would carry: text, image or document."""
+"""Files as blocks of a request: text, image or document."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _PDF: Final = b"%PDF-"
 
 
 class FileBlock(NamedTuple):
-    """What a file is: `kind` (``text``, ``image``, ``pdf``, ``binary``), its block in Anthropic's form (None: no model
-    takes it) and, of an image, its `size`."""
+    """A file's `kind` (``text``, ``image``, ``pdf``, ``binary``), its block in Anthropic's form (None: no model reads
+    it) and an image's `size`."""
 
     kind: str
     block: Block | None
     size: ImageSize | None = None
 
 
-def file_block(data: bytes) -> FileBlock:
-    """What the bytes of a file are to a model. Text that is no UTF-8 has U+FFFD where it is not."""
+def make_file_block(data: bytes) -> FileBlock:
+    """Make the block of a file from its bytes. Invalid UTF-8 in text becomes U+FFFD."""
     size = image_size(data)
     if size is not None:
         return FileBlock(IMAGE, _media("image", f"image/{size.format}", data), size)
@@ -35,20 +35,20 @@ def file_block(data: bytes) -> FileBlock:
     return FileBlock(TEXT, block.text(data.decode("utf-8", "replace")))
 
 
-_LARGEST: Final = 10_000_000
+_MAX_IMAGE_CHARS: Final = 10_000_000
 """Characters of an image in base64 (facts §1)."""
-_WIDEST: Final = 8_000
+_MAX_IMAGE_PIXELS: Final = 8_000
 """Pixels of an image's longer edge (facts §1)."""
 
 
-def image_trouble(found: FileBlock) -> str:
-    """Why no provider takes this image; "" where they do."""
-    if found.size is None or found.block is None:
+def image_fault(image: FileBlock) -> str:
+    """Why no provider accepts this image; "" if they do."""
+    if image.size is None or image.block is None:
         return "no image that models read"
-    if max(found.size.width, found.size.height) > _WIDEST:
-        return f"{found.size.width} x {found.size.height} pixels: at most {_WIDEST:,} are taken"
-    if len(found.block.body) > _LARGEST:
-        return f"{len(found.block.body):,} bytes as it is sent: too many"
+    if max(image.size.width, image.size.height) > _MAX_IMAGE_PIXELS:
+        return f"{image.size.width} x {image.size.height} pixels: at most {_MAX_IMAGE_PIXELS:,} are taken"
+    if len(image.block.body) > _MAX_IMAGE_CHARS:
+        return f"{len(image.block.body):,} bytes as it is sent: too many"
     return ""
 
 

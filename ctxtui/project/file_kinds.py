@@ -1,4 +1,4 @@
-"""What a file is in a project, by its path: source, test, documentation, configuration, data; or what nobody wrote."""
+"""The kind of a file, by its path: source, test, documentation, configuration, data, generated, media."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA = (
     "source", "tests", "documentation", "configuration", "data", "generated", "media",
 )  # fmt: skip
 KINDS: Final = (SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA)
-"""In the order in which they are listed. `GENERATED` is what a program wrote, `MEDIA` what is no text."""
+"""Kinds in display order. `GENERATED` is program output, `MEDIA` anything but text."""
 
 _SOURCE: Final = frozenset(
     ".py .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .go .rs .java .c .h .cc .cpp .cxx .hpp .hh .cs .fs .kt .kts .swift "
@@ -54,6 +54,6 @@ def kind_of(path: str, size: int = 0) -> str:
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is left out unless the user names it: what begins with a dot, keys and secrets."""
+    """Whether a file is left out unless the user names it: dot files, keys and secrets."""
     place = PurePosixPath(path.lower())
     return any(part.startswith(".") for part in place.parts) or _SECRET.match(place.name) is not None

@@ -1,4 +1,4 @@
-"""Which files of a project a file imports: read from its lines, found by the ends of paths."""
+"""The files of a project that a file imports: read from its lines, matched by the ends of paths."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _RUST: Final = re.compile(
 _JAVA: Final = re.compile(r"^[ \t]*import[ \t]+(?:static[ \t]+)?([\w.]+)", re.M)
 _C: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _SCRIPT_ENDS: Final = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".vue", ".svelte", ".d.ts")
-_MOST: Final = 200
+_MAX_IMPORTS: Final = 200
 
 
 class Paths:
-    """The files of a project, found by how their paths end."""
+    """The files of a project, searchable by the ends of their paths."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.all = frozenset(paths)
@@ -35,23 +35,23 @@ class Paths:
             self._folders.setdefault(folder, []).append(path)
 
     def ending(self, end: str) -> list[str]:
-        """The paths that end as `end` does, by whole names."""
+        """The paths that end with `end`, by whole names."""
         found = self._named.get(end.rpartition("/")[2], [])
         return [path for path in found if path == end or path.endswith(f"/{end}")]
 
     def inside(self, folder: str) -> list[str]:
-        """The files in the folders that end as `folder` does."""
+        """The files in the folders whose paths end with `folder`."""
         places = [place for place in self._folders if place == folder or place.endswith(f"/{folder}")]
         return [path for place in places for path in self._folders[place]]
 
 
-def imported(path: str, text: str, paths: Paths) -> list[str]:
-    """The files of `paths` that the file at `path` imports, in its order; itself left out."""
+def find_imports(path: str, text: str, paths: Paths) -> list[str]:
+    """The files of `paths` that the file at `path` imports, in order, without itself."""
     reader = _READERS.get(PurePosixPath(path).suffix.lower())
     if reader is None:
         return []
-    found = dict.fromkeys(one for one in reader(path, text, paths) if one != path)
-    return list(found)[:_MOST]
+    imports = dict.fromkeys(other_path for other_path in reader(path, text, paths) if other_path != path)
+    return list(imports)[:_MAX_IMPORTS]
 
 
 def _joined(folder: str, relative: str) -> str:
@@ -106,7 +106,7 @@ def _go(path: str, text: str, paths: Paths) -> Iterator[str]:
     for block, single in _GO_BLOCK.findall(text):
         for module in [single] if single else _QUOTED.findall(block):
             parts = module.split("/")
-            # The module's own name stands in front of its folders; what has no folder here is another module's.
+            # The module's own name precedes its folders; names without a folder here belong to other modules.
             for n in range(1, len(parts)):
                 inside = [one for one in paths.inside("/".join(parts[n:])) if one.endswith(".go")]
                 if inside:
@@ -158,10 +158,10 @@ _READERS: Final = {
 }
 
 
-def importers(texts: Mapping[str, str], wanted: frozenset[str], paths: Paths) -> list[str]:
+def find_importers(texts: Mapping[str, str], wanted: frozenset[str], paths: Paths) -> list[str]:
     """The files of `texts` (by path) that import one of `wanted`."""
-    # A name that does not stand in a text is not imported there: most files need no closer look.
+    # A text without the name cannot import it: most files need no closer look.
     stems = {PurePosixPath(one).stem for one in wanted} | {_folder(one).rpartition("/")[2] for one in wanted}
     stems.discard("")
     near = [path for path, text in texts.items() if path not in wanted and any(stem in text for stem in stems)]
-    return [path for path in near if wanted & set(imported(path, texts[path], paths))]
+    return [path for path in near if wanted & set(find_imports(path, texts[path], paths))]

@@ -1,5 +1,5 @@
-"""What the words of a message mean in a project: files that it mentions with ``@``, files that a task names by path, by
-name or by what they define, and texts that share words with it."""
+"""Files that a message refers to: ``@`` mentions, files named by path, name or definition, and texts with common
+words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ _SYMBOL: Final = re.compile(
     r"\b(?:[A-Za-z]\w*_\w+|[A-Z]\w*[a-z]\w*[A-Z]\w*|[a-z]+[A-Z]\w*|[A-Z][a-z]\w{2,})\b|`([A-Za-z_]\w{2,})`"
 )
 _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__init__.py")
-_COMMON: Final = 3
-"""Files: a bare name that more have says nothing."""
+_MAX_SAME_NAME: Final = 3
+"""A bare name that more files have identifies none."""
 _SHORT: Final = 3
 
 
-def named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
-    """The files that the words of `task` name, in their order: paths (``core/tree.py``, ``core.tree``), names
-    (``tree.py``, ``tree``) that few files have, and those that define what it calls by name (``TurnState``,
-    ``fold_events``). `texts` are the files' contents by path."""
+def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
+    """The files that `task` names, in order.
+
+    By path (``core/tree.py``, ``core.tree``), by a name (``tree.py``, ``tree``) that few files have, and by what they
+    define (``TurnState``, ``fold_events``). `texts` are the files' contents by path.
+    """
     found: dict[str, None] = {}
     for match in _WORD.finditer(task):
         begins = not task[: match.start()].strip() or task[: match.start()].rstrip().endswith((".", "!", "?", ":"))
@@ -39,14 +41,14 @@ def _by_path(word: str, paths: Paths, begins: bool) -> list[str]:
     if "." in spelled or "/" in spelled:
         exact = paths.ending(spelled)
         if exact:
-            return exact if "/" in spelled or len(exact) <= _COMMON else []
+            return exact if "/" in spelled or len(exact) <= _MAX_SAME_NAME else []
         place = spelled if "/" in spelled else spelled.replace(".", "/")
         near = [one for end in _ENDS for one in paths.ending(place + end)]
-        return near if len(near) <= _COMMON else []
+        return near if len(near) <= _MAX_SAME_NAME else []
     if len(word) <= _SHORT or (begins and "_" not in word):
         return []
     same = [path for path in sorted(paths.all) if PurePosixPath(path).stem == word]
-    return same if len(same) <= _COMMON else []
+    return same if len(same) <= _MAX_SAME_NAME else []
 
 
 def _defining(name: str, texts: Mapping[str, str]) -> list[str]:
@@ -56,7 +58,7 @@ def _defining(name: str, texts: Mapping[str, str]) -> list[str]:
         re.M,
     )
     found = [path for path, text in texts.items() if name in text and defines.search(text)]
-    return found if len(found) <= _COMMON else []
+    return found if len(found) <= _MAX_SAME_NAME else []
 
 
 # Mentions
@@ -65,32 +67,41 @@ _MENTION: Final = re.compile(r"""(?<![\w@/.])@(?:"([^"\n]+)"|([^\s"'`,;]+))""")
 _AROUND: Final = ".:!?)]}>*_"
 
 
-def mentions(text: str) -> list[tuple[str, ...]]:
-    """For each file that `text` may name, how it may be spelled: as it stands, then without what may belong to the
-    sentence."""
+def find_mentions(text: str) -> list[tuple[str, ...]]:
+    """For each file mentioned in `text`, its possible spellings: verbatim, then without trailing punctuation."""
     found = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
     return [tuple(dict.fromkeys(one for one in (name, name.rstrip(_AROUND)) if one)) for name in found]
 
 
-def spelled(path: str) -> str:
-    """How a message names the file at `path`."""
+def format_mention(path: str) -> str:
+    """The mention of the file at `path` in a message."""
     return f'@"{path}"' if re.search(r"[\s\"'`,;]", path) else f"@{path}"
 
 
 # Words in common
 
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{4,}")
-_ENOUGH: Final = 2
-"""Words that a text must share with the message; one in its name is enough."""
+_MIN_COMMON_WORDS: Final = 2
+"""Minimum words that a text shares with the message; one in its name is enough."""
 
 
-def relevant(texts: Mapping[str, str], message: str) -> list[str]:
-    """The names of `texts` that have to do with `message`, in their order. Words that more than half of several texts
-    have say nothing."""
-    asked = _long_words(message)
-    held = {name: _long_words(text) for name, text in texts.items()}
-    common = {word for word in asked if len(held) > 2 and sum(word in own for own in held.values()) > len(held) / 2}
-    return [name for name, own in held.items() if _long_words(name) & asked or len(own & asked - common) >= _ENOUGH]
+def find_relevant(texts: Mapping[str, str], message: str) -> list[str]:
+    """The names of `texts` related to `message`, in order.
+
+    Words in more than half of several texts do not count.
+    """
+    message_words = _long_words(message)
+    text_words = {name: _long_words(text) for name, text in texts.items()}
+    common = {
+        word
+        for word in message_words
+        if len(text_words) > 2 and sum(word in own for own in text_words.values()) > len(text_words) / 2
+    }
+    return [
+        name
+        for name, own in text_words.items()
+        if _long_words(name) & message_words or len(own & message_words - common) >= _MIN_COMMON_WORDS
+    ]
 
 
 def _long_words(text: str) -> frozenset[str]:

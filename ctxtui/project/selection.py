@@ -1,4 +1,4 @@
-"""Which files of a project go into a context of a given size: what the task names first, whole where it fits, else as
+"""Selection of a project's files for a context of a given size: named files first, whole if they fit, else as
 signatures."""
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.project import file_kinds
-from ctxtui.project.imports import Paths, imported, importers
-from ctxtui.project.named import named
-from ctxtui.project.signatures import signatures
+from ctxtui.project.imports import Paths, find_importers, find_imports
+from ctxtui.project.named import find_named
+from ctxtui.project.signatures import extract_signatures
 
 EVERYTHING, SHORTENED, BY_TASK = "everything", "large files as signatures", "by task"
 NAMED, RELATED, TESTS, DOCUMENTATION, REST = "named", "related", "tests", "documentation", "rest"
 REASONS: Final = (NAMED, RELATED, TESTS, DOCUMENTATION, REST)
-"""Why a file is there, the dearest first."""
+"""Reasons for a file, the most important first."""
 WHOLE, SIGNATURES = "whole", "signatures"
 _LOADED: Final = frozenset({file_kinds.SOURCE, file_kinds.TESTS, file_kinds.DOCUMENTATION, file_kinds.CONFIGURATION})
-_USERS: Final = 12
-"""Files that import a named one and go in as related, and tests: the nearest."""
-_MISSES: Final = 40
-"""Files in a row for which there was no room: then the budget is taken for full."""
+_MAX_USERS: Final = 12
+"""Maximum related files that import a named one, and maximum tests: the nearest."""
+_MAX_CONSECUTIVE_MISFITS: Final = 40
+"""Consecutive files without room after which the budget counts as full."""
 
 
 class ProjectFile(Struct, frozen=True):
@@ -36,7 +36,8 @@ class ProjectFile(Struct, frozen=True):
 
 
 class Thresholds(Struct, frozen=True):
-    """In tokens: a project up to `small` is loaded whole; up to `medium` with files over `whole` as signatures."""
+    """Limits in tokens: a project up to `small` is loaded whole; up to `medium` with files over `whole` as
+    signatures."""
 
     small: int = 20_000
     medium: int = 50_000
@@ -44,7 +45,7 @@ class Thresholds(Struct, frozen=True):
 
 
 class ChosenFile(Struct, frozen=True):
-    """A file that goes in: why (one of `REASONS`), in which form, its tokens with what names it, and that text."""
+    """A selected file: reason (one of `REASONS`), form, tokens including its tag, and the tagged text."""
 
     path: str
     why: str
@@ -54,8 +55,10 @@ class ChosenFile(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """What goes into `budget` tokens. `total` is what the project's loadable files come to; `left` are those for which
-    there was no room."""
+    """The selection for `budget` tokens.
+
+    `total` are the tokens of all loadable files; `left` are those without room.
+    """
 
     strategy: str
     reason: str
@@ -66,33 +69,33 @@ class Selection(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Of all files that go in."""
+        """Tokens of all selected files."""
         return sum(one.tokens for one in self.chosen)
 
-    def of(self, why: str) -> tuple[ChosenFile, ...]:
-        """Those that are there for one reason."""
+    def with_reason(self, why: str) -> tuple[ChosenFile, ...]:
+        """The files selected for one reason."""
         return tuple(one for one in self.chosen if one.why == why)
 
 
-def rendered(path: str, text: str, form: str = WHOLE) -> str:
-    """A file as the model reads it."""
+def format_file(path: str, text: str, form: str = WHOLE) -> str:
+    """Format a file for the model."""
     note = ' form="signatures"' if form == SIGNATURES else ""
     return f'<file path="{path}"{note}>\n{text.rstrip()}\n</file>'
 
 
-def loadable(file: ProjectFile) -> bool:
-    """Whether a file goes in unasked."""
+def is_loadable(file: ProjectFile) -> bool:
+    """Whether a file is loaded by default."""
     return file.kind in _LOADED and not file_kinds.is_private(file.path)
 
 
 def select(
     files: Sequence[ProjectFile], task: str, budget: int, thresholds: Thresholds, measure: Callable[[str], int]
 ) -> Selection:
-    """What of `files` goes into `budget` tokens for `task` ("": none is known). `measure` counts a text."""
-    loaded = [one for one in files if loadable(one)]
+    """Select from `files` for `task` ("": unknown) up to `budget` tokens. `measure` counts a text."""
+    loaded = [one for one in files if is_loadable(one)]
     total = sum(one.tokens for one in loaded)
     filler = _Filler(budget, measure)
-    ordered = list(_ordered(files, loaded, task))
+    ordered = list(_candidates(files, loaded, task))
     if total <= min(thresholds.small, budget) and filler.fill(ordered, whole=budget):
         return filler.made(EVERYTHING, f"{total:,} tokens are at most {min(thresholds.small, budget):,}", total)
     if total <= thresholds.medium:
@@ -108,7 +111,7 @@ def select(
 
 
 class _Filler:
-    """Takes files in until the budget is full."""
+    """Adds files until the budget is full."""
 
     def __init__(self, budget: int, measure: Callable[[str], int]) -> None:
         self._budget = budget
@@ -121,7 +124,7 @@ class _Filler:
         return Selection(strategy, reason, tuple(self._chosen), tuple(self._left), self._budget, total)
 
     def fill(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> bool:
-        """Take all in, files over `whole` tokens as signatures unless the task names them; whether all fit."""
+        """Add all, files over `whole` tokens as signatures unless the task names them; returns whether all fit."""
         for file, why in ordered:
             shortened = file.tokens > whole and why != NAMED
             if not (self._signatures(file, why) if shortened else self._whole(file, why)):
@@ -129,11 +132,13 @@ class _Filler:
         return True
 
     def fill_by_task(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> None:
-        """Take in what fits, in its order: what the task names and what that imports whole, the rest as signatures."""
+        """Add files that fit, in order: named ones and their imports whole, the rest as signatures."""
         misses = 0
         for file, why in ordered:
             may_whole = why in (NAMED, RELATED) or (why in (TESTS, DOCUMENTATION) and file.tokens <= whole)
-            taken = misses < _MISSES and ((may_whole and self._whole(file, why)) or self._signatures(file, why))
+            taken = misses < _MAX_CONSECUTIVE_MISFITS and (
+                (may_whole and self._whole(file, why)) or self._signatures(file, why)
+            )
             misses = 0 if taken else misses + 1
             if not taken:
                 self._left.append(file.path)
@@ -141,14 +146,14 @@ class _Filler:
     def _whole(self, file: ProjectFile, why: str) -> bool:
         if file.tokens > self._free:
             return False
-        tokens = file.tokens + self._measure(rendered(file.path, ""))
+        tokens = file.tokens + self._measure(format_file(file.path, ""))
         return self._take(file, why, WHOLE, tokens, file.text)
 
     def _signatures(self, file: ProjectFile, why: str) -> bool:
         if self._free <= 0:
             return False
-        text = signatures(file.path, file.text)
-        tokens = self._measure(rendered(file.path, text, SIGNATURES)) if text else 0
+        text = extract_signatures(file.path, file.text)
+        tokens = self._measure(format_file(file.path, text, SIGNATURES)) if text else 0
         if not text or tokens >= file.tokens:
             return self._whole(file, why)
         return self._take(file, why, SIGNATURES, tokens, text)
@@ -157,21 +162,21 @@ class _Filler:
         if tokens > self._free:
             return False
         self._free -= tokens
-        self._chosen.append(ChosenFile(file.path, why, form, tokens, rendered(file.path, text, form)))
+        self._chosen.append(ChosenFile(file.path, why, form, tokens, format_file(file.path, text, form)))
         return True
 
 
-def _ordered(
+def _candidates(
     files: Sequence[ProjectFile], loaded: Sequence[ProjectFile], task: str
 ) -> Iterator[tuple[ProjectFile, str]]:
-    """Each file that may go in with why, the dearest first; what the task names is there whatever it is."""
+    """The candidates with their reasons, the most important first; named files of any kind."""
     by_path = {one.path: one for one in files}
     paths, texts = Paths(by_path), {one.path: one.text for one in loaded}
-    spoken = [path for path in named(task, texts, paths) if path in by_path]
-    near = _near(spoken)
+    spoken = [path for path in find_named(task, texts, paths) if path in by_path]
+    near = _distance(spoken)
     nearest = sorted(texts, key=lambda one: (near(one), one.count("/"), one))
-    needed = [one for path in spoken for one in imported(path, texts.get(path, ""), paths)]
-    using = importers({path: texts[path] for path in nearest}, frozenset(spoken), paths) if spoken else []
+    needed = [one for path in spoken for one in find_imports(path, texts.get(path, ""), paths)]
+    using = find_importers({path: texts[path] for path in nearest}, frozenset(spoken), paths) if spoken else []
     kinds = {path: by_path[path].kind for path in texts}
     tests = [one for one in using if kinds[one] == file_kinds.TESTS]
     tests += [one for one in nearest if kinds[one] == file_kinds.TESTS and _is_test_of(one, spoken)]
@@ -179,11 +184,15 @@ def _ordered(
     for why, group in (
         (NAMED, spoken),
         (RELATED, needed),
-        (RELATED, [one for one in using if kinds[one] != file_kinds.TESTS][:_USERS]),
-        (TESTS, tests[:_USERS]),
+        (RELATED, [one for one in using if kinds[one] != file_kinds.TESTS][:_MAX_USERS]),
+        (TESTS, tests[:_MAX_USERS]),
         (
             DOCUMENTATION,
-            [one for one in nearest if kinds[one] == file_kinds.DOCUMENTATION and _tells(one, texts, spoken)],
+            [
+                one
+                for one in nearest
+                if kinds[one] == file_kinds.DOCUMENTATION and _is_relevant_document(one, texts, spoken)
+            ],
         ),
         (REST, nearest),
     ):
@@ -198,8 +207,8 @@ def _is_test_of(test: str, spoken: Sequence[str]) -> bool:
     return any((own := PurePosixPath(one).stem.lower()) and own in stem and len(own) > 2 for one in spoken)
 
 
-def _tells(document: str, texts: Mapping[str, str], spoken: Sequence[str]) -> bool:
-    """Whether a document is about the project as a whole, or speaks of a named file."""
+def _is_relevant_document(document: str, texts: Mapping[str, str], spoken: Sequence[str]) -> bool:
+    """Whether a document is about the project as a whole, or mentions a named file."""
     place = PurePosixPath(document)
     if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in one for one in spoken)):
         return True
@@ -209,8 +218,8 @@ def _tells(document: str, texts: Mapping[str, str], spoken: Sequence[str]) -> bo
     return any(word in texts[document] for word in words if len(word) > 2)
 
 
-def _near(spoken: Sequence[str]) -> Callable[[str], int]:
-    """How far a file is from what is named, in folders."""
+def _distance(spoken: Sequence[str]) -> Callable[[str], int]:
+    """Distance of a file from the named ones, in folders."""
     folders = [PurePosixPath(one).parent.parts for one in spoken]
 
     def distance(path: str) -> int:

@@ -1,6 +1,6 @@
-"""A file without its bodies: imports, types, constants and signatures, for one that is too long to be read whole.
+"""A file without bodies: imports, types, constants and signatures, for files too long to be read whole.
 
-Python, JavaScript, TypeScript, Go, Rust, Java and C are read with tree-sitter, everything else in outline.
+Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed with tree-sitter, everything else is outlined.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 class CodeGrammar(Struct, frozen=True):
-    """A language of tree-sitter: the `package` of its grammar and the `function` there that gives it.
+    """A language of tree-sitter: the `package` of its grammar and the `function` that returns it.
 
-    Kinds of nodes: `whole` are kept as they stand (imports, types, constants), `functions` up to their body,
-    `containers` with what is in their body, `wrappers` are looked into (an export, a decorator).
+    Kinds of nodes: `whole` are kept entirely (imports, types, constants), `functions` up to their body, `containers`
+    with the members of their body, `wrappers` are descended into (an export, a decorator).
     """
 
     package: str
@@ -103,61 +103,61 @@ GRAMMARS: Final[dict[str, CodeGrammar]] = {
     ".c": C,
     ".h": C,
 }
-"""By the end of a file's name."""
+"""Grammars by file extension."""
 
 
-_LINES: Final = 12
-"""Lines of a constant or type that are kept."""
+_MAX_DECLARATION_LINES: Final = 12
+"""Maximum lines of a constant or type."""
 _PREFIXES: Final = frozenset({"export_statement", "ambient_declaration", "decorated_definition"})
-"""Wrappers that stand before what they wrap, and belong to it."""
-_DEEP: Final = 12
-"""Containers in one another that are looked into."""
+"""Wrappers whose text precedes the wrapped node and belongs to it."""
+_MAX_DEPTH: Final = 12
+"""Maximum depth of nested containers."""
 LEFT_OUT: Final = " …"
-"""Stands where a body was."""
+"""Replaces a body."""
 
 
-def signatures(path: str, text: str) -> str:
-    """What of the file at `path` says how it is used; "" where nothing does."""
+def extract_signatures(path: str, text: str) -> str:
+    """The declarations in the file at `path` that show its use; "" if there are none."""
     grammar = GRAMMARS.get(PurePosixPath(path).suffix.lower())
     if grammar is None:
-        return outline(path, text)
+        return make_outline(path, text)
     source = text.encode("utf-8", "replace")
-    lines = list(_of(_parser(grammar).parse(source).root_node, source, grammar, 0))
-    return "\n".join(lines) or outline(path, text)
+    lines = list(_children_lines(_parser(grammar).parse(source).root_node, source, grammar, 0))
+    return "\n".join(lines) or make_outline(path, text)
 
 
 @cache
 def _parser(grammar: CodeGrammar) -> Parser:
-    # Imported here: few runs look into files, and by name, since grammars have no types.
+    # Imported here: few runs read files; by name, since grammars have no types.
     from tree_sitter import Language, Parser
 
     return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
 
 
-def _of(parent: Node, source: bytes, grammar: CodeGrammar, depth: int) -> Iterator[str]:
+def _children_lines(parent: Node, source: bytes, grammar: CodeGrammar, depth: int) -> Iterator[str]:
     for node in parent.named_children:
-        yield from _one(node, node.start_byte, source, grammar, depth)
+        yield from _node_lines(node, node.start_byte, source, grammar, depth)
 
 
-def _one(node: Node, start: int, source: bytes, grammar: CodeGrammar, depth: int) -> Iterator[str]:
-    """The lines of one node; `start` is where it begins with what is wrapped round it (an export, decorators)."""
+def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, depth: int) -> Iterator[str]:
+    """The lines of one node; `start` is the start including its wrapper (an export, decorators)."""
     body = node.child_by_field_name("body")
     if node.type in grammar.functions:
         yield _source_of(source, start, body.start_byte if body is not None else node.end_byte) + (
             LEFT_OUT if body else ""
         )
-    elif node.type in grammar.containers and depth < _DEEP:
+    elif node.type in grammar.containers and depth < _MAX_DEPTH:
         if body is None:
             yield _source_of(source, start, node.end_byte)
             return
-        inside = list(_of(body, source, grammar, depth + 1))
+        inside = list(_children_lines(body, source, grammar, depth + 1))
         yield _source_of(source, start, body.start_byte) + ("" if inside else LEFT_OUT)
         yield from inside
     elif node.type in grammar.wrappers:
         for one in node.named_children:
-            yield from _one(one, start if node.type in _PREFIXES else one.start_byte, source, grammar, depth)
+            yield from _node_lines(one, start if node.type in _PREFIXES else one.start_byte, source, grammar, depth)
     elif node.type in grammar.whole and not _is_detail(node, source, grammar, depth):
-        yield _shortened(node, start, source)
+        yield _shorten(node, start, source)
 
 
 def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
@@ -169,13 +169,15 @@ def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> b
     return not (name.isupper() or node.child_by_field_name("type") is not None or (depth == 0 and name == b"__all__"))
 
 
-def _shortened(node: Node, start: int, source: bytes) -> str:
-    """A declaration; of a function that a constant holds, what stands before its body."""
+def _shorten(node: Node, start: int, source: bytes) -> str:
+    """A declaration; for a function in a constant, the text before its body."""
     body = next((b for b in map(_body_of_value, node.named_children) if b is not None), None)
     if body is not None:
         return _source_of(source, start, body.start_byte) + LEFT_OUT
     lines = _source_of(source, start, node.end_byte).split("\n")
-    return cut("\n".join(lines[:_LINES])) + (LEFT_OUT if len(lines) > _LINES else "")
+    return cut_lines("\n".join(lines[:_MAX_DECLARATION_LINES])) + (
+        LEFT_OUT if len(lines) > _MAX_DECLARATION_LINES else ""
+    )
 
 
 def _body_of_value(declarator: Node) -> Node | None:
@@ -185,20 +187,20 @@ def _body_of_value(declarator: Node) -> Node | None:
 
 
 def _source_of(source: bytes, start: int, end: int) -> str:
-    """The text from `start`, with the blanks that stand before it in its line."""
+    """The text from `start`, with its indentation."""
     line = source.rfind(b"\n", 0, start) + 1
     lead = source[line:start]
     text = source[start:end].decode("utf-8", "replace").rstrip()
     return (lead.decode("utf-8", "replace") if not lead.strip() else "") + text
 
 
-# In outline, in whatever language it is: headings, keys, lines that declare something
+# Outlines, in any language: headings, keys, lines that declare something
 
-_WIDE: Final = 200
-_MOST: Final = 200
-"""Lines of an outline."""
-_FIRST: Final = 20
-"""Lines of a file of which nothing else can be said."""
+_MAX_LINE_CHARS: Final = 200
+_MAX_OUTLINE_LINES: Final = 200
+"""Maximum lines of an outline."""
+_HEAD_LINES: Final = 20
+"""Lines shown of a file without an outline."""
 _HEADING: Final = re.compile(r"^(#{1,6} .+|[=~*-]{4,}$)")
 _SECTION: Final = re.compile(r"^(\[.+\]|[A-Za-z_][\w.-]*\s*[:=])")
 _KEY: Final = re.compile(r"""^ {0,4}"[^"]+"\s*:""")
@@ -216,14 +218,16 @@ _FORMS: Final = {
 }
 
 
-def outline(path: str, text: str) -> str:
-    """The lines of the file at `path` that say what is in it, at most 200; its first ones where none does."""
+def make_outline(path: str, text: str) -> str:
+    """The most informative lines of the file at `path`, at most 200; its first ones if there are none."""
     form = _FORMS.get(PurePosixPath(path).suffix.lower(), _DECLARES)
     lines = text.splitlines()
-    found = [cut(line.rstrip()) for line in lines if form.match(line)][:_MOST]
-    return "\n".join(found or [cut(line) for line in lines[:_FIRST]])
+    found = [cut_lines(line.rstrip()) for line in lines if form.match(line)][:_MAX_OUTLINE_LINES]
+    return "\n".join(found or [cut_lines(line) for line in lines[:_HEAD_LINES]])
 
 
-def cut(text: str) -> str:
+def cut_lines(text: str) -> str:
     """`text` with no line longer than 200 characters."""
-    return "\n".join(line if len(line) <= _WIDE else line[: _WIDE - 1] + "…" for line in text.split("\n"))
+    return "\n".join(
+        line if len(line) <= _MAX_LINE_CHARS else line[: _MAX_LINE_CHARS - 1] + "…" for line in text.split("\n")
+    )

@@ -1,4 +1,4 @@
-"""Answers of servers up to a bound (`wire.bounds`): one that is larger, also once it is unpacked, is given up."""
+"""Size limit for servers' answers (`wire.bounds`): larger ones, also after unpacking, are aborted."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _TOO_LARGE: Final = f"an answer of more than {MAX_BODY >> 20} MiB"
 
 
-async def json_of(answer: ClientResponse) -> Json:
-    """The JSON of an answer to aiohttp. Raises `ValueError`."""
+async def read_json(answer: ClientResponse) -> Json:
+    """Decode the JSON of an aiohttp answer. Raises `ValueError`."""
     body = bytearray()
     async for piece in answer.content.iter_chunked(1 << 16):
         body += piece
@@ -29,9 +29,11 @@ async def json_of(answer: ClientResponse) -> Json:
     return found
 
 
-async def bind(response: Any) -> None:
-    """A hook for answers to httpx: reading one raises `ProviderError` beyond the bound. It is unpacked here, for httpx
-    unpacks whatever comes."""
+async def limit_response(response: Any) -> None:
+    """Response hook for httpx: reading beyond the limit raises `ProviderError`.
+
+    The body is unpacked here, as httpx unpacks without a limit.
+    """
     library = import_module(type(response).__module__.partition(".")[0])
     try:
         unpack = make_unpacker(response.headers.get("content-encoding", ""))

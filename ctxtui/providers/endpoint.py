@@ -1,4 +1,4 @@
-"""Where requests go: which API, at which address, with whose key."""
+"""Endpoints: which API, at which address, with which key."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ PATHS: Final[Mapping[str, str]] = {
     RESPONSES: "/responses",
     OLLAMA: "/chat",
 }
-"""Where a request of each dialect is posted, below the base URL as that dialect's SDK takes it."""
+"""The path of each dialect's requests, below the base URL in its SDK's form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A provider that requests are sent to.
 
-    `name` is what people call it, `dialect` the API it is spoken to in, `base_url` as that API's SDK takes it ("" for
-    the SDK's own). `key` goes out in a header and nowhere else. `local` says that the server runs on a port of this
-    machine or network and charges nothing; `kind` which sort it is (``ollama``, ``lm studio``, ``llama.cpp``,
-    ``vllm``, ``offline``, else ""). `headers` are further ones that the user's environment adds to every request.
+    `name` is its display name, `dialect` its API, `base_url` is in the form of that API's SDK ("" for the SDK's own).
+    `key` is sent in a header and nowhere else. `local`: the server runs on a port of this machine or network and
+    charges nothing; `kind` is its type (``ollama``, ``lm studio``, ``llama.cpp``, ``vllm``, ``offline``, else "").
+    `headers` are further ones that the user's environment adds to every request.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Endpoint:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine itself: what goes there leaves it on no way."""
+    """Whether `url` is on this machine, so that requests never leave it."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
@@ -55,39 +55,39 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def is_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key would go to `url` over plain http, which nobody asked for."""
+def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
+    """Whether a key would be sent to `url` over plain http without the user's consent."""
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 
 KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """The environment variable of each hosted provider's key."""
 ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
-"""The environment variable by which each provider's SDK is sent elsewhere."""
+"""The environment variable of each provider's base URL in its SDK."""
 HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS", "openai": "OPENAI_CUSTOM_HEADERS"}
-"""The environment variable by which a provider's SDK adds headers of its own accord, wherever it sends."""
+"""The environment variable of headers that a provider's SDK adds to all requests."""
 SERVICE: Final = "ctxtui"
-"""The name under which a keyring keeps our keys; the user name is the provider's."""
+"""The service name of ctxtui's keys in a keyring; the user name is the provider's."""
 
 
 def headers_for(provider: str, env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The headers that the environment adds for a provider, a line each, as its SDK reads them."""
+    """The headers that the environment adds for a provider, one per line, as its SDK reads them."""
     lines = env.get(HEADERS.get(provider, ""), "").split("\n")
     return tuple(
         (name.strip(), value.strip()) for name, colon, value in (line.partition(":") for line in lines) if colon
     )
 
 
-def is_keyed(env: Mapping[str, str]) -> bool:
+def has_key(env: Mapping[str, str]) -> bool:
     """Whether the environment has the key of a hosted provider."""
     return any(env.get(name, "").strip() for name in KEYS.values())
 
 
 def key_for(provider: str, env: Mapping[str, str]) -> str:
-    """The key of a hosted provider: from the environment, else from the system's keyring where the extra is
-    installed; "" where there is none."""
-    found = env.get(KEYS.get(provider, ""), "").strip()
-    return found or _from_keyring(provider)
+    """The key of a hosted provider: from the environment, else from the system's keyring (optional extra); "" if
+    none."""
+    key = env.get(KEYS.get(provider, ""), "").strip()
+    return key or _from_keyring(provider)
 
 
 def _from_keyring(provider: str) -> str:

@@ -1,4 +1,4 @@
-"""Model servers on this machine: which are running, what they have loaded, and with which window (facts §5)."""
+"""Model servers on this machine: running ones, their loaded models, and their windows (facts §5)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from msgspec import Struct
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound
-from ctxtui.providers.bounded_answers import json_of
+from ctxtui.providers.bounded_answers import read_json
 from ctxtui.providers.endpoint import CHAT, OLLAMA, Endpoint
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-PATIENCE: Final = 0.5
+PORT_TIMEOUT_S: Final = 0.5
 """Seconds that a port gets to answer."""
-_LEAST: Final = 4096
-"""Tokens: the window of a server that does not tell."""
+_DEFAULT_WINDOW: Final = 4096
+"""Window in tokens of a server that does not report it."""
 
 
 class ServedModel(Struct, frozen=True):
-    """A model of a server. `window` is that of the running instance in tokens, 0 where none is loaded or it is not
-    told; `maximum` what the model could take."""
+    """A model of a server.
+
+    `window` is that of the running instance in tokens, 0 if not loaded or unknown; `maximum` is the model's limit.
+    """
 
     id: str
     window: int = 0
@@ -43,7 +45,7 @@ class LocalServer(Struct, frozen=True):
 
 
 def candidates(env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(kind, root URL) of every place where a server may be."""
+    """(kind, root URL) of every possible server."""
     ollama = env.get("OLLAMA_HOST", "") or "127.0.0.1:11434"
     ollama = ollama if "//" in ollama else f"http://{ollama}"
     if not re.search(r":\d+$", ollama.rstrip("/")):
@@ -59,29 +61,29 @@ def candidates(env: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | None = None) -> list[LocalServer]:
-    """The servers that run now, in the order of `candidates` (or of `places`)."""
+    """The running servers, in the order of `candidates` (or of `places`)."""
     # Imported here: nothing else of a chat needs an HTTP client of ours.
     from aiohttp import ClientSession, ClientTimeout
 
-    async with ClientSession(timeout=ClientTimeout(total=PATIENCE)) as http:
+    async with ClientSession(timeout=ClientTimeout(total=PORT_TIMEOUT_S)) as http:
         wanted = candidates(env) if places is None else places
-        found = await asyncio.gather(*(_look(http, kind, root, env) for kind, root in wanted))
+        found = await asyncio.gather(*(_query(http, kind, root, env) for kind, root in wanted))
     return [server for server in found if server is not None]
 
 
-async def look_at(base_url: str, env: Mapping[str, str]) -> LocalServer | None:
-    """The server behind an OpenAI-style base URL, whatever its kind; None where it tells nothing of itself."""
+async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer | None:
+    """Identify the server behind an OpenAI-style base URL; None if it reveals nothing."""
     from aiohttp import ClientSession, ClientTimeout
 
     root = base_url.rstrip("/").removesuffix("/v1")
-    async with ClientSession(timeout=ClientTimeout(total=PATIENCE * 4)) as http:
+    async with ClientSession(timeout=ClientTimeout(total=PORT_TIMEOUT_S * 4)) as http:
         kind = _kind(await _get(http, f"{root}/v1/models"), root)
         kind = kind or ("llama-cpp-python" if await _is_llama_cpp_python(http, root) else "")
-        return await _look(http, kind, root, env) if kind else None
+        return await _query(http, kind, root, env) if kind else None
 
 
 def _kind(models: Json, root: str) -> str:
-    """The sort of server that lists `models` like this."""
+    """The kind of server that lists `models` like this."""
     entries = [one for one in _list(models, "data") if isinstance(one, dict)]
     for one in entries:
         owner = one.get("owned_by")
@@ -96,8 +98,8 @@ def _kind(models: Json, root: str) -> str:
     return {"11434": "ollama", "1234": "lm studio"}.get(root.rpartition(":")[2], "")
 
 
-async def _look(http: ClientSession, kind: str, root: str, env: Mapping[str, str]) -> LocalServer | None:
-    models = await _ASK[kind](http, root, env)
+async def _query(http: ClientSession, kind: str, root: str, env: Mapping[str, str]) -> LocalServer | None:
+    models = await _QUERIES[kind](http, root, env)
     if models is None:
         return None
     dialect, base = (OLLAMA, f"{root}/api") if kind == "ollama" else (CHAT, f"{root}/v1")
@@ -116,15 +118,18 @@ async def _ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> lis
 
 
 def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -> ServedModel:
-    """A model as Ollama's ``/api/show`` and ``/api/ps`` tell of it. One that is not loaded gets the window that it
-    would be loaded with: ``num_ctx`` of its own, else the server's setting, else the least."""
+    """Decode a model from Ollama's ``/api/show`` and ``/api/ps``.
+
+    A model that is not loaded gets the window that it would be loaded with: its own ``num_ctx``, else the server's
+    setting, else the minimum.
+    """
     about = show.get("model_info") if isinstance(show, dict) else None
     maximum = next((_int(v) for k, v in (about or {}).items() if k.endswith(".context_length")), 0)
     if isinstance(running, dict) and _int(running.get("context_length")):
         return ServedModel(name, _int(running["context_length"]), maximum, loaded=True)
     parameters = str(show.get("parameters", "")) if isinstance(show, dict) else ""
     own = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
-    window = int(own[1]) if own else _int(env.get("OLLAMA_CONTEXT_LENGTH")) or _LEAST
+    window = int(own[1]) if own else _int(env.get("OLLAMA_CONTEXT_LENGTH")) or _DEFAULT_WINDOW
     return ServedModel(name, min(window, maximum or window), maximum, loaded=False)
 
 
@@ -136,7 +141,7 @@ async def _lm_studio(http: ClientSession, root: str, env: Mapping[str, str]) -> 
 
 
 def lm_studio_models(newest: Json, older: Json) -> list[ServedModel]:
-    """The models as LM Studio's REST v1, or its v0, lists them; embedding models are left out."""
+    """Decode the model list of LM Studio's REST v1, or its v0, without embedding models."""
     found = []
     for one in _list(newest, "models") or _list(older, "data"):
         if str(one.get("type", "llm")).startswith("embedding"):
@@ -176,7 +181,7 @@ async def _vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[
 
 
 async def _llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    """Its own server, which tells no window (0.3.36)."""
+    """Models of llama-cpp-python's own server, which reports no window (0.3.36)."""
     if not await _is_llama_cpp_python(http, root):
         return None
     listed = _list(await _get(http, f"{root}/v1/models"), "data")
@@ -189,24 +194,24 @@ async def _is_llama_cpp_python(http: ClientSession, root: str) -> bool:
     return isinstance(info, dict) and "llama.cpp Python API" in str(info.get("title"))
 
 
-_ASK: Final = {
+_QUERIES: Final = {
     "ollama": _ollama,
     "lm studio": _lm_studio,
     "llama.cpp": _llama_cpp,
     "llama-cpp-python": _llama_cpp_python,
     "vllm": _vllm,
 }
-"""How each kind is asked."""
+"""The query for each kind."""
 
 
 async def _get(http: ClientSession, url: str, body: Json = None) -> Json:
-    """The JSON at `url` (posted `body` where given); None for anything that is none."""
+    """The JSON at `url` (posting `body` if given); None on any failure."""
     from aiohttp import ClientError
 
     with suppress(ClientError, OSError, ValueError, asyncio.TimeoutError):
         async with http.request("GET" if body is None else "POST", url, json=body, allow_redirects=False) as answer:
             if answer.status == 200:
-                return await json_of(answer)
+                return await read_json(answer)
     return None
 
 
@@ -221,32 +226,32 @@ def _int(value: Json) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-_PATIENCE = 30.0
+_RENDER_TIMEOUT_S = 30.0
 
 
-async def rendered(endpoint: Endpoint, body: bytes) -> str:
-    """The rendered prompt of the request `body`. Raises `NotFound` where the server does not tell it."""
+async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
+    """The rendered prompt of the request `body`. Raises `NotFound` if the server does not provide it."""
     from aiohttp import ClientError, ClientSession, ClientTimeout
 
     request = canonical.loads(body)
     root = endpoint.base_url.rstrip("/").removesuffix("/v1")
     known = {key: request[key] for key in ("messages", "tools") if key in request}
     with suppress(ClientError, OSError, ValueError, TimeoutError, KeyError, TypeError):
-        async with ClientSession(timeout=ClientTimeout(total=_PATIENCE)) as http:
+        async with ClientSession(timeout=ClientTimeout(total=_RENDER_TIMEOUT_S)) as http:
             if endpoint.kind == "ollama":
                 debug = {**request, "stream": False, "_debug_render_only": True}
-                told = await _posted(http, f"{endpoint.base_url}/chat", debug)
+                told = await _post(http, f"{endpoint.base_url}/chat", debug)
                 return str(told["_debug_info"]["rendered_template"])
             if endpoint.kind == "llama.cpp":
-                return str((await _posted(http, f"{root}/apply-template", known))["prompt"])
+                return str((await _post(http, f"{root}/apply-template", known))["prompt"])
             if endpoint.kind == "vllm":
                 asked = {**known, "model": request["model"], "add_generation_prompt": True, "return_token_strs": True}
-                return "".join((await _posted(http, f"{root}/tokenize", asked))["token_strs"])
+                return "".join((await _post(http, f"{root}/tokenize", asked))["token_strs"])
     raise NotFound(f"{endpoint.name} does not tell how it renders a prompt")
 
 
-async def _posted(http: ClientSession, url: str, value: Json) -> Json:
+async def _post(http: ClientSession, url: str, value: Json) -> Json:
     data, headers = canonical.dumps(value), {"content-type": "application/json"}
     async with http.post(url, data=data, headers=headers, allow_redirects=False) as answer:
         answer.raise_for_status()
-        return await json_of(answer)
+        return await read_json(answer)

@@ -1,4 +1,4 @@
-"""What a provider's rate limits leave, from the headers of its answers (facts §1, §4)."""
+"""Remaining rate limits, from the headers of a provider's answers (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Headroom(Struct, frozen=True):
-    """How much of a limit is left: `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``. `reset`
-    is when it is whole again, in Unix seconds (None: not said). Tokens read from a cache do not count against it."""
+    """The rest of a limit: `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``.
+
+    `reset` is when it is full again, in Unix seconds (None: unknown). Tokens read from a cache do not count.
+    """
 
     what: str
     remaining: int
@@ -28,12 +30,12 @@ class Headroom(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """What is left, from 0 to 1."""
+        """Remaining share, from 0 to 1."""
         return self.remaining / self.limit if self.limit else 1.0
 
 
-def headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ...]:
-    """Every limit that `headers` tell of, the tightest first; `now` in Unix seconds."""
+def read_headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ...]:
+    """Every limit in `headers`, the tightest first; `now` in Unix seconds."""
     told: dict[str, dict[str, str]] = {}
     for name, value in headers.items():
         found = _HEADER.fullmatch(name.lower())
@@ -62,7 +64,7 @@ def _when(text: str, now: float) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an error's headers ask to wait; None where they do not say."""
+    """The seconds that an error's headers ask to wait; None if not given."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * scale)

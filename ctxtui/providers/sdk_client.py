@@ -1,7 +1,7 @@
-"""The line to a provider: the SDK's client, given our bytes as they are (facts §1).
+"""The connection to a provider: the SDK's client, sending our bytes unchanged (facts §1).
 
-`messages.create` and its like would write the body anew, with other key order and number literals; the client's own
-`post` sends what it is given. Answers come back as raw bytes, so that one reader serves live and recorded streams.
+`messages.create` and the like would re-encode the body, with other key order and number literals; the client's own
+`post` sends it as it is. Answers come back as raw bytes, so that one reader serves live and recorded streams.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any, Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import ProviderError
-from ctxtui.providers.bounded_answers import bind
+from ctxtui.providers.bounded_answers import limit_response
 from ctxtui.providers.endpoint import ANTHROPIC, KEYS, PATHS, Endpoint, headers_for, is_loopback
-from ctxtui.providers.rate_limits import Headroom, headrooms, retry_after
+from ctxtui.providers.rate_limits import Headroom, read_headrooms, retry_after
 from ctxtui.wire.key_mask import KeyMask
 from ctxtui.wire.stream import error_text
 
 _RAW: Final = {"X-Stainless-Raw-Response": "stream"}
-"""How both SDKs are asked for the raw response; they take it for themselves."""
+"""Header with which both SDKs return the raw response; it is not sent."""
 _NO_KEY: Final = "none"
-"""What a server without keys is given: the SDKs insist on one."""
-_OF_THE_ACCOUNT: Final = ("OpenAI-Organization", "OpenAI-Project")
-"""Headers that name the user's account, which are no other server's business."""
+"""Key for servers without keys, as the SDKs require one."""
+_ACCOUNT_HEADERS: Final = ("OpenAI-Organization", "OpenAI-Project")
+"""Headers with the user's account, not meant for other servers."""
 _SCHEMES: Final = ("http://", "https://", "all://")
-"""Ways for which a client of the SDKs would take a proxy from the environment."""
+"""Schemes for which an SDK's client would use a proxy from the environment."""
 _AGAIN: Final = frozenset({408, 409, 429})
 _SPENT: Final = ("insufficient_quota", "billing")
 
@@ -37,13 +37,13 @@ _SPENT: Final = ("insufficient_quota", "billing")
 class SdkLine:
     """Sends bodies to `endpoint` through its SDK, which is imported in a thread at the first use.
 
-    The SDK's own retries are off: the turn machine retries, and shows it.
+    The SDK's own retries are off: the turn machine retries visibly.
     """
 
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.time) -> None:
         self.endpoint = endpoint
         self.headroom: tuple[Headroom, ...] = ()
-        """What the last answer's headers left."""
+        """Remaining limits by the last answer's headers."""
         self._mask = KeyMask(endpoint.key, *(value.rpartition(" ")[2] for _, value in endpoint.headers))
         self._clock = clock
         self._client: Any = None
@@ -55,30 +55,30 @@ class SdkLine:
         return self.endpoint.name
 
     async def open(self) -> None:
-        """Import the SDK and make its client; done by the first request otherwise."""
+        """Import the SDK and make its client; otherwise done by the first request."""
         if self._client is None:
             self._sdk = await asyncio.to_thread(import_module, _sdk_of(self.endpoint))
-            self._client = await asyncio.to_thread(self._made)
+            self._client = await asyncio.to_thread(self._make_client)
 
-    def _made(self) -> Any:
+    def _make_client(self) -> Any:
         made = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
         address = self.endpoint.base_url
         given = {"base_url": address} if address else {}
         # A proxy of the environment has no business between two programs of this machine, and a request goes where
         # the screen says or nowhere.
         near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
-        hooks = {"response": [bind]}
+        hooks = {"response": [limit_response]}
         http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **near)
         key = self.endpoint.key or _NO_KEY
         own = {"authorization": f"Bearer {key}", "x-api-key": key}
-        unasked = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unasked()}
+        unasked = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unwanted_headers()}
         headers = {**unasked, **dict(self.endpoint.headers)}
         return made(api_key=key, max_retries=0, http_client=http, default_headers=headers, **given)
 
-    def _unasked(self) -> list[str]:
-        """The headers that the SDK would take from the environment, wherever it sends."""
+    def _unwanted_headers(self) -> list[str]:
+        """Headers that the SDK would add from the environment, wherever it sends."""
         maker = _sdk_of(self.endpoint)
-        account = _OF_THE_ACCOUNT if maker == "openai" != self.endpoint.name else ()
+        account = _ACCOUNT_HEADERS if maker == "openai" != self.endpoint.name else ()
         return [*account, *(name for name, _ in headers_for(maker, os.environ))]
 
     async def close(self) -> None:
@@ -87,7 +87,7 @@ class SdkLine:
             await self._client.close()
 
     async def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """The bytes of the answer to `body` as they come, without the key. Raises `ProviderError`."""
+        """Yield the bytes of the answer to `body` as they arrive, without the key. Raises `ProviderError`."""
         await self.open()
         sdk = self._sdk
         try:
@@ -99,7 +99,7 @@ class SdkLine:
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
             )
-            self.headroom = headrooms(raw.headers, self._clock()) or self.headroom
+            self.headroom = read_headrooms(raw.headers, self._clock()) or self.headroom
             came = False
             try:
                 async for data in self._mask.mask_stream(raw.iter_bytes()):
@@ -108,11 +108,11 @@ class SdkLine:
             finally:
                 await raw.close()
             if not came and self.endpoint.kind == "llama-cpp-python":
-                await self._ask_why(body)
+                await self._raise_hidden_error(body)
         except sdk.APIError as error:
-            raise self._in_words(error) from error
+            raise self._translate_error(error) from error
         except Exception as error:
-            # The stream's own transport errors are the HTTP library's, which both SDKs keep to themselves.
+            # The stream's own transport errors are the HTTP library's, which both SDKs hide.
             if type(error).__module__.partition(".")[0] not in ("httpx2", "httpx", "httpcore2", "httpcore"):
                 raise
             raise ProviderError(
@@ -121,26 +121,28 @@ class SdkLine:
                 place=str(self.endpoint),
             ) from error
 
-    async def _ask_why(self, body: bytes) -> None:
-        """llama-cpp-python's server refuses within the stream that it has begun, without a word, and drops the
-        connection; asked without one it gives the reason. Raises the SDK's error."""
-        path, asked = PATHS[self.endpoint.dialect], _unstreamed(body)
+    async def _raise_hidden_error(self, body: bytes) -> None:
+        """Repeat a request without streaming to get the error, and raise it as the SDK does.
+
+        llama-cpp-python's server refuses silently within a started stream and drops the connection.
+        """
+        path, asked = PATHS[self.endpoint.dialect], _without_streaming(body)
         try:
             await self._client.post(path, content=asked, cast_to=object)
         except self._sdk.APIConnectionError:
-            # On the connection that was about to be dropped.
+            # On the connection that was being dropped.
             await self._client.post(path, content=asked, cast_to=object)
 
     async def get(self, path: str) -> Json:
-        """A JSON answer to a GET. Raises `ProviderError`."""
+        """The JSON answer to a GET. Raises `ProviderError`."""
         await self.open()
         try:
             return await self._client.get(path, cast_to=object)
         except self._sdk.APIError as error:
-            raise self._in_words(error) from error
+            raise self._translate_error(error) from error
 
-    def _in_words(self, error: Any) -> ProviderError:
-        """An SDK's error as ours; a key never stands in its text."""
+    def _translate_error(self, error: Any) -> ProviderError:
+        """Convert an SDK's error to ours, with the key masked."""
         response = getattr(error, "response", None)
         if response is None:
             reason = str(error.__cause__ or error)
@@ -160,8 +162,8 @@ class SdkLine:
                 place=str(self.endpoint),
                 way_out="not followed: if that is the right address, give it with --base-url",
             )
-        self.headroom = headrooms(headers, self._clock()) or self.headroom
-        message = self._mask.mask_text(_said(error, response))
+        self.headroom = read_headrooms(headers, self._clock()) or self.headroom
+        message = self._mask.mask_text(_error_message(error, response))
         spent = status == 429 and any(word in message for word in _SPENT)
         again = headers.get("x-should-retry", "") != "false" and (status in _AGAIN or status >= 500) and not spent
         return ProviderError(
@@ -173,8 +175,8 @@ class SdkLine:
         )
 
 
-def _said(error: Any, response: Any) -> str:
-    """What the provider said is wrong, as one line."""
+def _error_message(error: Any, response: Any) -> str:
+    """The provider's error message, as one line."""
     body = error.body
     if isinstance(body, dict):
         return error_text(body)
@@ -182,8 +184,8 @@ def _said(error: Any, response: Any) -> str:
     return " ".join(text.split())[:500] or response.reason_phrase or "no reason given"
 
 
-def _unstreamed(body: bytes) -> bytes:
-    """The same question for an answer of one token, at once."""
+def _without_streaming(body: bytes) -> bytes:
+    """The same request without streaming and with one output token."""
     asked = {key: value for key, value in canonical.loads(body).items() if key not in ("stream", "stream_options")}
     limit = "max_completion_tokens" if "max_completion_tokens" in asked else "max_tokens"
     return canonical.dumps({**asked, limit: 1})

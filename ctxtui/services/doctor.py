@@ -17,14 +17,14 @@ from msgspec import Struct
 
 from ctxtui import __version__
 from ctxtui.core.errors import CtxtuiError, Unreadable
-from ctxtui.services.config.clients import CLIENTS, KnownClient, user_home, whole_requests_by
-from ctxtui.services.config.format_registry import format_of
+from ctxtui.services.config.clients import CLIENTS, KnownClient, requests_variable, user_home
+from ctxtui.services.config.format_registry import make_format
 from ctxtui.services.config.package_data import sample_paths, vocabulary
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
-from ctxtui.services.config.policy_registry import policy_of
-from ctxtui.services.counting.labels import rules_in_force
-from ctxtui.services.library.glances import glance
+from ctxtui.services.config.policy_registry import plugin_policy
+from ctxtui.services.counting.labels import load_rules
+from ctxtui.services.library.glances import read_head
 from ctxtui.services.recordings.body_folder import DEFAULT_FOLDER, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find_recordings, known_projects
 from ctxtui.store.store import Store
@@ -192,8 +192,8 @@ def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) ->
 
 def _advise_recording(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """Advise to record requests if the client's newest session is of a version that does not do so by itself."""
-    version = newest.version or glance(newest.path, newest.source).version
-    variable = whole_requests_by(newest.source, version)
+    version = newest.version or read_head(newest.path, newest.source).version
+    variable = requests_variable(newest.source, version)
     if not variable or env.get(variable):
         return
     folder = user_home(env) / DEFAULT_FOLDER
@@ -226,14 +226,14 @@ def _check_client(client: ClientFound, now: float) -> DoctorFinding:
 
 
 def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    rules_in_force({})
+    load_rules({})
     for group in GROUPS:
         parts = plugins(group, env)
         for part in parts:
             if group == READERS and not part.trouble:
-                format_of(part)
+                make_format(part)
             elif group == POLICIES:
-                policy_of(part)
+                plugin_policy(part)
         faulty = dict(troubles())
         working = ", ".join(f"{part.name} from {part.place}" for part in parts if part.place not in faulty)
         yield DoctorFinding(f"plug-ins: {group}", OK, working or "none")

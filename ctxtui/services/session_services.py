@@ -8,7 +8,7 @@ from ctxtui.pricing.price import Cost
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, table_for
-from ctxtui.services.counting.count_cache import Memory
+from ctxtui.services.counting.count_cache import CountCache
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import prices_for
@@ -21,7 +21,7 @@ class SessionServices:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._memory = Memory(database(settings.data_dir), create=False)
+        self._memory = CountCache(database(settings.data_dir), create=False)
         self.counting = CountingWorker()
         """Counts blocks in a child process."""
         labels = Labels(settings.labels, self.counting, self._memory.numbers)
@@ -45,7 +45,7 @@ class SessionServices:
 
     def save_counts(self) -> None:
         """Save new counts to the database."""
-        self._memory.keep_counts(self.counter.unsaved())
+        self._memory.store_counts(self.counter.unsaved())
 
     def close(self) -> None:
         """End the child processes."""

@@ -79,12 +79,12 @@ class SessionSource:
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """Open the recording, with its first reading still to be taken. Raises what `locate` and `opening` raise."""
-        from ctxtui.services.library.session_actions import subscribed
+        from ctxtui.services.library.session_actions import is_subscription
         from ctxtui.services.recordings.open_by_name import open_named_unread
 
         self._services.preload()
         found = self._located()
-        self._subscribed = subscribed(found, self.settings)
+        self._subscribed = is_subscription(found, self.settings)
         self._loaded, news = open_named_unread(found, self.settings)
         return self._loaded, iter(news)
 

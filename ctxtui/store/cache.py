@@ -1,4 +1,4 @@
-"""What was worked out once: token counts by block, summaries by file. Losing it costs time, nothing else."""
+"""Cached results: token counts by block, summaries by file. Losing them costs time, nothing else."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ctxtui.store.schema.database_file import writing
 T = TypeVar("T")
 
 Counts = tuple[float, ...]
-"""Raw features of one block, in the order of `tokens.features.Features`."""
+"""Features of one block, in the order of `tokens.features.Features`."""
 
-_CHUNK = 1000
-"""Blocks per query and per JSON text: read together they cost a quarter, and no call holds the interpreter for long."""
+_CHUNK_SIZE = 1000
+"""Blocks per query and per JSON text: in batches they cost a quarter, and no call holds the interpreter for long."""
 
 _DAY = 86_400
 
 
 @decodes
 def load_counts(conn: sqlite3.Connection, digests: Iterable[str], encoding: str) -> dict[str, Counts]:
-    """What is remembered of `digests` for the way of counting `encoding`."""
+    """Cached counts of `digests` for the way of counting `encoding`."""
     row = conn.execute("SELECT key FROM encodings WHERE name = ?", (encoding,)).fetchone()
-    found: dict[str, Counts] = {}
+    counts_by_digest: dict[str, Counts] = {}
     for chunk in _chunks(sorted(map(bytes.fromhex, digests)) if row else []):
         marks = ",".join("?" * len(chunk))
         query = f"SELECT digest, features FROM token_counts WHERE encoding = ? AND digest IN ({marks})"
         rows = conn.execute(query, (row[0], *chunk)).fetchall()
         counts = json.loads(f"[{','.join([features for _, features in rows])}]")
-        found.update((digest.hex(), tuple(one)) for (digest, _), one in zip(rows, counts, strict=True))
-    return found
+        counts_by_digest.update((digest.hex(), tuple(one)) for (digest, _), one in zip(rows, counts, strict=True))
+    return counts_by_digest
 
 
 def save_counts(conn: sqlite3.Connection, counts: Mapping[str, Counts], encoding: str, now: float) -> None:
-    """Remember `counts` by digest; what is already known is written anew."""
-    # In the order of the primary key: a large batch then fills the pages one after another.
+    """Cache `counts` by digest, replacing old ones."""
+    # In the order of the primary key, a large batch fills the pages one after another.
     digests = sorted(counts)
-    texts = [text for chunk in _chunks(digests) for text in _spelled([counts[digest] for digest in chunk])]
+    texts = [text for chunk in _chunks(digests) for text in _encode_counts([counts[digest] for digest in chunk])]
     with writing(conn):
         conn.execute("INSERT OR IGNORE INTO encodings (name) VALUES (?)", (encoding,))
         key = conn.execute("SELECT key FROM encodings WHERE name = ?", (encoding,)).fetchone()[0]
@@ -52,20 +52,20 @@ def save_counts(conn: sqlite3.Connection, counts: Mapping[str, Counts], encoding
         )
 
 
-def _spelled(counts: list[Counts]) -> list[str]:
-    """Each as JSON list, whole numbers without a fraction."""
+def _encode_counts(counts: list[Counts]) -> list[str]:
+    """Each as a JSON list, whole numbers without a fraction."""
     text = json.dumps(counts, separators=(",", ":")).replace(".0,", ",").replace(".0]", "]")
-    return [f"[{one}]" for one in text[2:-2].split("],[")]
+    return [f"[{features}]" for features in text[2:-2].split("],[")]
 
 
 def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), _CHUNK):
-        yield items[start : start + _CHUNK]
+    for start in range(0, len(items), _CHUNK_SIZE):
+        yield items[start : start + _CHUNK_SIZE]
 
 
 @decodes
-def remembered(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> Json | None:
-    """The summary of the file as it was with this size and mtime, made by `version` of the summary's code."""
+def load_summary(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> Json | None:
+    """The summary of the file with this size and mtime, made by `version` of the summary's code; None if not cached."""
     row = conn.execute(
         "SELECT summary FROM file_summaries WHERE path = ? AND size = ? AND mtime = ? AND version = ?",
         (sql_text(path), size, mtime, version),
@@ -73,46 +73,48 @@ def remembered(conn: sqlite3.Connection, path: str, size: int, mtime: float, ver
     return None if row is None else json.loads(row[0])
 
 
-def name_of_stored(id_: str) -> str:
-    """What stands for a file's path where the summary is of the stored session `id_`."""
+def stored_session_key(id_: str) -> str:
+    """The key that replaces a file's path in summaries of the stored session `id_`."""
     return f"stored {id_}"
 
 
-def summaries_otherwise(conn: sqlite3.Connection, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-    """Of what there are summaries that none of `versions` of their code made: `sql_text` of its path, size, mtime, and
-    the version."""
+def outdated_summaries(conn: sqlite3.Connection, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
+    """Keys of summaries made by none of `versions` of their code: `sql_text` of the path, size, mtime, and the
+    version."""
     marks = ", ".join("?" * len(versions))
     query = f"SELECT path, size, mtime, version FROM file_summaries WHERE version NOT IN ({marks})"
     return [(path, size, mtime, py_text(version)) for path, size, mtime, version in conn.execute(query, versions)]
 
 
-def summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float, str]]:
-    """All summaries that `version` of their code made: `sql_text` of a file's path, its size and mtime, the summary as
-    JSON text."""
+def load_summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float, str]]:
+    """All summaries by `version` of their code: `sql_text` of a file's path, its size and mtime, the summary as JSON
+    text."""
     return conn.execute(
         "SELECT path, size, mtime, summary FROM file_summaries WHERE version = ?", (version,)
     ).fetchall()
 
 
-def remember(
+def save_summary(
     conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str, summary: Json, now: float
 ) -> None:
-    """Remember a file's summary (a JSON value) in place of the one before."""
+    """Cache a file's summary (a JSON value), replacing the old one."""
     conn.execute(
         "INSERT OR REPLACE INTO file_summaries (path, size, mtime, version, summary, at) VALUES (?, ?, ?, ?, ?, ?)",
         (sql_text(path), size, mtime, version, json.dumps(summary, separators=(",", ":")), now),
     )
 
 
-def remember_less(
+def save_brief_summaries(
     conn: sqlite3.Connection,
     new: Iterable[tuple[str, int, float, Json]],
     version: str,
     more: str,
     now: float,
 ) -> None:
-    """Remember many summaries at once, each with the path, size and mtime of its file, but where one of the version
-    `more`, which says more, is remembered of the file as it is."""
+    """Cache many summaries at once, each with the path, size and mtime of its file.
+
+    A summary of the same file by the more detailed version `more` is kept.
+    """
     with writing(conn):
         conn.executemany(
             "INSERT INTO file_summaries (path, size, mtime, version, summary, at) VALUES (?, ?, ?, ?, ?, ?) "
@@ -126,15 +128,15 @@ def remember_less(
         )
 
 
-def glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:
-    """What is remembered of the heads of files, by `sql_text` of their paths."""
+def load_glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:
+    """Cached heads of files, by `sql_text` of their paths."""
     return {row[0]: Glance(*row[1:]) for row in conn.execute("SELECT path, size, title, cwd, version FROM glances")}
 
 
-def keep_glances(conn: sqlite3.Connection, new: Mapping[str, Glance], now: float) -> None:
-    """Remember the heads of files by path."""
+def save_glances(conn: sqlite3.Connection, new: Mapping[str, Glance], now: float) -> None:
+    """Cache the heads of files by path."""
     with writing(conn):
         conn.executemany(
             "INSERT OR REPLACE INTO glances (path, size, title, cwd, version, at) VALUES (?, ?, ?, ?, ?, ?)",
-            [(sql_text(path), one.size, *map(sql_text, one[1:]), now) for path, one in new.items()],
+            [(sql_text(path), glance.size, *map(sql_text, glance[1:]), now) for path, glance in new.items()],
         )

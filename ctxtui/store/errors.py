@@ -1,4 +1,4 @@
-"""SQLite's errors in words: which file, what is wrong with it, what to do."""
+"""SQLite's errors as readable ones: which file, what is wrong with it, what to do."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ R = TypeVar("R")
 ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
 
 DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
-"""Parts of what SQLite says of a damaged index."""
+"""Parts of SQLite's messages about a damaged index."""
 
 _RESTORE: Final = "restore a backup, or {0}"
-_SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
+_MESSAGES: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
     ("file is not a database", Unreadable, "the database is damaged or no SQLite file", _RESTORE),
     ("malformed", Unreadable, "the database is damaged", _RESTORE),
     ("could not decode", Unreadable, "the database is damaged", _RESTORE),
@@ -46,16 +46,16 @@ _SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
     ("full", CtxtuiError, "the disk is full", "free some space, or {0}"),
     ("disk I/O", CtxtuiError, "the disk fails to read or write the database", "check the disk, or {0}"),
 )
-"""Part of SQLite's message, the error's class, our words, the way out."""
+"""Part of SQLite's message, the error's class, our message, the way out."""
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """Raise SQLite's and the system's errors about the database `path`, and damage in it, as `CtxtuiError`s."""
     try:
         yield
     except sqlite3.Error as error:
-        raise in_words(error, path) from error
+        raise translate_error(error, path) from error
     except OSError as error:
         raise Unreadable(
             f"the database cannot be used: {error.strerror or error}", place=str(path), way_out=ELSEWHERE
@@ -66,44 +66,45 @@ def explained(path: Path) -> Iterator[None]:
         ) from error
 
 
-def in_words(error: sqlite3.Error, path: Path) -> CtxtuiError:
-    """The `CtxtuiError` for one of SQLite's; what we have no words for keeps SQLite's own."""
-    said = str(error)
-    if "disk I/O" in said and _without_room(path):
-        return CtxtuiError(f"the disk is full ({said})", place=str(path), way_out=f"free some space, or {ELSEWHERE}")
-    for part, kind, words, way_out in _SAID:
-        if part.lower() in said.lower():
-            return kind(f"{words} ({said})", place=str(path), way_out=way_out.format(ELSEWHERE))
-    return CtxtuiError(f"the database refused: {said}", place=str(path))
+def translate_error(error: sqlite3.Error, path: Path) -> CtxtuiError:
+    """The `CtxtuiError` for one of SQLite's; unknown ones keep SQLite's own message."""
+    message = str(error)
+    if "disk I/O" in message and _is_disk_full(path):
+        return CtxtuiError(f"the disk is full ({message})", place=str(path), way_out=f"free some space, or {ELSEWHERE}")
+    for part, kind, explanation, way_out in _MESSAGES:
+        if part.lower() in message.lower():
+            return kind(f"{explanation} ({message})", place=str(path), way_out=way_out.format(ELSEWHERE))
+    return CtxtuiError(f"the database refused: {message}", place=str(path))
 
 
-_ROOM: Final = 65_536
-"""Bytes by which SQLite's files grow at once, and a little: with less it may fail before it says that all is full."""
+_MIN_FREE_BYTES: Final = 65_536
+"""Bytes that SQLite's files grow by at once, plus a little: with less free space it may fail before it reports a full
+disk."""
 
 
-def _without_room(path: Path) -> bool:
+def _is_disk_full(path: Path) -> bool:
     try:
         state = os.statvfs(path.parent)
     except OSError:
         return False
-    return state.f_bavail * state.f_frsize < _ROOM
+    return state.f_bavail * state.f_frsize < _MIN_FREE_BYTES
 
 
-class OfAFile(Protocol):
-    """Something that works on the database `path`."""
+class HasPath(Protocol):
+    """An object that works on the database `path`."""
 
     path: Path
 
 
-F = TypeVar("F", bound=OfAFile)
+F = TypeVar("F", bound=HasPath)
 
 
-def told(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[F, P], R]:
-    """`method`, raising errors about the database in words."""
+def explains_errors(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[F, P], R]:
+    """Decorator: raise errors about the database as `CtxtuiError`s."""
 
     @wraps(method)
     def wrapped(self: F, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with explained(self.path):
+        with explain_errors(self.path):
             return method(self, *args, **kwargs)
 
     return wrapped

@@ -1,8 +1,8 @@
-"""The full-text index: which recordings may hold a text, without the text.
+"""The full-text index: which recordings may contain a text, without the text.
 
 Recordings are indexed in pieces of some 64 KB by their sequences of three characters, so that any part of a word, an
-identifier or a text without blanks is found. A piece that has all sequences of a text may hold it: whoever searches
-looks. With smaller pieces the index would be larger, with larger ones it would say less.
+identifier or a text without blanks is found. A piece that has all sequences of a text may contain it; the caller must
+check. With smaller pieces the index would be larger, with larger ones less selective.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.store.errors import DAMAGED, told
+from ctxtui.store.errors import DAMAGED, explains_errors
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.damage import check_rows
 from ctxtui.store.schema.database_file import writing
 from ctxtui.store.schema.tables import TEXTS
 
-SHORTEST: Final = 3
-"""Characters of a text about which the index knows anything."""
-LONGEST: Final = 256
-"""Characters of a text that the index is asked about: the pieces of a long text overlap by as many."""
-PIECE: Final = 1 << 16
+MIN_QUERY_CHARS: Final = 3
+"""Minimum characters of a text that the index can find."""
+MAX_QUERY_CHARS: Final = 256
+"""Maximum characters of a text that are looked up: the pieces of a long text overlap by as many."""
+PIECE_CHARS: Final = 1 << 16
 """Characters of a piece."""
-_TERMS: Final = 24
-"""Sequences asked for at most: more would hardly exclude any further piece."""
-_AT_ONCE: Final = 1 << 18
-"""Characters per transaction: others must wait so long."""
+_MAX_TERMS: Final = 24
+"""Maximum sequences per query: more would hardly exclude any further piece."""
+_MAX_BATCH_CHARS: Final = 1 << 18
+"""Characters per transaction, which blocks other writers."""
 
 _NOT_INDEXED: Final = re.compile("[\ud800-\udfff\x00]")
-"""What UTF-8 cannot hold, and what ends a text for SQLite."""
+"""Characters that UTF-8 cannot hold, and the one that ends a text for SQLite."""
 
-_MERGED: Final = 256
-"""Pages of the index joined per transaction."""
+_MERGE_PAGES: Final = 256
+"""Pages of the index merged per transaction."""
 
 
 class Unit(Struct, frozen=True):
@@ -50,65 +50,65 @@ class Unit(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What names it among all."""
+        """Its unique name."""
         return self.path or self.stored
 
 
-def _folded(words: str) -> str:
-    """`words` as they are indexed and asked for: case says nothing."""
+def _fold(words: str) -> str:
+    """`words` as indexed and looked up: without case."""
     return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i")
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """`texts` in pieces of about `PIECE` characters: small ones together, large ones cut with an overlap."""
-    held: list[str] = []
+    """Split `texts` into pieces of about `PIECE` characters: small ones joined, large ones cut with an overlap."""
+    parts: list[str] = []
     size = 0
     for text in texts:
-        for start in range(0, len(text) or 1, PIECE):
-            part = text[start : start + PIECE + LONGEST]
-            if held and size + len(part) > PIECE:
-                yield "\n".join(held)
-                held, size = [], 0
-            held.append(part)
+        for start in range(0, len(text) or 1, PIECE_CHARS):
+            part = text[start : start + PIECE_CHARS + MAX_QUERY_CHARS]
+            if parts and size + len(part) > PIECE_CHARS:
+                yield "\n".join(parts)
+                parts, size = [], 0
+            parts.append(part)
             size += len(part)
-    if held:
-        yield "\n".join(held)
+    if parts:
+        yield "\n".join(parts)
 
 
-def _transactions(made: list[str]) -> Iterator[list[str]]:
-    """Pieces, together as many as one transaction takes: at least one piece, none where there is none."""
-    held: list[str] = []
+def _batches(all_pieces: list[str]) -> Iterator[list[str]]:
+    """Group pieces by transaction: at least one piece each; one empty group without pieces."""
+    batch: list[str] = []
     size = 0
-    for piece in made:
-        if held and size + len(piece) > _AT_ONCE:
-            yield held
-            held, size = [], 0
-        held.append(piece)
+    for piece in all_pieces:
+        if batch and size + len(piece) > _MAX_BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+        batch.append(piece)
         size += len(piece)
-    yield held
+    yield batch
 
 
-def _question(text: str) -> str | None:
-    """What a piece that holds `text` must hold, in FTS5's language; None for a text too short to tell."""
-    words = _folded(text)[:LONGEST]
-    found = list(dict.fromkeys(words[at : at + 3] for at in range(len(words) - 2)))
-    if not found:
+def _to_query(text: str) -> str | None:
+    """The FTS5 query for pieces that may contain `text`; None for a text too short."""
+    folded = _fold(text)[:MAX_QUERY_CHARS]
+    trigrams = list(dict.fromkeys(folded[at : at + 3] for at in range(len(folded) - 2)))
+    if not trigrams:
         return None
-    step = max(1, len(found) / _TERMS)
-    terms = [found[int(at * step)] for at in range(min(len(found), _TERMS))]
+    step = max(1, len(trigrams) / _MAX_TERMS)
+    terms = [trigrams[int(at * step)] for at in range(min(len(trigrams), _MAX_TERMS))]
     return " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
-class Texts:
+class FullTextIndex:
     """The full-text index of the database `path`, on its connection."""
 
     def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
         self.path = path
         self._conn = conn
 
-    @told
-    def lacking(self, units: Iterable[Unit], version: int) -> list[Unit]:
-        """Those of `units` that are not indexed as they are now, by this `version` of the way to make them text."""
+    @explains_errors
+    def unindexed(self, units: Iterable[Unit], version: int) -> list[Unit]:
+        """The `units` whose current state is not indexed by this `version` of the text extraction."""
         files = {
             py_text(path): (size, mtime)
             for path, size, mtime in self._conn.execute(
@@ -124,36 +124,40 @@ class Texts:
             )
         }
         return [
-            one
-            for one in units
-            if (files.get(one.path) != (one.size, one.mtime) if one.path else one.stored not in stored)
+            unit
+            for unit in units
+            if (files.get(unit.path) != (unit.size, unit.mtime) if unit.path else unit.stored not in stored)
         ]
 
-    @told
+    @explains_errors
     def add(self, unit: Unit, texts: Iterable[str], version: int) -> int:
-        """Index the `texts` of `unit` in place of what was indexed of it; how many pieces. A large one in several
-        transactions: it counts as indexed from the last one on."""
-        made = list(map(_folded, pieces(texts)))
+        """Index the `texts` of `unit`, replacing its old ones; returns the number of pieces.
+
+        A large unit takes several transactions and counts as indexed after the last one.
+        """
+        text_pieces = list(map(_fold, pieces(texts)))
         key = first = done = 0
-        for some in _transactions(made):
+        for some in _batches(text_pieces):
             with writing(self._conn):
                 if not done:
-                    key, first = self._begin(unit, len(made), version)
+                    key, first = self._begin(unit, len(text_pieces), version)
                 rows = enumerate(some, first + done)
                 self._conn.executemany("INSERT INTO texts (rowid, words) VALUES (?, ?)", rows)
                 done += len(some)
-                if done == len(made):
+                if done == len(text_pieces):
                     self._end(unit, key)
-        return len(made)
+        return len(text_pieces)
 
     def _begin(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
-        """The key of the unit's row, and where its pieces begin: behind those of the newest row."""
+        """The key of the unit's row, and its first piece's row: after those of the newest row."""
         newest = self._conn.execute("SELECT last FROM indexed ORDER BY key DESC LIMIT 1").fetchone()
         first: int = newest[0] + 1 if newest else 1
         size, mtime = unit.size, unit.mtime
         if unit.stored and not unit.path:
-            found = self._conn.execute("SELECT calls, changed FROM sessions WHERE id = ?", (unit.stored,)).fetchone()
-            size, mtime = found or (0, 0.0)
+            session_row = self._conn.execute(
+                "SELECT calls, changed FROM sessions WHERE id = ?", (unit.stored,)
+            ).fetchone()
+            size, mtime = session_row or (0, 0.0)
         key = self._conn.execute(
             "INSERT INTO indexed (size, mtime, version, first, last) VALUES (?, ?, ?, ?, ?)",
             (size, mtime, version, first, first + count - 1 if count else first),
@@ -162,19 +166,21 @@ class Texts:
         return key, first
 
     def _end(self, unit: Unit, key: int) -> None:
-        """From now on the row `key` is what is indexed of `unit`."""
+        """Make the row `key` the current one of `unit`."""
         column, value = ("path", sql_text(unit.path)) if unit.path else ("session", None)
         if column == "session":
-            found = self._conn.execute("SELECT key FROM sessions WHERE id = ?", (unit.stored,)).fetchone()
-            value = found[0] if found else None
+            session_row = self._conn.execute("SELECT key FROM sessions WHERE id = ?", (unit.stored,)).fetchone()
+            value = session_row[0] if session_row else None
         self._conn.execute(f"UPDATE indexed SET {column} = NULL WHERE {column} = ?", (value,))
         self._conn.execute(f"UPDATE indexed SET {column} = ? WHERE key = ?", (value, key))
 
-    @told
-    def may_hold(self, texts: Iterable[str]) -> set[str] | None:
-        """The names of the indexed units that may hold all of `texts` (in one piece each); None where the index cannot
-        tell: they are all too short."""
-        questions = [question for text in texts if (question := _question(text)) is not None]
+    @explains_errors
+    def find_candidates(self, texts: Iterable[str]) -> set[str] | None:
+        """The names of the indexed units that may contain all of `texts` (in one piece each).
+
+        None if all of them are too short for the index.
+        """
+        questions = [question for text in texts if (question := _to_query(text)) is not None]
         if not questions:
             return None
         check_rows(self._conn, "indexed", "1")
@@ -183,34 +189,34 @@ class Texts:
             " WHERE i.path NOT NULL OR s.id NOT NULL ORDER BY i.first"
         ).fetchall()
         firsts = [row[0] for row in rows]
-        found: list[set[str]] = []
+        matches: list[set[str]] = []
         for question in questions:
             names = set()
             for (row,) in self._conn.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (question,)):
                 at = bisect_right(firsts, row) - 1
                 if at >= 0 and row <= rows[at][1]:
                     names.add(py_text(rows[at][2] or rows[at][3]))
-            found.append(names)
-        return set.intersection(*found)
+            matches.append(names)
+        return set.intersection(*matches)
 
-    @told
-    def waste(self) -> float:
-        """Which share of the index is about what was replaced, deleted or not finished."""
+    @explains_errors
+    def wasted_share(self) -> float:
+        """Share of the index about replaced, deleted or unfinished units."""
         live, total = self._conn.execute(
             "SELECT total(CASE WHEN path NOT NULL OR session NOT NULL THEN last - first + 1 END),"
             " total(last - first + 1) FROM indexed"
         ).fetchone()
         return 1 - live / total if total else 0.0
 
-    @told
+    @explains_errors
     def size(self) -> int:
-        """Bytes that the index takes in the file, to within its pages."""
-        found: int = self._conn.execute("SELECT coalesce(sum(length(block)), 0) FROM texts_data").fetchone()[0]
-        return found
+        """Bytes of the index in the file, to within its pages."""
+        total: int = self._conn.execute("SELECT coalesce(sum(length(block)), 0) FROM texts_data").fetchone()[0]
+        return total
 
-    @told
+    @explains_errors
     def clear(self) -> None:
-        """Begin the index anew, also one that is damaged."""
+        """Empty the index, also a damaged one."""
         with writing(self._conn):
             try:
                 self._conn.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
@@ -221,7 +227,7 @@ class Texts:
             self._conn.execute("DELETE FROM indexed")
 
     def _make_anew(self) -> None:
-        # Of a damaged index nothing can be dropped but what SQLite's list of tables says, and then its parts as tables.
+        # A damaged index cannot be dropped: delete it from SQLite's list of tables, then drop its parts as tables.
         self._conn.execute("PRAGMA writable_schema=ON")
         try:
             self._conn.execute("DELETE FROM sqlite_master WHERE name = 'texts'")
@@ -234,12 +240,12 @@ class Texts:
             self._conn.execute(f'DROP TABLE "{part}"')
         self._conn.execute(TEXTS)
 
-    @told
-    def settle(self) -> None:
-        """Join what was indexed bit by bit: smaller, and quicker to ask. In short transactions."""
+    @explains_errors
+    def merge(self) -> None:
+        """Merge the parts of the index, which makes it smaller and faster. In short transactions."""
         changes = 2
         while changes > 1:
             before = self._conn.total_changes
             with writing(self._conn):
-                self._conn.execute("INSERT INTO texts (texts, rank) VALUES ('merge', ?)", (-_MERGED,))
+                self._conn.execute("INSERT INTO texts (texts, rank) VALUES ('merge', ?)", (-_MERGE_PAGES,))
             changes = self._conn.total_changes - before

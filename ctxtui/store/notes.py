@@ -1,4 +1,4 @@
-"""Notes and bookmarks on blocks and calls, by content: the recording need not be stored, and may be read anew."""
+"""Notes and bookmarks on blocks and calls, by content: the recording need not be stored, and may be read again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
 from ctxtui.store.block_codec import digest_text
-from ctxtui.store.errors import told
+from ctxtui.store.errors import explains_errors
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.damage import check_rows
 from ctxtui.store.schema.database_file import writing
@@ -26,9 +26,9 @@ class Notes:
         self.path = path
         self._conn = conn
 
-    @told
+    @explains_errors
     def put(self, note: Note) -> None:
-        """Keep `note` in place of what was kept about the same; one that says nothing is removed."""
+        """Store `note`, replacing the one on the same subject; a note without content is removed."""
         key = _key(note)
         with writing(self._conn):
             where = "session = ? AND call = ? AND digest = ? AND occurrence = ?"
@@ -37,14 +37,14 @@ class Notes:
                 rest = (note.bookmark, sql_text(note.text), note.at, sql_text(note.about), sql_text(note.path))
                 self._conn.execute(f"INSERT INTO notes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*key, *rest))
 
-    @told
-    def of(self, session: str) -> list[Note]:
+    @explains_errors
+    def for_session(self, session: str) -> list[Note]:
         """The notes of one session, oldest first."""
         check_rows(self._conn, "notes", "1")
         query = f"SELECT {_COLUMNS} FROM notes WHERE session = ? ORDER BY at, key"
         return [_note(row) for row in self._conn.execute(query, (sql_text(session),))]
 
-    @told
+    @explains_errors
     def all(self) -> list[Note]:
         """Every note, newest first."""
         check_rows(self._conn, "notes", "1")
@@ -58,7 +58,7 @@ def _key(note: Note) -> tuple[Any, ...]:
 
 def _note(row: tuple[Any, ...]) -> Note:
     session, call, digest, occurrence, bookmark, text, at, about, path = row
-    made = Note(
+    note = Note(
         py_text(session),
         py_text(call),
         target=None,
@@ -68,11 +68,11 @@ def _note(row: tuple[Any, ...]) -> Note:
         about=py_text(about),
         path=py_text(path),
     )
-    return replace(made, target=Target(digest_text(digest), occurrence)) if digest else made
+    return replace(note, target=Target(digest_text(digest), occurrence)) if digest else note
 
 
-def forget_words(conn: sqlite3.Connection, session: int) -> None:
-    """Drop what notes quote of the stored session with that key, which is deleted; what the user wrote stays."""
+def delete_quotes(conn: sqlite3.Connection, session: int) -> None:
+    """Delete quoted text in notes on the stored session with that key, which is deleted; the user's own text stays."""
     conn.execute(
         "UPDATE notes SET about = '' WHERE session IN (SELECT id FROM sessions WHERE key = :key"
         " UNION SELECT recorded_id FROM sessions WHERE key = :key)",

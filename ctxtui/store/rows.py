@@ -1,4 +1,4 @@
-"""What goes in and comes out of the store besides sessions, and how texts become SQL values."""
+"""Values that go into the store and come out of it besides sessions, and conversion of texts to SQL values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ctxtui.core.call import Call
 from ctxtui.store.schema.damage import Damaged
 
 Progress = Callable[[int, int], None]
-"""Called with (blocks done, blocks in all) while an import packs; from the importing thread."""
+"""Callback with (blocks done, blocks in all) while an import packs; from the importing thread."""
 
 
 class Priced(Protocol):
-    """What a call costs, as `ctxtui.pricing` gives it."""
+    """Cost of a call, as `ctxtui.pricing` gives it."""
 
     @property
     def usd(self) -> float:
-        """USD in total."""
+        """Total in USD."""
 
     @property
     def version(self) -> str:
@@ -28,12 +28,15 @@ class Priced(Protocol):
 
 
 Price = Callable[[Call], Priced | None]
-"""Gives the cost of a call, None where it is unknown."""
+"""Gives the cost of a call, None if unknown."""
 
 
 class SourceInfo(Struct, frozen=True):
-    """The file a session was read from: absolute path ("" for standard input), bytes, mtime in Unix seconds as the
-    system gives it, the format's name. `companions` are further files of the same session (subagents)."""
+    """The file that a session was read from.
+
+    Its absolute path ("" for standard input), bytes, mtime in Unix seconds as the system gives it, and the format's
+    name. `companions` are further files of the same session (subagents).
+    """
 
     path: str = ""
     size: int = 0
@@ -43,9 +46,11 @@ class SourceInfo(Struct, frozen=True):
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown. `title` is the user's where
-    there is one. `peak` is the largest input of any call; `input` and `output` add up all calls with a report;
-    `subscription`: paid by one, so that `cost` is what the list says."""
+    """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown.
+
+    `title` is the user's if there is one. `peak` is the largest input of any call; `input` and `output` add up all
+    calls with a report; `subscription`: a subscription paid, so that `cost` is by list price.
+    """
 
     id: str
     title: str
@@ -70,8 +75,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 class Glance(NamedTuple):
-    """What the head of a file, `size` bytes long then, says of its session: title, directory, its client's version; ""
-    for what it does not say."""
+    """Data from the head of a file, of `size` bytes at that time: title, directory, client version; "" if missing."""
 
     size: int = 0
     title: str = ""
@@ -80,8 +84,10 @@ class Glance(NamedTuple):
 
 
 class StoreTotals(Struct, frozen=True):
-    """All calls of the store, each counted once however many sessions hold it (law 3). `cost` is USD over the calls
-    whose price is known, `unpriced` how many calls have none."""
+    """Totals of all calls of the store, each counted once however many sessions hold it (law 3).
+
+    `cost` is USD over the calls with a known price, `unpriced` the number of other calls.
+    """
 
     calls: int
     input: int
@@ -92,8 +98,10 @@ class StoreTotals(Struct, frozen=True):
 
 
 class Info(Struct, frozen=True, kw_only=True):
-    """The state of the file: sizes in bytes, rows by table. `plain` is what all block bodies take unpacked, `packed`
-    what they take in the file."""
+    """The state of the file: sizes in bytes, rows by table.
+
+    `plain` is the size of all block bodies unpacked, `packed` their size in the file.
+    """
 
     path: str
     schema_version: int
@@ -116,14 +124,14 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def sql_text(words: str) -> str | bytes:
-    """`words` as SQL value. UTF-8 holds no lone surrogate: such a text becomes a BLOB, and comes back whole."""
+    """Convert text to a SQL value. A text with lone surrogates, which UTF-8 cannot hold, becomes a BLOB."""
     if words.isascii() or not _SURROGATE.search(words):
         return words
     return words.encode("utf-8", "surrogatepass")
 
 
 def py_text(value: str | bytes) -> str:
-    """The text of a SQL value that `sql_text` made."""
+    """Convert a SQL value made by `sql_text` back to text."""
     if isinstance(value, str):
         return value
     try:

@@ -74,7 +74,10 @@ times features for the uncertain weights."""
 
 
 def _averaging_factor(size: float) -> float:
-    """Share of a block's error that is left when the errors of its pieces even out; `size` in tokens."""
+    """Share of a block's error that is left when the errors of its pieces even out.
+
+    `size` in tokens.
+    """
     return _PIECE_TOKENS / size if size > _PIECE_TOKENS else 1.0
 
 
@@ -161,7 +164,10 @@ class Calibration:
         return expected
 
     def _gains(self, own: Sequence[float]) -> list[float]:
-        """Multiply the covariance by `own`, in the order of the rows; it is symmetric, so rows are columns."""
+        """Multiply the covariance by `own`, in the order of the rows.
+
+        It is symmetric, so rows are columns.
+        """
         gains = none = [0.0] * len(own)
         # Most of a step's features are zero; adding three rows at a time takes little longer than one.
         rows = [(v, row) for v, row in zip(own, self._cov, strict=False) if v]
@@ -182,10 +188,10 @@ class Calibration:
         return self._noise + float(sum(parts))
 
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
-        """Learn that `features` (and `answers`) had `tokens` tokens; returns False for a report that no weights
-        explain.
+        """Learn that `features` (and `answers`) had `tokens` tokens.
 
-        `at_most` says that the tokens hold nothing else, so that only rounding makes them less certain.
+        Returns False for a report that no weights explain. `at_most` says that the tokens hold nothing else, so
+        that only rounding makes them less certain.
         """
         expected, explained, noise, gains = self._expect(features, answers)
         error = tokens - expected

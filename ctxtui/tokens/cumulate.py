@@ -18,8 +18,9 @@ _ROWS_AT_ONCE: Final = 4096
 
 
 class WholeTokens:
-    """Whole tokens of the compositions of `rows` under `weights`. Rows never change, so each result is kept.
-    Thread-safe.
+    """Whole tokens of the compositions of `rows` under `weights`.
+
+    Rows never change, so each result is kept. Thread-safe.
     """
 
     def __init__(self, rows: FeatureRows, weights: Weights) -> None:
@@ -221,8 +222,9 @@ class Cumulated:
         return len(rows)
 
     def _added_features(self, node: Node) -> list[tuple[int, Features]] | None:
-        """Features that the block of `node` adds, with category indexes; None for a header, which counts with the
-        next block.
+        """Features that the block of `node` adds, with category indexes.
+
+        None for a header, which counts with the next block.
         """
         pending = self._owed.features_after(node.parent)
         if node.block.kind == HEADER:

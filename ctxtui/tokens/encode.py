@@ -31,9 +31,10 @@ class TokenizerFailure(RuntimeError):
 
 
 def count_text(encoding: Encoding, text: str) -> int:
-    """Count the tokens of `text` as ordinary text; the spelling of a special token counts as its characters.
+    """Count the tokens of `text` as ordinary text.
 
-    Equal to `len(encoding.encode_ordinary(text))` for every text of at most `PIECE_CHARACTERS` characters and,
+    The spelling of a special token counts as its characters. Equal to `len(encoding.encode_ordinary(text))` for
+    every text of at most `PIECE_CHARACTERS` characters and,
     where it can
     be cut
     safely, for longer ones; otherwise within one or two tokens per cut. A lone surrogate counts as U+FFFD. Raises
@@ -45,7 +46,10 @@ def count_text(encoding: Encoding, text: str) -> int:
 
 
 def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
-    """Split `text` into parts of at most `size` characters, where possible at cuts that do not change the count."""
+    """Split `text` into parts of at most `size` characters.
+
+    Where possible at cuts that do not change the count.
+    """
     start = 0
     while len(text) - start > size:
         end = _find_cut(text, start, start + size)

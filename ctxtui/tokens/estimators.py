@@ -1,4 +1,4 @@
-"""Plain estimators that other tools use, to reproduce their figures: never calibrated, based on the text alone."""
+"""Plain estimators of other tools, to reproduce their figures: never calibrated, based on the text alone."""
 
 from __future__ import annotations
 

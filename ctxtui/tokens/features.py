@@ -1,5 +1,6 @@
-"""Raw features of blocks, counted before any weight is applied (design §2). They are linear: sums of features are
-features of sums.
+"""Raw features of blocks, counted before any weight is applied (design §2).
+
+They are linear: sums of features are features of sums.
 """
 
 from __future__ import annotations

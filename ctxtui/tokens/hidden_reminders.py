@@ -43,8 +43,9 @@ class ReminderPredictor:
         return size if due > _MIN_RATE else 0.0
 
     def learn(self, steps: Steps, error: float, deviation: float) -> None:
-        """Learn that a call `steps` further had `error` tokens more than its blocks, with standard deviation
-        `deviation`.
+        """Learn that a call `steps` further had `error` tokens more than its blocks.
+
+        `deviation` is the error's standard deviation.
         """
         alike = 0.65 * self._size() <= error <= 1.5 * self._size() if len(self._sizes) >= _MIN_SIZES else True
         if alike and _MIN_TOKENS <= error <= _MAX_TOKENS:

@@ -1,4 +1,7 @@
-"""Token counts of images and files inside a block: sizes read from the first bytes, and each provider's formula."""
+"""Token counts of images and files inside a block.
+
+Sizes are read from the first bytes; each provider has its own formula.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,9 @@ class ImageSize(NamedTuple):
 
 
 class Resizing(NamedTuple):
-    """Anthropic: an image is shrunk until its padded edges and its tokens are within both limits; every 28 x 28
-    patch is then one token.
+    """Anthropic: an image is shrunk until its padded edges and its tokens are within both limits.
+
+    Every 28 x 28 patch is then one token.
     """
 
     max_edge: int
@@ -58,9 +62,10 @@ ImageRule = Resizing | Tiles | Patches | Flat
 
 
 def image_tokens(rule: ImageRule, width: int, height: int, detail: str = "high") -> int:
-    """Count the tokens of an image of `width` x `height` pixels; `detail` ``low`` matters to tile models only.
+    """Count the tokens of an image of `width` x `height` pixels.
 
-    Sources: platform.claude.com, Vision (2026-08-22); OpenAI's images guide as cited by public implementations.
+    `detail` ``low`` matters to tile models only. Sources: platform.claude.com, Vision (2026-08-22); OpenAI's
+    images guide as cited by public implementations.
     """
     if width <= 0 or height <= 0:
         return 0
@@ -126,7 +131,10 @@ def parse_image_rule(text: str) -> ImageRule:
 
 
 def image_size(data: bytes) -> ImageSize | None:
-    """Read format and pixels of a PNG, JPEG, GIF or WebP image from its first bytes; None if they do not hold them."""
+    """Read format and pixels of a PNG, JPEG, GIF or WebP image from its first bytes.
+
+    None if they do not hold them.
+    """
     for reader in _READERS:
         try:
             size = reader(data)
@@ -198,8 +206,9 @@ _BYTES_PER_PAGE: Final = 50_000
 
 
 def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
-    """Count the tokens of an image by `rule`, or of a PDF at `page_tokens` per page; an estimate if only an address
-    is recorded.
+    """Count the tokens of an image by `rule`, or of a PDF at `page_tokens` per page.
+
+    An estimate if only an address is recorded.
     """
     if media.media_type == "application/pdf":
         return pdf_pages(_bytes(media.data)) * page_tokens

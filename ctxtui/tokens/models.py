@@ -1,4 +1,4 @@
-"""Model cards: facts about a model, merged from the rules of a data file, each rule with its source and date."""
+"""Model cards: facts about a model, merged from the rules of a data file with sources and dates."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ Counting = tuple[str, str, int, str, int]
 
 
 class RequestLimits(NamedTuple):
-    """Limits of a model's requests: whether they may end with a begun answer (`prefill`), and at most `media` images
-    and as many PDF pages (facts §1).
+    """Limits of a model's requests (facts §1).
+
+    `prefill`: they may end with a begun answer. `media` is the maximum number of images, and of PDF pages.
     """
 
     prefill: bool = True

@@ -38,17 +38,19 @@ def message_tokens(messages: Iterable[Mapping[str, object]], count: Count) -> in
 
 
 def tool_list_tokens(tools: Iterable[Mapping[str, Any]], count: Count, encoding: str) -> int:
-    """Count the tokens of a request's tool definitions; a definition that is not a function counts as nothing."""
+    """Count the tokens of a request's tool definitions.
+
+    A definition that is not a function counts as nothing.
+    """
     each = [tool_tokens(tool, count, encoding) or 0 for tool in tools]
     return sum(each) + (FUNCTIONS_END if each else 0)
 
 
 def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | None:
-    """Count the tokens of one function definition, without its share of `FUNCTIONS_END`; None if it defines no
-    function.
+    """Count the tokens of one function definition, without its share of `FUNCTIONS_END`.
 
-    `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's
-    encoding.
+    None if it defines no function. `tool` is spelled as in Chat (``function`` inside) or as in Responses;
+    `encoding` names the counter's encoding.
     """
     tool = unwrap_tool(tool)
     inner = tool.get("function", tool)

@@ -1,4 +1,4 @@
-"""Build encoders from packaged vocabularies: bytes in, `tiktoken.Encoding` out, without network or files."""
+"""Build encoders from packaged vocabularies, without network or files."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ def parse_ranks(raw: bytes) -> dict[bytes, int]:
 
 
 def build_encoding(name: str, raw_xz: bytes) -> Encoding:
-    """Build the encoding `name` of `ENCODINGS` from its compressed vocabulary; takes about 0.3 s of CPU.
+    """Build the encoding `name` of `ENCODINGS` from its compressed vocabulary.
 
-    Of these, tiktoken's constructor holds the GIL for about 0.13 s without a break, in any thread: where a screen
-    must stay responsive, build in another process.
+    Takes about 0.3 s of CPU. Of these, tiktoken's constructor holds the GIL for about 0.13 s without a break, in
+    any thread: where a screen must stay responsive, build in another process.
 
     Raises `KeyError` for a name that is not in `ENCODINGS`, `VocabularyError` for wrong bytes.
     """

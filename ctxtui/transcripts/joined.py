@@ -38,19 +38,19 @@ from ctxtui.wire.codec.skeleton import markers_json, read_markers
 UNANSWERED: Final = "unanswered"
 """Happening of a request without an answer: it failed or was interrupted, which is not recorded."""
 UNANSWERED_LABEL: Final = "requests without an answer"
-_CLOCKS: Final = 1.0
+_CLOCK_TOLERANCE_SECONDS: Final = 1.0
 """Seconds by which the client's times of a call may differ from ctxtui's; both use one machine's clock."""
-_TELLING: Final = 40
+_MIN_ANSWER_CHARS: Final = 40
 """Minimum characters for a part of an answer to identify it. aider's chat history cuts answers at headings, since it
 marks a person's input the same way."""
 
 
-def aside(thread: str) -> str:
+def unanswered_thread(thread: str) -> str:
     """Name the thread for the unanswered requests of `thread`, which keeps them out of the conversation's figures."""
     return UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
 
 
-def with_exchange(own: Call, sent: Call) -> Call:
+def merge_exchange(own: Call, sent: Call) -> Call:
     """Merge the transcript's call `own` with its exchange `sent`, which takes precedence.
 
     Thread, epoch, id and position in the file are the transcript's.
@@ -83,7 +83,7 @@ def is_answered(call: Call) -> bool:
     return call.response_head not in (call.raw_head, call.sent_head)
 
 
-def _failed(call: Call) -> bool:
+def _is_failed(call: Call) -> bool:
     return bool(call.error) and call.usage is None and not is_answered(call)
 
 
@@ -100,7 +100,7 @@ class CallPairs(Struct):
         self.wire[own.id], self.own[wire.id] = wire, own
 
 
-def pairs_of(wire: Session, own: Session) -> CallPairs:
+def pair_calls(wire: Session, own: Session) -> CallPairs:
     """Pair the calls of a client's `own` transcript with those of `wire` by the provider's ids.
 
     If the client keeps no ids, calls with the same tokens at the same time are paired; without a report in `wire`,
@@ -117,8 +117,8 @@ def pairs_of(wire: Session, own: Session) -> CallPairs:
         return found
     waiting = [call for call in wire.calls.values() if call.usage is not None and call.ended is not None]
     for call in own.calls.values():
-        alike = [one for one in waiting if _at_once(call, one)]
-        same = next((one for one in alike if _used(one) == _used(call)), None)
+        alike = [one for one in waiting if _is_simultaneous(call, one)]
+        same = next((one for one in alike if _usage_figures(one) == _usage_figures(call)), None)
         if same is not None:
             waiting.remove(same)
             found.add(call, same)
@@ -150,7 +150,7 @@ def _answer(session: Session, call: Call) -> str:
 
 
 def _is_same(sent: str, noted: str) -> bool:
-    return bool(noted) and (sent == noted or (len(noted) >= _TELLING and noted in sent))
+    return bool(noted) and (sent == noted or (len(noted) >= _MIN_ANSWER_CHARS and noted in sent))
 
 
 def _add_refused(found: CallPairs, wire: Session, own: Session) -> None:
@@ -163,26 +163,31 @@ def _add_refused(found: CallPairs, wire: Session, own: Session) -> None:
         if call.usage is not None or not call.error or call.id in found.wire:
             continue
         asked = own.tree[call.raw_head].block.digest
-        alike = (one for one in waiting if _at_once(call, one) and wire.tree[one.raw_head].block.digest == asked)
+        alike = (
+            one for one in waiting if _is_simultaneous(call, one) and wire.tree[one.raw_head].block.digest == asked
+        )
         same = next(alike, None)
         if same is not None:
             waiting.remove(same)
             found.add(call, same)
 
 
-def _at_once(own: Call, wire: Call) -> bool:
+def _is_simultaneous(own: Call, wire: Call) -> bool:
     began, ended = own.started or own.ended, own.ended or own.started
     if began is None or ended is None or wire.ended is None:
         return False
-    return began - _CLOCKS <= wire.ended and (wire.started or wire.ended) <= ended + _CLOCKS
+    return (
+        began - _CLOCK_TOLERANCE_SECONDS <= wire.ended
+        and (wire.started or wire.ended) <= ended + _CLOCK_TOLERANCE_SECONDS
+    )
 
 
-def _one_model(one: Call, other: Call) -> bool:
+def _is_same_model(one: Call, other: Call) -> bool:
     names = sorted((one.model.partition("[")[0], other.model.partition("[")[0]), key=len)
     return names[1].startswith(names[0])
 
 
-def _used(call: Call) -> tuple[int, int, int] | None:
+def _usage_figures(call: Call) -> tuple[int, int, int] | None:
     usage = call.usage
     return (usage.input, usage.cache_read, usage.output) if usage is not None else None
 
@@ -198,7 +203,7 @@ class SessionJoin:
     def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
         self.wire, self.own = wire, own
         self._leads, self._union = leads, union
-        self._grafts = _Grafts(wire.tree, own.tree)
+        self._grafts = _ContextMapper(wire.tree, own.tree)
         self._made: dict[str, tuple[Call, Call | None, Call]] = {}
         """Exchange id -> its source calls (wire, transcript) and the merged call."""
         self._alone: dict[str, tuple[Call, Call]] = {}
@@ -209,17 +214,17 @@ class SessionJoin:
         if self._grafts.learn(self.own.tree):
             self._made.clear()
             self._alone.clear()
-        pairs = pairs_of(self.wire, self.own)
+        pairs = pair_calls(self.wire, self.own)
         threads: dict[str, str] = {}
         for id_, call in pairs.wire.items():
             threads.setdefault(call.thread, self.own.calls[id_].thread)
         found = Session(self.wire.tree, self._about())
         owners = self._with_calls(found, pairs, threads)
         self._with_threads(found, pairs, threads, owners)
-        told = self.own.skipped if self._leads else map(_of_transcript, self.own.skipped)
+        told = self.own.skipped if self._leads else map(_from_transcript, self.own.skipped)
         found.skipped = [*self.wire.skipped, *told]
         if pairs.doubtful:
-            found.skipped.append(Skipped(1, _doubt(pairs.doubtful, self.own.about.source)))
+            found.skipped.append(Skipped(1, _describe_doubt(pairs.doubtful, self.own.about.source)))
         found.happenings += (replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings)
         found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
         found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
@@ -236,11 +241,11 @@ class SessionJoin:
             if not self._union and went_by == self._leads and not (went_by and call.id in pairs.own):
                 continue
             made = self._call(call, pairs, threads)
-            if went_by and call.id not in pairs.own and _failed(call) and made.thread in self.own.threads:
+            if went_by and call.id not in pairs.own and _is_failed(call) and made.thread in self.own.threads:
                 after = found.order.get(made.thread, [""])[-1]
                 found.happenings.append(Happened(UNANSWERED, made.error, made.thread, made.at, after))
-                owners[aside(made.thread)] = made.thread
-                made = replace(made, thread=aside(made.thread))
+                owners[unanswered_thread(made.thread)] = made.thread
+                made = replace(made, thread=unanswered_thread(made.thread))
             if made.fidelity == Fidelity.TOTALS and made.usage is not None:
                 rest = self._not_seen(made, made.usage, pairs)
                 if rest is None:
@@ -280,8 +285,10 @@ class SessionJoin:
         """Subtract the recorded calls from a sum that the client counted without recording; None if nothing is left."""
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
-            late = sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCKS
-            if call.usage is not None and not late and _one_model(call, sum_):
+            late = (
+                sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCK_TOLERANCE_SECONDS
+            )
+            if call.usage is not None and not late and _is_same_model(call, sum_):
                 spent = replace(call.usage, output=call.output)
                 # A transcript may have only the report from the beginning of an answer.
                 used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))
@@ -301,7 +308,7 @@ class SessionJoin:
             own = self._told(own)
         elif not is_answered(made):
             made = replace(made, response_head=self._answered(made.raw_head, own))
-        found = with_exchange(own, made)
+        found = merge_exchange(own, made)
         if self._grafts.end(own.response_head, found.response_head):
             self._alone.clear()
         return found if self._leads else replace(found, id=call.id, line=call.line, bytes_=call.bytes_)
@@ -365,7 +372,7 @@ class SessionJoin:
         return last.response_head
 
 
-class _Grafts:
+class _ContextMapper:
     """Maps contexts of both records to nodes of the wire's tree.
 
     Transcript contexts continue from the exchanges where possible; wire contexts get the transcript's marks of their
@@ -465,23 +472,23 @@ def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
     yield from alone[next_:]
 
 
-def _of_transcript(one: Skipped) -> Skipped:
+def _from_transcript(one: Skipped) -> Skipped:
     return replace(one, reason=f"in the client's transcript: {one.reason}")
 
 
-def _doubt(calls: int, source: str) -> str:
+def _describe_doubt(calls: int, source: str) -> str:
     whose = f"{source}'s transcript" if source else "the client's transcript"
     return f"{whose} has no ids of answers: {calls} of its calls could not be joined and may stand here twice"
 
 
-def news_between(old: Session, new: Session) -> list[Event] | None:
+def events_between(old: Session, new: Session) -> list[Event] | None:
     """List the events that turn `old` into `new`, which shares its tree; None if it is another session."""
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None
-    return changes(old, new)
+    return diff_sessions(old, new)
 
 
-def changes(old: Session, new: Session) -> list[Event]:
+def diff_sessions(old: Session, new: Session) -> list[Event]:
     """List the events for everything in `new` that `old` lacks or has differently."""
     events: list[Event] = [new.about] if new.about != old.about else []
     for id_, thread in new.threads.items():
@@ -542,7 +549,7 @@ class JoinedReader(Reader):
         self._other.fold(self._settle(self._first))
         joined = self._join.joined()
         before, self._told = self._told, joined
-        return changes(before, joined)
+        return diff_sessions(before, joined)
 
     def part(self, name: str) -> Reader:
         other = self._beside(name)

@@ -10,7 +10,7 @@ from ctxtui.tokens.models import plain_id
 from ctxtui.wire.usage import other_passes, pass_id
 
 LABEL = "passes of other models"
-_TERMS = ("service_tier", "inference_geo", COPIED_BY)
+_SHARED_EXTRA_KEYS = ("service_tier", "inference_geo", COPIED_BY)
 """Keys of `Call.extra` that apply to every pass of an answer."""
 
 
@@ -22,12 +22,12 @@ def with_passes(events: list[Event]) -> list[Event]:
 def _passes(event: Event) -> Iterator[Event]:
     if not isinstance(event, CallSeen):
         return
-    for call in passes_of(event.call):
+    for call in find_passes(event.call):
         yield ThreadSeen(call.thread, LABEL, event.call.thread)
         yield CallSeen(call)
 
 
-def passes_of(call: Call) -> Iterator[Call]:
+def find_passes(call: Call) -> Iterator[Call]:
     """Yield the passes of other models inside the answer of `call`."""
     for number, one in enumerate(other_passes(call.extra), 1):
         if one.model and plain_id(one.model) != plain_id(call.model):
@@ -42,5 +42,5 @@ def passes_of(call: Call) -> Iterator[Call]:
                 usage=one.usage,
                 line=call.line,
                 bytes_=call.bytes_,
-                extra={"purpose": one.kind} | {key: call.extra[key] for key in _TERMS if key in call.extra},
+                extra={"purpose": one.kind} | {key: call.extra[key] for key in _SHARED_EXTRA_KEYS if key in call.extra},
             )

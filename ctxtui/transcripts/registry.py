@@ -40,14 +40,14 @@ class Format(Struct, frozen=True):
     open_usage: Callable[[Tree], Reader] | None = None
 
 
-Further = Callable[[], Iterable[Format]]
+ExtraFormats = Callable[[], Iterable[Format]]
 """Returns the formats of plugins."""
 
-SURE: Final = 0.99
+CERTAIN_SCORE: Final = 0.99
 """A sniff score that ends detection: no later format is tried, nor its module imported."""
 
 
-def lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
+def lazy_import(module: str, name: str, *first: str) -> Callable[..., Any]:
     """Return a function that imports `name` from a format's module on its first call, with `first` as leading
     arguments.
 
@@ -58,7 +58,7 @@ def lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
 
 
 def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
-    made = lazy(module, name, *first)
+    made = lazy_import(module, name, *first)
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.
@@ -81,19 +81,19 @@ def _format(
 ) -> Format:
     return Format(
         name,
-        lazy(module, "sniff"),
+        lazy_import(module, "sniff"),
         _opener(module, "reader"),
         companions,
         bare,
         bodies=bodies,
-        kin=lazy(module, "kin") if strangers else None,
+        kin=lazy_import(module, "kin") if strangers else None,
         open_usage=_opener(module, "usage_reader") if usage else None,
     )
 
 
 def _bodies(name: str, dialect: str) -> Format:
     module, bare = "bodies.reader", "JSON bodies without any message"
-    return Format(name, lazy(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
+    return Format(name, lazy_import(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
 
 
 FORMATS: Final[tuple[Format, ...]] = (
@@ -169,7 +169,7 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 
 
-def detect(head: bytes, name: str = "", further: Further = tuple) -> Format | None:
+def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format | None:
     """Detect the format of a file from its first 64 KiB (cut anywhere); its name breaks ties. None if none fits.
 
     `further` returns plugin formats; it is called only if no built-in format is certain.
@@ -180,16 +180,16 @@ def detect(head: bytes, name: str = "", further: Further = tuple) -> Format | No
         score = form.sniff(head, name)
         if score > best_score:
             best, best_score = form, score
-        if score >= SURE:
+        if score >= CERTAIN_SCORE:
             break
     return best
 
 
-def _later(further: Further) -> Iterable[Format]:
+def _later(further: ExtraFormats) -> Iterable[Format]:
     yield from further()
 
 
-def what_is(head: bytes, name: str = "", further: Further = tuple) -> str:
+def describe_file(head: bytes, name: str = "", further: ExtraFormats = tuple) -> str:
     """Describe a file that gave no context: ``Claude Code history without any message``, ``a HAR file``."""
     form = detect(head, name, further)
     if form is not None:
@@ -226,7 +226,7 @@ def _content_kind(head: bytes) -> str:
     for magic, words in _MAGIC:
         if head.startswith(magic):
             return words
-    found = file_head.values(head, limit=20)
+    found = file_head.parse_values(head, limit=20)
     # A bare word or number parses as JSON too, but identifies nothing.
     found = [value for value in found if isinstance(value, dict | list)]
     if found and head.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:1] in (b"{", b"["):
@@ -259,7 +259,7 @@ def _json_kind(found: list[Json]) -> str:
 
 
 def _text_kind(head: bytes) -> str:
-    text = file_head.text_of_head(head)
+    text = file_head.decode_head(head)
     if re.match(r"\s*<(!doctype html|html)", text, re.IGNORECASE):
         return "an HTML page"
     return "text without any JSON record"

@@ -6,42 +6,42 @@ from importlib import import_module
 from typing import Final
 
 from ctxtui.transcripts.kit.resume import ResumeTarget, Translation
-from ctxtui.transcripts.registry import lazy
+from ctxtui.transcripts.registry import lazy_import
 
 TARGETS: Final[dict[str, ResumeTarget]] = {
     target.name: target
     for target in (
         ResumeTarget(
-            "claude-code", "claude code", lazy("claude_code.resume", "resume"), "claude --resume {id}", key="l"
+            "claude-code", "claude code", lazy_import("claude_code.resume", "resume"), "claude --resume {id}", key="l"
         ),
-        ResumeTarget("codex", "codex", lazy("codex.resume", "resume"), "codex resume {id}", key="x"),
+        ResumeTarget("codex", "codex", lazy_import("codex.resume", "resume"), "codex resume {id}", key="x"),
         ResumeTarget(
             "opencode",
             "opencode",
-            lazy("opencode.resume", "resume"),
+            lazy_import("opencode.resume", "resume"),
             "opencode import {file} && opencode --session {id}",
             beside=False,
         ),
         ResumeTarget(
             "aider",
             "aider",
-            lazy("aider.resume", "resume"),
+            lazy_import("aider.resume", "resume"),
             "aider --restore-chat-history --chat-history-file {file}",
             beside=False,
         ),
-        ResumeTarget("pi", "pi", lazy("pi.resume", "resume"), "pi --session {file}", beside=False),
+        ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
     )
 }
 """Resume targets by form name."""
 
 
-def translation_of(form: str) -> Translation:
+def load_translation(form: str) -> Translation:
     """Load the translation of any recording's context to a session of the tool of `form`, a target with a key."""
     module = TARGETS[form].source.replace(" ", "_")
     made: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION
     return made
 
 
-def target_of(source: str) -> ResumeTarget | None:
+def find_target(source: str) -> ResumeTarget | None:
     """Find the target whose tool writes recordings of the format `source`; None if there is none."""
     return next((target for target in TARGETS.values() if target.source == source), None)

@@ -168,15 +168,18 @@ class CtxtuiApp(App[None]):
             gives.answered()
 
     async def _acted(self, key: str) -> bool:
-        """Whether `key` has done what it is bound to, at once. Textual sends it to the widget that has the focus by a
-        message, so that a key typed ahead goes to what had the focus before: `y` to the transcript, not to the
-        question that the key before it asks."""
+        """Run what `key` is bound to, at once; false if nothing is bound to it or the focused widget reads keys itself.
+
+        Textual sends a key to the focused widget by a message, so that a key typed ahead reaches what had the focus
+        before: `y` would reach the transcript, not the question that the key before it asks.
+        """
         screen = self.screen
         way = (screen.focused or screen).ancestors_with_self
         if not self.app_focus or screen.maximized is not None or any(hears_keys(type(one)) for one in way[:-1]):
             return False
-        screen._clear_tooltip()
-        return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
+        self._hover.hide()
+        bound = screen.active_bindings.get(key)
+        return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write a frame, less what stands there already."""

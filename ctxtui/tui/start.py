@@ -87,9 +87,9 @@ def _app(
         return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
 
     def look() -> bool:
-        from ctxtui.services.library.session_actions import first_look
+        from ctxtui.services.library.session_actions import mark_first_session
 
-        return first_look(settings)
+        return mark_first_session(settings)
 
     return CtxtuiApp(
         home,

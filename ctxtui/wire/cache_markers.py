@@ -23,6 +23,8 @@ _MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text in
 
 def takes_marker(item: Item, dialect: str) -> bool:
     """Whether `dialect` accepts a cache breakpoint on the block of `item`."""
+    if dialect not in _KEYS:
+        return False
     if dialect == ANTHROPIC:
         words = item.block.member("text") if item.block.kind == "text" else "-"
         return item.block.kind not in _UNMARKED and bool(str(words).strip())

@@ -7,10 +7,10 @@ from typing import Final
 
 from ctxtui.core.block_content import unwrap_tool
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 from ctxtui.wire.translate.turns import Losses, tool_dialect
 
-_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
+_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
 _ANY_OBJECT: Final = {"type": "object", "properties": {}}
 
 
@@ -32,6 +32,8 @@ def parse_definition(value: Json) -> Definition | None:
     schema = next((inner[key] for key in _SCHEMAS if isinstance(inner.get(key), dict)), None)
     if schema is None and value.get("type") not in (None, "function"):
         return None
+    if "type" not in value and isinstance(schema, dict) and str(schema.get("type")).isupper():
+        schema = _lower_types(schema)
     description = inner.get("description")
     strict = inner.get("strict")
     return Definition(
@@ -40,6 +42,18 @@ def parse_definition(value: Json) -> Definition | None:
         schema if schema is not None else _ANY_OBJECT,
         strict if isinstance(strict, bool) else None,
     )
+
+
+def _lower_types(schema: Json) -> Json:
+    """Rewrite a schema of Google's, which spells types in capitals, as JSON schema."""
+    if isinstance(schema, list):
+        return [_lower_types(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: value.lower() if key == "type" and isinstance(value, str) else _lower_types(value)
+        for key, value in schema.items()
+    }
 
 
 def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
@@ -61,6 +75,8 @@ def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
     strict = {} if definition.strict is None else {"strict": definition.strict}
     if target == ANTHROPIC:
         return {"name": definition.name, **description, "input_schema": definition.schema}
+    if target == GOOGLE:
+        return {"name": definition.name, **description, "parametersJsonSchema": definition.schema}
     if target == CHAT:
         return {
             "type": "function",

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.canonical import Json
+from ctxtui.wire import google_parts
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM, join_tools, split_agent_message, split_tools
 from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join_message, split_message
 from ctxtui.wire.parts import (
@@ -38,7 +39,9 @@ class Section(Struct, frozen=True):
 
     `split` and `join` are inverse for elements of the usual shapes. `string` splits a section written as one string
     (None if the dialect has no such form); `is_string` tests whether pieces may be written that way again. `bare` tests
-    whether blocks of a kind are elements of their own, outside messages.
+    whether blocks of a kind are elements of their own, outside messages. `inside` names the member of the section's
+    object that lists the elements ("": the section is the list); `takes_object` allows one element without a list.
+    With `merged`, all blocks form one element unless the body had several.
     """
 
     name: str
@@ -49,6 +52,14 @@ class Section(Struct, frozen=True):
     is_string: Callable[[Sequence[Piece]], bool] | None = None
     bare: Callable[[str], bool] = lambda kind: True
     required: bool = False
+    inside: str = ""
+    takes_object: bool = False
+    merged: bool = False
+
+    @property
+    def depth(self) -> int:
+        """Indent steps of an element: a body's members are one step in, the elements of their lists two."""
+        return 3 if self.inside else 2
 
 
 class Grammar(Struct, frozen=True):
@@ -94,6 +105,7 @@ ANTHROPIC: Final = "anthropic"
 CHAT: Final = "openai_chat"
 RESPONSES: Final = "openai_responses"
 OLLAMA: Final = "ollama_chat"
+GOOGLE: Final = "google"
 
 PLAIN_SHAPE: Final = Shape()
 CHAT_SHAPE: Final = Shape(
@@ -112,6 +124,13 @@ OLLAMA_SHAPE: Final = Shape(
         BlockField("images", "image", LIST),
         BlockField("tool_calls", "tool_call", LIST),
     )
+)
+GOOGLE_SHAPE: Final = Shape(
+    content="parts",
+    role="user",
+    split_part=google_parts.split_part,
+    join_part=google_parts.join_part,
+    takes_object=True,
 )
 
 MESSAGE_PARTS: Final = frozenset(
@@ -166,10 +185,12 @@ def join_item(pieces: Sequence[Piece]) -> Json:
     return _join_message(PLAIN_SHAPE, pieces)
 
 
-def _input_string(text: str) -> list[WirePart]:
-    place = Place("messages", "user")
-    head = split_message({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
-    return [head, text_part(text, place, ("content",))]
+def _user_string(shape_: Shape) -> Callable[[str], list[WirePart]]:
+    def string(text: str) -> list[WirePart]:
+        head = split_message({"role": "user", shape_.content: text or " "}, "$", shape_)[0]
+        return [head, text_part(text, Place("messages", "user"), (shape_.content,))]
+
+    return string
 
 
 def _one_plain(pieces: Sequence[Piece]) -> bool:
@@ -177,34 +198,57 @@ def _one_plain(pieces: Sequence[Piece]) -> bool:
 
 
 def _one_user_text(pieces: Sequence[Piece]) -> bool:
-    head: Json = {"role": "user", "content": STRING}
-    return len(pieces) == 2 and pieces[0] == (HEADER, head) and is_plain(*pieces[1])
+    heads: list[Json] = [{"role": "user", key: STRING} for key in ("content", GOOGLE_SHAPE.content)]
+    return len(pieces) == 2 and pieces[0][0] == HEADER and pieces[0][1] in heads and is_plain(*pieces[1])
 
 
 def _tools(key: str) -> Section:
     return Section("tools", key, split_tool, join_single)
 
 
-def _messages(shape_: Shape) -> Section:
+def _messages(shape_: Shape, key: str = "messages") -> Section:
     def split_(value: Json, path: str) -> list[WirePart]:
         return _split_message(shape_, value, path)
 
     def join_(pieces: Sequence[Piece]) -> Json:
         return _join_message(shape_, pieces)
 
-    return Section("messages", "messages", split_, join_, bare=is_header_kind, required=True)
+    return Section(
+        "messages",
+        key,
+        split_,
+        join_,
+        string=_user_string(shape_) if shape_.takes_object else None,
+        is_string=_one_user_text,
+        bare=is_header_kind,
+        required=True,
+        takes_object=shape_.takes_object,
+    )
 
 
 def _system(key: str) -> Section:
     return Section(SYSTEM.section, key, split_system, join_single, string=split_system_string, is_string=_one_plain)
 
 
+def _google_system(key: str) -> Section:
+    def split_(value: Json, path: str) -> list[WirePart]:
+        return [google_parts.split_part(value, path, SYSTEM, ())]
+
+    def join_(pieces: Sequence[Piece]) -> Json:
+        return google_parts.join_part(pieces[0])
+
+    return Section(SYSTEM.section, key, split_, join_, string=split_system_string, is_string=_one_plain, inside="parts")
+
+
+_GOOGLE_TOOLS: Final = Section(
+    "tools", "tools", google_parts.split_tool, google_parts.join_tool, takes_object=True, merged=True
+)
 _INPUT: Final = Section(
     "messages",
     "input",
     split_item,
     join_item,
-    string=_input_string,
+    string=_user_string(PLAIN_SHAPE),
     is_string=_one_user_text,
     bare=lambda kind: kind not in MESSAGE_PARTS,
 )
@@ -214,5 +258,14 @@ GRAMMARS: Final = {
     CHAT: Grammar(CHAT, (_tools("tools"), _tools("functions"), _messages(CHAT_SHAPE))),
     RESPONSES: Grammar(RESPONSES, (_tools("tools"), _system("instructions"), _INPUT)),
     OLLAMA: Grammar(OLLAMA, (_tools("tools"), _messages(OLLAMA_SHAPE))),
+    GOOGLE: Grammar(
+        GOOGLE,
+        (
+            _GOOGLE_TOOLS,
+            _google_system("systemInstruction"),
+            _google_system("system_instruction"),
+            _messages(GOOGLE_SHAPE, "contents"),
+        ),
+    ),
 }
 """Every dialect by name."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
-from ctxtui.wire.parts import Piece, WirePart, content_part, make_part, strip_markers, text_part
+from ctxtui.wire.parts import Piece, Position, WirePart, content_part, make_part, strip_markers, text_part, value_of
 
 STRING: Final = "string"
 LIST: Final = "list"
@@ -33,10 +33,19 @@ class BlockField(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The members of a dialect's messages that become blocks, besides ``content``."""
+    """The members of a dialect's messages that become blocks: its content, the member `content`, and `fields`.
+
+    `split_part` reads one entry of the content and `join_part` writes it. `role` is that of a message that names none.
+    With `takes_object` a content that is one object counts as its only entry.
+    """
 
     fields: tuple[BlockField, ...] = ()
     mark: str = ""
+    content: str = "content"
+    role: str = ""
+    split_part: Callable[[Json, str, Place, Position], WirePart] = content_part
+    join_part: Callable[[Piece], Json] = value_of
+    takes_object: bool = False
 
 
 def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
@@ -46,7 +55,7 @@ def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[Wir
     block only in a tool's answer; an empty list of calls makes none.
     """
     role = message.get("role")
-    place = Place("messages", role if isinstance(role, str) else "", shape.mark)
+    place = Place("messages", role if isinstance(role, str) and role else shape.role, shape.mark)
     head = dict(message)
     before: list[WirePart] = []
     after: list[WirePart] = []
@@ -55,9 +64,10 @@ def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[Wir
         if blocks_of_field is not None:
             head[field.key] = field.form
             (before if field.first else after).extend(blocks_of_field)
-    content = _content(message.get("content"), path, place)
+    value = message.get(shape.content)
+    content = _content(value, path, place, shape)
     if content is not None:
-        head["content"] = STRING if isinstance(message["content"], str) else LIST
+        head[shape.content] = STRING if isinstance(value, str) else LIST if isinstance(value, list) else OBJECT
     head, markers = strip_markers(head)
     header = WirePart(Item(blocks.make(HEADER, head), place), None, head, markers)
     return [header, *before, *(content or []), *after]
@@ -74,11 +84,14 @@ def _field(value: Json, field: BlockField, place: Place) -> list[WirePart] | Non
     return None
 
 
-def _content(value: Json, path: str, place: Place) -> list[WirePart] | None:
+def _content(value: Json, path: str, place: Place, shape: Shape) -> list[WirePart] | None:
+    key = shape.content
     if isinstance(value, str) and (value or place.role in _ANSWERS):
-        return [text_part(value, place, ("content",))]
+        return [text_part(value, place, (key,))]
     if isinstance(value, list):
-        return [content_part(v, f"{path}.content[{n}]", place, ("content", n)) for n, v in enumerate(value)]
+        return [shape.split_part(v, f"{path}.{key}[{n}]", place, (key, n)) for n, v in enumerate(value)]
+    if isinstance(value, dict) and shape.takes_object:
+        return [shape.split_part(value, f"{path}.{key}", place, (key,))]
     return None
 
 
@@ -99,9 +112,11 @@ def join_message(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
             head[field.key] = _field_value(field_pieces, field)
         elif named:
             del head[field.key]
-    form = head.get("content")
-    if rest or form in (STRING, LIST):
-        head["content"] = _content_value(rest, form == STRING)
+    form = head.get(shape.content)
+    if form == OBJECT and len(rest) == 1:
+        head[shape.content] = shape.join_part(rest[0])
+    elif rest or form in (STRING, LIST, OBJECT):
+        head[shape.content] = _content_value(rest, form == STRING, shape)
     return head
 
 
@@ -136,12 +151,12 @@ def _field_value(pieces: list[Piece], field: BlockField) -> Json:
     return value[field.inside] if field.form == STRING and isinstance(value, dict) else value
 
 
-def _content_value(pieces: list[Piece], as_string: bool) -> Json:
+def _content_value(pieces: list[Piece], as_string: bool, shape: Shape) -> Json:
     if as_string and not pieces:
         return ""
     if as_string and len(pieces) == 1 and is_plain(*pieces[0]):
         return pieces[0][1]["text"]
-    return [value for _, value in pieces]
+    return [shape.join_part(piece) for piece in pieces]
 
 
 def is_plain(kind: str, value: Json) -> bool:

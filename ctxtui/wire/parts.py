@@ -66,6 +66,11 @@ def content_part(value: Json, path: str, place: Place, spot: Position) -> WirePa
     return make_part(kind_of(value, "text"), value, place, spot)
 
 
+def value_of(piece: Piece) -> Json:
+    """The JSON value of a block that is written as it is."""
+    return piece[1]
+
+
 def kind_of(value: dict[str, Json], default: str) -> str:
     """Return the provider's kind of a part or item, with a suffix if the name is one of ctxtui's own kinds."""
     kind = value.get("type", default)

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.canonical import Json
-from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_responses
+from ctxtui.wire import anthropic, google, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
@@ -39,6 +39,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
         (openai_chat, openai_chat.StreamReader),
         (openai_responses, openai_responses.StreamReader),
         (ollama_chat, ollama_chat.StreamReader),
+        (google, google.StreamReader),
     )
 }
 """Every dialect, by the name that skeletons carry."""

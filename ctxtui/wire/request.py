@@ -15,9 +15,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.realign import realign
-from ctxtui.wire.grammar import GRAMMARS
+from ctxtui.wire.grammar import GOOGLE, GRAMMARS
 
-ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 """Members of a request that limit the tokens of its answer."""
 
 
@@ -46,6 +46,8 @@ class Request(Struct, frozen=True):
     def model(self) -> str:
         """The requested model; "" if the body names none."""
         model = self.params.get("model")
+        if self.skeleton.dialect == GOOGLE and isinstance(model, str):
+            return model.removeprefix("models/")
         return model if isinstance(model, str) else ""
 
     @property
@@ -57,6 +59,8 @@ class Request(Struct, frozen=True):
     def answer_limit(self) -> int:
         """Maximum tokens of the answer; 0 if the request sets no limit."""
         params = self.params
+        config = params.get("generationConfig", params.get("generation_config"))
+        params |= config if isinstance(config, dict) else {}
         limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
         return max(limits, default=0)
 

@@ -241,3 +241,23 @@ def responses_usage(report: Json) -> Usage | None:
         has_cache="cached_tokens" in details,
         cost=_cost(report),
     )
+
+
+def google_usage(report: Json) -> Usage | None:
+    """Usage of a Google report: its prompt includes what the cache held, its candidates exclude the thoughts
+    (facts §12). Zeros are left out of the report, so that a missing figure is a zero."""
+    if not isinstance(report, dict) or "promptTokenCount" not in report:
+        return None
+    read, thoughts = _count(report.get("cachedContentTokenCount")), _count(report.get("thoughtsTokenCount"))
+    prompt = _count(report.get("promptTokenCount")) + google_tool_input(report)
+    return Usage(
+        fresh=max(0, prompt - read),
+        cache_read=read,
+        output=_count(report.get("candidatesTokenCount")) + thoughts,
+        reasoning=thoughts,
+    )
+
+
+def google_tool_input(report: Json) -> int:
+    """Input tokens that Google's own tools brought, which the report gives apart."""
+    return _count(_dict(report).get("toolUsePromptTokenCount"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.agent.conversation import Conversation, ConversationStart, begin, go_on, with_tools
+from ctxtui.agent.conversation import Conversation, ConversationStart, begin, resume, with_tools
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import dumps, loads
@@ -141,12 +141,12 @@ def legal(conversation: Conversation) -> bytes:
 @EVERY
 def test_the_bytes_read_back_as_the_context(dialect: str) -> None:
     talk = begun(dialect)
-    talk.say("look at a – bitte")
+    talk.add_user_message("look at a – bitte")
     first = legal(talk)
-    settled = talk.answer(heard(dialect, STREAMS[dialect]))
+    settled = talk.add_answer(heard(dialect, STREAMS[dialect]))
     assert [call.name for call in settled.calls][:1] == ["read_file"] and settled.calls[0].input == {"path": "a"}
-    talk.results([Result(call.id, "", f"said {call.name}") for call in settled.calls])
-    talk.say("thanks")
+    talk.add_results([Result(call.id, "", f"said {call.name}") for call in settled.calls])
+    talk.add_user_message("thanks")
     draft = talk.draft()
     legal(talk)
     back = DIALECTS[dialect].decode_request(draft.body, None)
@@ -161,16 +161,18 @@ def test_the_bytes_read_back_as_the_context(dialect: str) -> None:
 @EVERY
 def test_an_image_of_a_result_is_sent_and_is_nobodys_turn(dialect: str) -> None:
     talk = begun(dialect)
-    talk.say("look")
+    talk.add_user_message("look")
     turn = talk.tree[talk.head].turn
-    settled = talk.answer(heard(dialect, STREAMS[dialect]))
+    settled = talk.add_answer(heard(dialect, STREAMS[dialect]))
     first, *rest = settled.calls
     picture = ResultImage("image/png", PNG)
-    talk.results([Result(first.id, "", "a picture", False, (picture,)), *(Result(one.id, "", "no") for one in rest)])
+    talk.add_results(
+        [Result(first.id, "", "a picture", False, (picture,)), *(Result(one.id, "", "no") for one in rest)]
+    )
     assert PNG in legal(talk).decode() and talk.tree[talk.head].turn == turn and talk.open_calls() == []
     kinds = [media.media_type for node in talk.tree.path(talk.head) for media in read(talk.tree[node].block).media]
     assert len(kinds) == 1
-    talk.say("thanks")
+    talk.add_user_message("thanks")
     legal(talk)
     assert talk.tree[talk.head].turn == turn + 1
 
@@ -180,8 +182,8 @@ def test_calls_without_an_id_get_one(dialect: str) -> None:
     if dialect != "openai_chat":
         return
     talk = begun(dialect)
-    talk.say("x")
-    ids = [call.id for call in talk.answer(heard(dialect, STREAMS[dialect])).calls]
+    talk.add_user_message("x")
+    ids = [call.id for call in talk.add_answer(heard(dialect, STREAMS[dialect])).calls]
     assert len(set(ids)) == 2 and all(ids)
 
 
@@ -192,10 +194,10 @@ def test_an_answer_cut_anywhere_leaves_a_legal_context(dialect: str, data: st.Da
     stream = STREAMS[dialect]
     cut = data.draw(st.integers(0, len(stream)))
     talk = begun(dialect)
-    talk.say("look")
-    settled = talk.answer(heard(dialect, stream[:cut]), cut=True)
-    talk.results([Result(call.id, "", "stopped", True) for call in settled.calls])
-    talk.say("go on")
+    talk.add_user_message("look")
+    settled = talk.add_answer(heard(dialect, stream[:cut]), cut=True)
+    talk.add_results([Result(call.id, "", "stopped", True) for call in settled.calls])
+    talk.add_user_message("go on")
     legal(talk)
 
 
@@ -203,15 +205,15 @@ def test_an_answer_cut_anywhere_leaves_a_legal_context(dialect: str, data: st.Da
 @pytest.mark.parametrize("source", list(PARAMS))
 def test_going_on_from_a_context_of_another_dialect(dialect: str, source: str) -> None:
     old = begun(source)
-    old.say("look")
-    settled = old.answer(heard(source, STREAMS[source]))
-    old.results([Result(call.id, "", "text") for call in settled.calls])
+    old.add_user_message("look")
+    settled = old.add_answer(heard(source, STREAMS[source]))
+    old.add_results([Result(call.id, "", "text") for call in settled.calls])
     before = [item for item in old.tree.items(old.head) if item.place.section == "messages"]
     before = [item for item in before if item.place.role != "system"]
     new = begin(
         Tree(), ConversationStart(dialect, PARAMS[dialect], [t.definition() for t in TOOLS], "You help.", before)
     )
-    new.say("and now?")
+    new.add_user_message("and now?")
     body = json.loads(legal(new))
     assert b"Let me see" in new.draft().body and "read_file" in json.dumps(body)
 
@@ -219,12 +221,12 @@ def test_going_on_from_a_context_of_another_dialect(dialect: str, source: str) -
 @EVERY
 def test_going_on_in_the_same_dialect_changes_nothing(dialect: str) -> None:
     talk = begun(dialect)
-    talk.say("look")
-    settled = talk.answer(heard(dialect, STREAMS[dialect]))
+    talk.add_user_message("look")
+    settled = talk.add_answer(heard(dialect, STREAMS[dialect]))
     assert [call.name for call in talk.open_calls()] == [call.name for call in settled.calls]
-    talk.results([Result(call.id, "", "text") for call in settled.calls])
+    talk.add_results([Result(call.id, "", "text") for call in settled.calls])
     assert talk.open_calls() == []
-    again = go_on(talk.tree, talk.head, dialect, PARAMS[dialect])
+    again = resume(talk.tree, talk.head, dialect, PARAMS[dialect])
     assert again.draft() == talk.draft()
 
 
@@ -243,9 +245,9 @@ def test_other_tools_leave_out_thinking_that_is_bound_to_them() -> None:
     body = {"model": "m", "max_tokens": 9, "tools": tools, "system": "be brief", "messages": say}
     request = DIALECTS["anthropic"].decode_request(dumps(body), None)
     tree = Tree()
-    talk = go_on(tree, tree.extend(ROOT, request.items), "anthropic", {"model": "m", "max_tokens": 9})
+    talk = resume(tree, tree.extend(ROOT, request.items), "anthropic", {"model": "m", "max_tokens": 9})
     other = with_tools(talk, [*tools, {"name": "b", "description": "B", "input_schema": {"type": "object"}}])
-    other.say("go on")
+    other.add_user_message("go on")
     sent = loads(other.draft().body)
     assert [tool["name"] for tool in sent["tools"]] == ["a", "b"] and "be brief" in dumps(sent["system"]).decode()
     assert [one["role"] for one in sent["messages"]] == ["user", "assistant", "user"]

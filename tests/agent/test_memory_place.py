@@ -43,18 +43,18 @@ def sent(talk: Conversation) -> dict[str, Any]:
 def test_first_it_stays_until_it_is_modified(dialect: str) -> None:
     talk = begun(dialect)
     talk.memory = MemoryPlace(("one", "two"))
-    talk.say("hello")
+    talk.add_user_message("hello")
     assert words(talk) == ["[one]", "[two]", "hello"]
     sent(talk)
     before = talk.head
-    talk.say("more")
+    talk.add_user_message("more")
     assert talk.tree.common(before, talk.head) == before, "nothing moved: the cache holds it"
     talk.memory = replace(talk.memory, texts=("one", "three"))
-    talk.say("now")
+    talk.add_user_message("now")
     assert words(talk) == ["[one]", "[three]", "hello", "more", "now"]
     sent(talk)
     talk.memory = replace(talk.memory, texts=())
-    talk.say("none")
+    talk.add_user_message("none")
     assert words(talk) == ["hello", "more", "now", "none"]
 
 
@@ -62,9 +62,9 @@ def test_first_it_stays_until_it_is_modified(dialect: str) -> None:
 def test_last_it_stands_behind_what_was_said_last(dialect: str) -> None:
     talk = begun(dialect)
     talk.memory = MemoryPlace(("one",), first=False)
-    talk.say("hello")
+    talk.add_user_message("hello")
     assert words(talk) == ["hello", "[one]"]
-    talk.say("more")
+    talk.add_user_message("more")
     assert words(talk) == ["hello", "more", "[one]"]
     sent(talk)
 
@@ -72,17 +72,17 @@ def test_last_it_stands_behind_what_was_said_last(dialect: str) -> None:
 def test_the_cache_is_asked_to_hold_it() -> None:
     talk = begun("anthropic")
     talk.memory = MemoryPlace(("one", "two"), marker=MARKER)
-    talk.say("hello")
+    talk.add_user_message("hello")
     assert marked(talk) == ["You help.", "two"], "a change of memory loses no more than memory"
     assert talk.draft().raw_head == talk.draft().sent_head == talk.head
     talk.memory = MemoryPlace(("rules", "one", "two"), marker=MARKER, stable=1)
-    talk.say("more")
+    talk.add_user_message("more")
     assert marked(talk) == ["rules", "two"]
     talk.memory = MemoryPlace(("rules",), marker=MARKER, stable=1)
-    talk.say("more")
+    talk.add_user_message("more")
     assert marked(talk) == ["rules"]
     talk.memory = MemoryPlace(("rules", "one"), False, MARKER, stable=1)
-    talk.say("more")
+    talk.add_user_message("more")
     assert marked(talk) == ["one"]
 
 
@@ -92,7 +92,7 @@ def test_openai_is_asked_in_its_own_words(dialect: str) -> None:
     for texts in (("one",), ("one", "two")):
         talk = begun(dialect)
         talk.memory = MemoryPlace(texts, marker={"prompt_cache_breakpoint": wanted})
-        talk.say("hello")
+        talk.add_user_message("hello")
         body = sent(talk)
         messages = body["messages" if dialect == "openai_chat" else "input"]
         parts = [part for one in messages if isinstance(one["content"], list) for part in one["content"]]
@@ -119,13 +119,13 @@ def test_thinking_that_is_bound_goes_when_what_is_before_it_changes() -> None:
     for binds in (True, False):
         talk = begun("anthropic")
         talk.memory = MemoryPlace(("one",), binds=binds)
-        talk.say("hello")
+        talk.add_user_message("hello")
         thought(talk)
-        talk.say("more")
+        talk.add_user_message("more")
         assert b'"thinking"' in talk.draft().body
         thought(talk)
         talk.memory = replace(talk.memory, texts=("two",))
-        talk.say("now")
+        talk.add_user_message("now")
         assert words(talk)[0] == "[two]"
         assert (b'"thinking"' in talk.draft().body) is not binds
         sent(talk)
@@ -134,11 +134,11 @@ def test_thinking_that_is_bound_goes_when_what_is_before_it_changes() -> None:
 def test_in_the_middle_of_a_turn_nothing_moves() -> None:
     talk = begun("anthropic")
     talk.memory = MemoryPlace(("one",))
-    talk.say("hello")
-    talk.answer(heard("anthropic", STREAMS["anthropic"]))
-    talk.results([Result(one.id, one.name, "done") for one in talk.open_calls()])
+    talk.add_user_message("hello")
+    talk.add_answer(heard("anthropic", STREAMS["anthropic"]))
+    talk.add_results([Result(one.id, one.name, "done") for one in talk.open_calls()])
     talk.memory = replace(talk.memory, texts=("two",))
-    talk.say("meanwhile")
+    talk.add_user_message("meanwhile")
     assert words(talk)[0] == "[one]"
     sent(talk)
 
@@ -148,7 +148,7 @@ def test_files_and_images_stand_in_front_of_the_words(dialect: str) -> None:
     image = {"type": "base64", "media_type": "image/png", "data": PNG}
     talk = begun(dialect)
     picture = Attachment(block.make("image", {"type": "image", "source": image}))
-    talk.say("hello", [Attachment(block.text("the file"), "file"), picture])
+    talk.add_user_message("hello", [Attachment(block.text("the file"), "file"), picture])
     nodes = [talk.tree[n] for n in talk.tree.path(talk.head)]
     said = {CATEGORIES[n.category] for n in nodes if n.block.kind != "header" and n.place.role == "user"}
     assert said == {"document", "image", "user"}
@@ -161,7 +161,7 @@ def test_files_and_images_stand_in_front_of_the_words(dialect: str) -> None:
 def test_what_leaves_as_it_is_is_the_agents_own_context_with_memory_in_it(dialect: str) -> None:
     talk = begun(dialect)
     talk.memory = MemoryPlace(("one", "two"))
-    talk.say("hello")
+    talk.add_user_message("hello")
     body = talk.draft().body
     # As under edits that change no block: a pin.
     talk.shape = lambda head, skeleton: body

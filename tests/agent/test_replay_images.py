@@ -24,9 +24,9 @@ class Event:
 def played(told: str) -> str:
     """The body after an answer that calls two tools, and these results."""
     talk = begun("anthropic")
-    talk.say("look")
-    talk.answer(heard("anthropic", STREAMS["anthropic"]))
-    Replay(talk, "anthropic", frozenset(), "own").take(Event("results", told))
+    talk.add_user_message("look")
+    talk.add_answer(heard("anthropic", STREAMS["anthropic"]))
+    Replay(talk, "anthropic", frozenset(), "own").replay(Event("results", told))
     return talk.draft().body.decode()
 
 
@@ -41,5 +41,5 @@ def test_an_image_is_played_again() -> None:
 
 def _asked() -> tuple[ToolResult, ...]:
     talk = begun("anthropic")
-    talk.say("look")
-    return tuple(ToolResult(call.id, "") for call in talk.answer(heard("anthropic", STREAMS["anthropic"])).calls)
+    talk.add_user_message("look")
+    return tuple(ToolResult(call.id, "") for call in talk.add_answer(heard("anthropic", STREAMS["anthropic"])).calls)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ctxtui.agent import events as ev
 from ctxtui.agent.events import ToolCall, ToolLeave, ToolResult
-from ctxtui.agent.turn import ALONE, ATTEMPTS, REFUSED, STOPPED, TurnPhase, TurnState, backoff, step
+from ctxtui.agent.turn import MAX_ATTEMPTS, NO_USER, REFUSED, STOPPED, TurnPhase, TurnState, backoff, step
 
 READ = ToolCall("c1", "read_file", {"path": "a"})
 FIND = ToolCall("c2", "find", {"pattern": "b"})
@@ -40,7 +40,7 @@ def test_a_question_and_its_answer() -> None:
     assert play(ev.UserSaid("hi")) == [ev.AddUser("hi"), ev.Prepare()]
     assert play(ev.Prepared()) == [ev.Send(1)]
     assert play(ev.Answered()) == [ev.Rest()]
-    assert not play.state.running
+    assert not play.state.is_running
 
 
 def test_parallel_tools_answer_in_the_order_of_the_calls() -> None:
@@ -109,7 +109,7 @@ def test_retries_are_shown_and_wait_as_asked(after: float | None, seconds: float
     play(ev.Prepared())
     told, wait = play(ev.Broke("429 slow down", retry=True, after=after))
     assert isinstance(told, ev.Tell) and told.kind == "retry"
-    assert wait == ev.Wait(seconds, 2, ATTEMPTS, "429 slow down")
+    assert wait == ev.Wait(seconds, 2, MAX_ATTEMPTS, "429 slow down")
     assert play(ev.Waited()) == [ev.Send(2)]
 
 
@@ -117,7 +117,7 @@ def test_retries_end() -> None:
     play = Play()
     play(ev.UserSaid("x"))
     play(ev.Prepared())
-    for _ in range(ATTEMPTS - 1):
+    for _ in range(MAX_ATTEMPTS - 1):
         assert isinstance(play(ev.Broke("529", retry=True))[-1], ev.Wait)
         play(ev.Waited())
     assert [type(one) for one in play(ev.Broke("529", retry=True))] == [ev.Tell, ev.Rest]
@@ -177,14 +177,14 @@ def asking(*calls: ToolCall, state: TurnState | None = None) -> Play:
 
 def test_writes_ask_once() -> None:
     play = asking(READ, WRITE, AGAIN)
-    assert play.state.asked == ("c3", "c4")
+    assert play.state.to_ask == ("c3", "c4")
     assert play(ev.Permitted("c3", ToolLeave.ONCE)) == [], "nothing is known of it yet"
     assert play(ev.Planned("c4")) == [], "one after the other"
     assert play(ev.Planned("c3")) == [ev.Ask(WRITE)]
     assert play(ev.Permitted("c3", ToolLeave.ONCE)) == [ev.RunTool(WRITE), ev.Plan(AGAIN)]
     assert play(ev.Permitted("c3", ToolLeave.ONCE)) == []
     assert play(ev.Permitted("c4", ToolLeave.ONCE)) == [], "an answer counts for what was asked"
-    assert play.state.asked == ("c4",)
+    assert play.state.to_ask == ("c4",)
 
 
 def test_writes_ask_for_the_session() -> None:
@@ -216,9 +216,9 @@ def test_without_a_user_what_is_guarded_is_refused_whatever_is_allowed() -> None
     assert isinstance(told, ev.Tell) and told.kind == "refused" and further == ev.Plan(AGAIN)
     assert play(ev.Planned("c4")) == [ev.RunTool(AGAIN)]
     done = play(ev.Finished(result(AGAIN)))
-    assert done == [ev.AddResults((ToolResult("c3", ALONE, is_error=True), result(AGAIN))), ev.Prepare()]
+    assert done == [ev.AddResults((ToolResult("c3", NO_USER, is_error=True), result(AGAIN))), ev.Prepare()]
     alone = asking(WRITE, state=TurnState(attended=False))
-    assert ev.AddResults((ToolResult("c3", ALONE, is_error=True),)) in alone(ev.Planned("c3"))
+    assert ev.AddResults((ToolResult("c3", NO_USER, is_error=True),)) in alone(ev.Planned("c3"))
 
 
 def test_what_cannot_be_done_is_not_asked_for() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.audit import Audited, audited
+from ctxtui.analysis.audit import AuditedCall, audit_calls
 from ctxtui.analysis.book import Book
 from ctxtui.core import block
 from ctxtui.core.block import Block
@@ -81,8 +81,8 @@ def counted(script: Script) -> Book:
     return book(script.session, model_table())
 
 
-def rows(script: Script) -> list[Audited]:
-    return audited(counted(script))
+def rows(script: Script) -> list[AuditedCall]:
+    return audit_calls(counted(script))
 
 
 def start(script: Script) -> Script:

@@ -9,9 +9,9 @@ from msgspec.structs import fields
 
 import ctxtui
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.cache.misses import misses_of
-from ctxtui.analysis.money.bill import Bill, bill
+from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.cache.miss_finder import session_misses
+from ctxtui.analysis.money.bill import Bill, make_bill
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.core import block
 from ctxtui.core.call import Call, Fidelity
@@ -19,7 +19,7 @@ from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price_call, rates_for_call
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.models import ModelCard, parse_models
@@ -44,16 +44,16 @@ def counted(session: Session) -> Book:
     return made
 
 
-def missed(session: Session) -> tuple[Missed, ...]:
+def missed(session: Session) -> tuple[CacheMiss, ...]:
     """The session's misses, priced."""
     book, costs = counted(session), {id_: price_call(call) for id_, call in session.calls.items()}
-    return misses_of(book, cached_by(book), costs, rates_for_call).found
+    return session_misses(book, cache_rules_by_call(book), costs, rates_for_call).misses
 
 
 def billed_session(session: Session) -> Bill:
     """The session's bill by list prices."""
     costs = {id_: price_call(call) for id_, call in session.calls.items()}
-    return bill(counted(session), costs, missed(session))
+    return make_bill(counted(session), costs, missed(session))
 
 
 def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m", fixed: int = 5000) -> Session:
@@ -94,7 +94,8 @@ def contexts(session: Session) -> list[list[tuple[Hashable, int]]]:
     """What every call of the main thread sent, in our tokens."""
     running = costs_of(session)[0].running
     return [
-        [(node, running.own(node)) for node in session.tree.path(call.sent_head)] for call in session.thread_calls(MAIN)
+        [(node, running.block_tokens(node)) for node in session.tree.path(call.sent_head)]
+        for call in session.thread_calls(MAIN)
     ]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.marker_trials import taught
-from ctxtui.analysis.content.agreement import next_step
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.dead_results import dead_weight
+from ctxtui.analysis.cache.marker_trials import learnt_prompts
+from ctxtui.analysis.content.agreement import extract_step
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.dead_results import find_dead_results
 from ctxtui.analysis.read.reported_thinking import ReportedThinking
-from ctxtui.analysis.read.searches import compacted
+from ctxtui.analysis.read.searches import is_compacted
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
@@ -20,7 +20,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.services.chat.offline_provider import build_playback
 from ctxtui.services.chat.resending import recorded_step
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from tests.analysis.sessions import book
 
 USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
@@ -38,11 +38,11 @@ def edited(left: list[Item]) -> tuple[Session, Call]:
 @pytest.mark.parametrize("left", [ASKED, ASKED[1:], ASKED[:2], [Item(block.text("short"), USER)]])
 def test_the_answer_is_what_was_said(left: list[Item]) -> None:
     session, call = edited(left)
-    stays = Stays(session.tree)
+    stays = BlockLifetimes(session.tree)
     stays.advance([call])
-    assert [session.tree[node].block for node in stays.answers()] == [one.block for one in SAID]
+    assert [session.tree[node].block for node in stays.answer_nodes()] == [one.block for one in SAID]
     said = build_playback(session)._answers
-    assert [[part.mask_text for part in one.parts] for one in said] == [["four", "five"]]
+    assert [[part.text for part in one.parts] for one in said] == [["four", "five"]]
 
 
 def test_what_edits_left_out_is_taken_for_no_answer() -> None:
@@ -55,13 +55,13 @@ def test_what_edits_left_out_is_taken_for_no_answer() -> None:
     known = ReportedThinking(Session(tree).fold([CallSeen(call)]))
     known.advance()
     assert list(known.tokens) == [tree.path(answer, raw)[0]]
-    assert not compacted(tree, call)
+    assert not is_compacted(tree, call)
 
 
 @pytest.mark.parametrize("left", [ASKED, ASKED[1:], ASKED[:2]])
 def test_what_is_sent_again_is_held_against_what_was_said(left: list[Item]) -> None:
     session, call = edited(left)
-    assert recorded_step(session, call) == next_step(SAID)
+    assert recorded_step(session, call) == extract_step(SAID)
     assert recorded_step(session, replace(call, response_head=call.raw_head)) is None
 
 
@@ -75,9 +75,9 @@ def test_what_an_answer_quotes_is_quoted_whatever_left(left: list[Item]) -> None
     for number in range(4):
         head, gone = tree.extend(raw, SAID[:1] * number), tree.extend(sent, SAID[:1] * number)
         calls.append(Call(str(number), MAIN, head, gone, tree.extend(head, [quote if number == 3 else SAID[0]])))
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
-    found = dead_weight(tree, calls, stays, lambda node: len(tree[node].block.body))
+    found = find_dead_results(tree, calls, stays, lambda node: len(tree[node].block.body))
     assert found.judged == 1 and found.dead == ()
 
 
@@ -85,7 +85,7 @@ def test_what_an_answer_quotes_is_quoted_whatever_left(left: list[Item]) -> None
 def test_a_cache_holds_no_answer_to_another_context_than_the_one_that_left(left: list[Item], held: bool) -> None:
     session, call = edited(left)
     made = book(session, model_table())
-    asked = taught(made, cached_by(made)).prompt(
+    asked = learnt_prompts(made, cache_rules_by_call(made)).prompt(
         replace(call, model="claude-opus-4-5-20251101"), 100, "", answered=True
     )
     assert (asked.answer is not None) == held

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.analysis.audit import LEAST, OFF, Audited, audited, percentile, records, summary
+from ctxtui.analysis.audit import (
+    MAX_ERROR_SHARE,
+    MIN_TOKENS,
+    AuditedCall,
+    audit_calls,
+    build_record,
+    percentile,
+    summarize,
+)
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
@@ -22,8 +30,8 @@ from tests.analysis.audits import CODEX, OPUS4, OPUS45, counted, loop, report, r
 from tests.analysis.sessions import Script, book, thinking
 
 
-def error(row: Audited) -> float:
-    return abs(row.new_predicted - row.new_reported) / max(row.new_reported, LEAST)
+def error(row: AuditedCall) -> float:
+    return abs(row.new_predicted - row.new_reported) / max(row.new_reported, MIN_TOKENS)
 
 
 @pytest.mark.parametrize("model", [OPUS45, "a-model-nobody-knows"])
@@ -34,7 +42,7 @@ def test_a_session_teaches_its_own_weights(model: str, final: bool) -> None:
     found = rows(script)
     assert len(found) == 59
     assert median(error(r) for r in found[40:]) < 0.02 < median(error(r) for r in found[:5])
-    assert summary(found)["interval_coverage_pct"] >= 85
+    assert summarize(found)["interval_coverage_pct"] >= 85
 
 
 def test_every_call_but_a_threads_first_is_audited() -> None:
@@ -73,7 +81,7 @@ def test_every_aggregate_follows_from_the_rows() -> None:
     script = Script(OPUS45)
     loop(script, 40, extra=lambda n: 400 if n == 20 else 0)
     found = rows(script)
-    got = summary(found)
+    got = summarize(found)
     assert got["median_abs_error_pct"] == percentile(
         (100 * abs(r.predicted - r.reported) / r.reported for r in found), 50
     )
@@ -82,7 +90,7 @@ def test_every_aggregate_follows_from_the_rows() -> None:
     assert got["interval_coverage_pct"] == round(100 * inside / len(found), 3)
     assert all(r.predicted - r.new_predicted == r.reported - r.new_reported for r in found)
     assert all(r.lo <= r.predicted <= r.hi for r in found)
-    assert set(summary([]).values()) == {None}
+    assert set(summarize([]).values()) == {None}
 
 
 @pytest.mark.parametrize(
@@ -229,7 +237,7 @@ def test_a_cause_stands_where_a_call_is_off_and_only_there() -> None:
     script = Script(OPUS45)
     loop(script, 40, extra=lambda n: 5_000 if n == 25 else 0)
     for row in rows(script):
-        off = abs(row.predicted - row.reported) > OFF * max(abs(row.new_reported), LEAST)
+        off = abs(row.predicted - row.reported) > MAX_ERROR_SHARE * max(abs(row.new_reported), MIN_TOKENS)
         assert bool(row.cause) is off
 
 
@@ -237,10 +245,10 @@ def test_the_record_counts_reports_inside_their_interval() -> None:
     script = Script(OPUS45)
     loop(script, 40)
     known = counted(script)
-    every = records(known, known.session.thread_calls(MAIN))
+    every = build_record(known, known.session.thread_calls(MAIN))
     right, of = every[-1]
     assert of == 38 and 30 <= right <= of
-    assert len(every) == 41 and every[0] == every[1] == (0, 0) and list(records(known, [])) == [(0, 0)]
+    assert len(every) == 41 and every[0] == every[1] == (0, 0) and list(build_record(known, [])) == [(0, 0)]
     assert all(0 <= b - a <= d - c <= 1 for (a, c), (b, d) in pairwise(every))
 
 
@@ -273,7 +281,7 @@ def test_models_that_count_alike_are_learnt_from_together() -> None:
     assert known.weights(OPUS45) == known.weights(sonnet) and known.weights(sonnet).calibrated
     assert not known.weights(older).calibrated
     node = script.session.thread_calls(MAIN)[3].sent_head
-    assert known.own(OPUS45, node) == known.own(sonnet, node)
+    assert known.block_tokens(OPUS45, node) == known.block_tokens(sonnet, node)
 
 
 def test_running_totals_follow_the_weights() -> None:
@@ -284,13 +292,13 @@ def test_running_totals_follow_the_weights() -> None:
     running.advance()
     while known.advance(50)[0] < len(script.session.tree):
         running.advance()
-    assert known.version == 1 and running.behind
-    while running.behind:
+    assert known.version == 1 and running.is_behind
+    while running.is_behind:
         before = running.done
         running.advance(20)
         assert running.done >= before
     head = script.session.thread_calls(MAIN)[-1].sent_head
-    assert running.read(head, head) == sum(known.sums(OPUS45, head)) and running.version == 1
+    assert running.read_tokens(head, head) == sum(known.sums(OPUS45, head)) and running.version == 1
 
 
 def test_following_learns_only_what_is_new() -> None:
@@ -318,7 +326,7 @@ def test_an_estimator_learns_nothing() -> None:
     assert not known.weights(OPUS45).calibrated and known.version == 0
     dice = random.Random(2)
     script.hear(block.text(speech(dice, 100, 101))).call(usage=Usage(fresh=50_000))
-    assert audited(book(script.session, plain))[-1].new_predicted > 100
+    assert audit_calls(book(script.session, plain))[-1].new_predicted > 100
 
 
 def test_a_client_that_rewrites_its_first_block_every_time_costs_no_accuracy() -> None:

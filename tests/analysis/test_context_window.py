@@ -13,17 +13,17 @@ from msgspec.structs import replace
 from ctxtui.analysis import window_signs
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.context_window import (
-    ASKED,
     CLIENT,
     COMPACTION,
     MODEL,
     RECORDED,
+    REQUESTED,
     SEEN,
     USER,
     ContextWindow,
     context_window,
 )
-from ctxtui.analysis.window_signs import WindowSigns, compacted_at
+from ctxtui.analysis.window_signs import WindowSigns, compaction_size
 from ctxtui.core import block
 from ctxtui.core.call import COMPACTED, Fidelity
 from ctxtui.core.session import CallSeen, Described
@@ -62,7 +62,7 @@ def of(counted: Book, share: float = 0.75) -> ContextWindow:
         ("claude-opus-4-5", "claude code", 200_000, MODEL),
         ("claude-opus-4-8", "claude code", 1_000_000, MODEL),
         ("claude-opus-5-5", "claude code", 1_000_000, MODEL),
-        ("claude-opus-4-6[1m]", "claude code", 1_000_000, ASKED),
+        ("claude-opus-4-6[1m]", "claude code", 1_000_000, REQUESTED),
         ("somebody/else-3", "claude code", 200_000, CLIENT),
         ("deepseek-chat", "claude code", 128_000, MODEL),
         ("somebody/else-3", "openai chat", 0, ""),
@@ -77,7 +77,7 @@ def test_the_limit_is_the_clients_where_it_is_less_than_the_models(
 
 def test_a_beta_or_a_larger_report_says_that_the_long_window_is_in_force() -> None:
     asked = of(script("claude-opus-4-6", "claude code", betas=["claude-code-20250219", BETA]))
-    assert (asked.limit, asked.origin) == (1_000_000, ASKED)
+    assert (asked.limit, asked.origin) == (1_000_000, REQUESTED)
     seen = of(script("claude-opus-4-6", "claude code", 90_000, 201_000, 30_000))
     assert (seen.limit, seen.origin) == (1_000_000, SEEN)
     older = of(script("claude-sonnet-4-20250514", "claude code", 430_000))
@@ -113,7 +113,7 @@ def test_a_setting_goes_before_what_is_assumed_and_not_before_a_smaller_limit() 
 @pytest.mark.parametrize("noted", [None, "auto", 7, {}, {"trigger": "auto"}, {"trigger": "auto", "tokens": "many"}])
 def test_an_odd_note_of_a_compaction_tells_no_limit(noted: object) -> None:
     counted = script("claude-opus-4-6", "claude code", compacted=noted)
-    assert compacted_at(next(iter(counted.session.calls.values()))) == 0
+    assert compaction_size(next(iter(counted.session.calls.values()))) == 0
     assert of(counted).origin == CLIENT
 
 
@@ -212,14 +212,14 @@ def test_looked_at_on_the_way_the_windows_shown_are_those_of_one_look(
 ) -> None:
     made = Script("claude-opus-4-6")
     seen = WindowSigns(made.session)
-    with patch.object(window_signs, "_CHANGING", 2):
+    with patch.object(window_signs, "_UNSETTLED_CALLS", 2):
         for (size, compacted, other), moment in zip(calls, moments, strict=False):
             call = made.hear(block.text(str(size))).call(block.text("ok"), usage=Usage(fresh=size))
             found = {COMPACTED: {"trigger": "auto", "tokens": size}} if compacted else {}
             model = "claude-opus-4-5" if other else call.model
             made.session.apply(CallSeen(replace(call, model=model, extra={**call.extra, **found})))
             if moment:
-                seen.of(call.model)
+                seen.signs_of(call.model)
             if moment == 3:
                 # One of the calls says something else by now.
                 again = data.draw(st.sampled_from(list(made.session.calls.values())))
@@ -227,4 +227,4 @@ def test_looked_at_on_the_way_the_windows_shown_are_those_of_one_look(
                 made.hear(block.text("on"))
         for model in ("claude-opus-4-6", "claude-opus-4-5"):
             made.hear(block.text("and on"))
-            assert seen.of(model) == WindowSigns(made.session).of(model)
+            assert seen.signs_of(model) == WindowSigns(made.session).signs_of(model)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ctxtui
-from ctxtui.analysis.figures import block_figures, figures, growth
+from ctxtui.analysis.figures import block_figures, figures, growth_points
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN
@@ -107,5 +107,5 @@ def test_growth_counts_calls_from_one() -> None:
     script = Script(KEEPS)
     script.hear(block.text("one")).call(block.text("x"), usage=Usage(fresh=100))
     script.hear(block.text("two")).call(usage=None)
-    points = growth(book(script.session, TABLE), MAIN)
+    points = growth_points(book(script.session, TABLE), MAIN)
     assert [(p.call, p.reported_input) for p in points] == [(1, 100), (2, None)] and points[0].context_tokens == 100

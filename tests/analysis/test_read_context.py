@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.figures import block_figures, context_size, figures
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import by_category
+from ctxtui.analysis.money.spending import rows_by_category
 from ctxtui.analysis.read import absence
-from ctxtui.analysis.request_counts import request_count
-from ctxtui.analysis.residual import residual
+from ctxtui.analysis.request_counts import count_request
+from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Item
@@ -53,11 +53,13 @@ CASES: list[tuple[Case, str]] = [
 def test_what_left_without_a_word_is_found_where_the_report_falls(case: Case, why: str, seed: int) -> None:
     made, lost = case(seed)
     book = counted(made.script)
-    found = book.contexts.of(made.calls[-1])
-    assert found is not None and {one.why for one in found.gone.of.values()} == {why}
-    wrong = set(found.gone.of) ^ lost
-    known = sum(book.own(made.model, n) for n in lost)
-    assert sum(book.own(made.model, n) for n in wrong) <= 0.15 * known, "nearly the blocks that left, no others"
+    found = book.contexts.read_of(made.calls[-1])
+    assert found is not None and {one.why for one in found.gone.by_node.values()} == {why}
+    wrong = set(found.gone.by_node) ^ lost
+    known = sum(book.block_tokens(made.model, n) for n in lost)
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * known, (
+        "nearly the blocks that left, no others"
+    )
 
 
 def with_usage(made: Unsaid, other: Callable[[Call], Call]) -> None:
@@ -85,10 +87,12 @@ def test_what_left_is_found_also_where_the_cache_held_less_than_the_context(case
     made, lost = case(seed)
     with_usage(made, front_read_alone)
     book = counted(made.script)
-    found = book.contexts.of(made.calls[-1])
+    found = book.contexts.read_of(made.calls[-1])
     assert found is not None and found.gone
-    wrong = set(found.gone.of) ^ lost
-    assert sum(book.own(made.model, n) for n in wrong) <= 0.15 * sum(book.own(made.model, n) for n in lost)
+    wrong = set(found.gone.by_node) ^ lost
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * sum(
+        book.block_tokens(made.model, n) for n in lost
+    )
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -101,7 +105,7 @@ def test_no_composition_exceeds_by_much_what_the_client_says_of_its_context(case
     assert got.context_tokens == last.estimated_input and got.reported is None
     assert got.residual >= -0.3 * got.context_tokens
     unmarked = sum(book.sums(made.model, last.sent_head)) + (got.not_recorded or 0)
-    assert unmarked < 1.3 * got.context_tokens or set(book.contexts.at(last.sent_head).of) & lost
+    assert unmarked < 1.3 * got.context_tokens or set(book.contexts.absences_at(last.sent_head).by_node) & lost
 
 
 def test_a_sum_of_calls_is_no_context() -> None:
@@ -138,8 +142,8 @@ def test_what_is_not_recorded_comes_back_with_the_block_that_had_seemed_to_lower
     story.lose([heavy])
     story.hear()
     last = story.call(block.text("done"))
-    found = counted(story.script).contexts.of(last)
-    assert found is not None and list(found.gone.of) == [heavy] and abs((found.front or 0) - 4_000) < 1_000
+    found = counted(story.script).contexts.read_of(last)
+    assert found is not None and list(found.gone.by_node) == [heavy] and abs((found.front or 0) - 4_000) < 1_000
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
@@ -178,10 +182,12 @@ def test_what_exceeds_a_report_is_gone_also_where_more_left_than_is_on_record(se
     book = counted(made.script)
     got = figures(book, made.calls[-1])
     assert got.reported is not None and got.residual >= -0.02 * got.reported.input
-    found = book.contexts.at(made.calls[-1].sent_head)
-    assert {one.why for one in found.of.values()} == {absence.MESSAGES_LEFT_OUT}
-    wrong = set(found.of) ^ lost
-    assert sum(book.own(made.model, n) for n in wrong) <= 0.3 * sum(book.own(made.model, n) for n in lost)
+    found = book.contexts.absences_at(made.calls[-1].sent_head)
+    assert {one.why for one in found.by_node.values()} == {absence.MESSAGES_LEFT_OUT}
+    wrong = set(found.by_node) ^ lost
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.3 * sum(
+        book.block_tokens(made.model, n) for n in lost
+    )
 
 
 def test_what_was_gone_stays_gone_where_a_block_behind_the_front_was_replaced() -> None:
@@ -197,19 +203,19 @@ def test_what_was_gone_stays_gone_where_a_block_behind_the_front_was_replaced() 
     )
     session.apply(CallSeen(again))
     book = counted(made.script)
-    before, now = book.contexts.at(last.sent_head), book.contexts.at(head)
-    assert len(now.of) == len(before.of) > 0 and set(now.of).isdisjoint(before.of)
+    before, now = book.contexts.absences_at(last.sent_head), book.contexts.absences_at(head)
+    assert len(now.by_node) == len(before.by_node) > 0 and set(now.by_node).isdisjoint(before.by_node)
 
 
 def test_cleared_results_stay_gone_and_say_since_when_and_why() -> None:
     made, _ = cleared()
     book = counted(made.script)
-    first = next(n for n, call in enumerate(made.calls, 1) if book.contexts.at(call.sent_head))
+    first = next(n for n, call in enumerate(made.calls, 1) if book.contexts.absences_at(call.sent_head))
     for call in made.calls[first - 1 :]:
         gone = [row for row in block_figures(book, call) if row.gone]
         assert len(gone) == 9 and {row.gone.since for row in gone if row.gone} == {first}
         assert {row.method for row in gone} == {"inferred"}, "what stands in their place is a guess"
-        assert {row.gone.says for row in gone if row.gone} == {"the client cleared its oldest results"}
+        assert {row.gone.reason_text for row in gone if row.gone} == {"the client cleared its oldest results"}
     before = list(block_figures(book, made.calls[first - 2]))
     assert not any(row.gone for row in before), "no call before the report that shows it"
 
@@ -224,7 +230,7 @@ def test_rows_totals_and_figures_agree_where_blocks_are_gone(case: Case, why: st
         got = figures(book, call)
         rows = [row for row in block_figures(book, call) if row.read]
         assert sum(row.tokens for row in rows) + got.residual == got.context_tokens
-        assert running.read(call.sent_head, call.sent_head) == sum(got.categories.values())
+        assert running.read_tokens(call.sent_head, call.sent_head) == sum(got.categories.values())
         assert sum(running.sums(call.sent_head, call.sent_head)) == sum(got.categories.values())
         for name, tokens in got.categories.items():
             assert sum(row.tokens for row in rows if row.category == name) == tokens
@@ -243,7 +249,9 @@ def test_nothing_is_inferred_from_later_reports(case: Case, why: str) -> None:
             del session.calls[id_]
         book = counted(cut.script)
         for call in cut.calls:
-            assert set(book.contexts.at(call.sent_head).of) == set(whole.contexts.at(call.sent_head).of)
+            assert set(book.contexts.absences_at(call.sent_head).by_node) == set(
+                whole.contexts.absences_at(call.sent_head).by_node
+            )
 
 
 def test_what_the_cache_read_again_is_not_gone() -> None:
@@ -256,7 +264,7 @@ def test_what_the_cache_read_again_is_not_gone() -> None:
     made._known = set(made.gone)
     made.call(block.text("done"))
     book = counted(made.script)
-    assert set(book.contexts.at(made.calls[-1].sent_head).of) == {last}
+    assert set(book.contexts.absences_at(made.calls[-1].sent_head).by_node) == {last}
 
 
 def test_what_a_client_attaches_again_after_a_compaction_is_no_system_prompt() -> None:
@@ -281,7 +289,7 @@ def test_what_a_client_attaches_again_after_a_compaction_is_no_system_prompt() -
     ledger = thread_costs(book, costs)[0].ledger
     *_, lacking, again = (b - a for a, b in zip(ledger.categories(4), ledger.categories(5), strict=True))
     assert again > 0 and lacking > 0
-    rows = {one.name: one.usd for one in by_category(thread_costs(book, costs), costs)}
+    rows = {one.name: one.usd for one in rows_by_category(thread_costs(book, costs), costs)}
     assert rows["re-attached"] == pytest.approx(ledger.categories(len(made.calls))[-1])
 
 
@@ -296,7 +304,7 @@ def test_a_client_that_comes_back_may_have_other_tools_but_not_none() -> None:
     book = counted(made.script)
     got = figures(book, made.calls[-1])
     assert got.not_recorded is not None and abs(got.not_recorded - (FRONT - 6_000)) < 400
-    assert not book.contexts.at(made.calls[-1].sent_head)
+    assert not book.contexts.absences_at(made.calls[-1].sent_head)
 
 
 def test_results_that_were_cleared_while_the_client_was_away_are_found() -> None:
@@ -310,8 +318,8 @@ def test_results_that_were_cleared_while_the_client_was_away_are_found() -> None
     made.call(block.text("ok"), after=9_000)
     book = counted(made.script)
     got = figures(book, made.calls[-1])
-    found = book.contexts.at(made.calls[-1].sent_head)
-    assert {one.why for one in found.of.values()} == {absence.RESULTS_CLEARED}
+    found = book.contexts.absences_at(made.calls[-1].sent_head)
+    assert {one.why for one in found.by_node.values()} == {absence.RESULTS_CLEARED}
     assert got.not_recorded is not None and abs(got.not_recorded - FRONT) < 600
     assert got.residual >= -0.02 * got.context_tokens
 
@@ -323,7 +331,7 @@ def test_a_residual_says_what_it_is_its_cause_and_its_first_call() -> None:
     made.added = 3_000
     made.work(2)
     book = counted(made.script)
-    left = residual(book, made.calls[-1])
+    left = explain_residual(book, made.calls[-1])
     assert left is not None and left.since == 6 and left.tokens > 2_800
     assert "added and did not record" in left.cause and "beyond" in left.what
 
@@ -349,7 +357,7 @@ def test_where_no_block_explains_a_fall_it_is_what_was_not_recorded_that_left() 
     early, late = figures(book, made.calls[4]), figures(book, made.calls[-1])
     assert early.not_recorded is not None and late.not_recorded is not None
     assert abs(early.not_recorded - late.not_recorded - 9_000) < 400
-    assert not book.contexts.at(made.calls[-1].sent_head) and late.residual >= -0.02 * late.context_tokens
+    assert not book.contexts.absences_at(made.calls[-1].sent_head) and late.residual >= -0.02 * late.context_tokens
     made.added, made.broken = 0, True
     made.work(2, 20, 60)
     again = counted(made.script)
@@ -391,23 +399,23 @@ def test_a_call_that_comes_while_the_rest_is_gone_through_waits_for_its_count() 
     before = len(made.calls)
     made.work(2)  # as another thread folds it in
     book.contexts.advance()
-    assert book.contexts.of(made.calls[before - 1]) is not None and book.contexts.of(made.calls[-1]) is None
+    assert book.contexts.read_of(made.calls[before - 1]) is not None and book.contexts.read_of(made.calls[-1]) is None
     book.advance()
-    assert book.contexts.of(made.calls[-1]) is not None
+    assert book.contexts.read_of(made.calls[-1]) is not None
 
 
 def test_a_request_that_is_written_holds_again_what_reports_show_to_be_gone_and_its_count_says_so() -> None:
     made, lost = cleared()
     book, call = counted(made.script), made.calls[-1]
     context = Context.of_call(made.script.session.tree, call, call.sent_head)
-    plain = request_count(book, call, apply(context, ()))
-    gone = book.contexts.at(call.sent_head)
-    assert set(gone.of) == lost
-    assert plain.back == sum(book.own(made.model, node) - gone.of[node].left for node in lost) > 0
+    plain = count_request(book, call, apply(context, ()))
+    gone = book.contexts.absences_at(call.sent_head)
+    assert set(gone.by_node) == lost
+    assert plain.back == sum(book.block_tokens(made.model, node) - gone.by_node[node].left for node in lost) > 0
     assert plain.whole == figures(book, call).context_tokens, "the provider takes them out of what is sent again"
     assert plain.body + plain.client - plain.back == pytest.approx(plain.whole, rel=0.02)
     drops = [make(DROP, context.targets([context.position(node)])) for node in sorted(lost)]
-    assert request_count(book, call, apply(context, drops)).back == 0
+    assert count_request(book, call, apply(context, drops)).back == 0
 
 
 def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> None:
@@ -424,10 +432,10 @@ def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> No
     made.added = 5_000
     made.work(3)
     book = counted(made.script)
-    left = residual(book, made.calls[-1])
+    left = explain_residual(book, made.calls[-1])
     assert left is not None
     first, second = left.parts
     assert (first.since, second.since) == (3, 4) and 2_800 < first.tokens < 3_200 and 1_800 < second.tokens < 2_200
     assert "`make format` changed in files that were read" in first.cause and "repeats as a reminder" in second.cause
-    said = left.says(6)
+    said = left.describe(6)
     assert "since call 3, likely what `make format` changed" in said and f"{second.tokens:,} since call 4" in said

@@ -139,8 +139,8 @@ def test_a_copy_of_it_that_was_there_before_the_book_counts_the_same() -> None:
     copy = tree.child(changed, tree[recorded].block, tree[recorded].place)
     made = book(loop.session, model_table())
     usage = loop.calls[3].usage
-    assert usage is not None and made.own(MODEL, recorded) == usage.reasoning
-    assert made.own(MODEL, copy) != usage.reasoning
+    assert usage is not None and made.block_tokens(MODEL, recorded) == usage.reasoning
+    assert made.block_tokens(MODEL, copy) != usage.reasoning
     version = made.version
-    made.told_as(copy, recorded)
-    assert made.own(MODEL, copy) == usage.reasoning and made.version > version
+    made.copy_report(copy, recorded)
+    assert made.block_tokens(MODEL, copy) == usage.reasoning and made.version > version

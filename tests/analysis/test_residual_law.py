@@ -119,8 +119,8 @@ def test_results_that_a_real_client_cleared_are_found_without_the_line_that_says
         bare.write_bytes(data)
         book = counted(load(bare).session)
         calls, tree = book.session.thread_calls(), book.session.tree
-        gone = book.contexts.at(calls[-1].sent_head).of
-        found = {tree[n].block.member("tool_use_id"): book.own(calls[-1].model, n) for n in gone}
+        gone = book.contexts.absences_at(calls[-1].sent_head).by_node
+        found = {tree[n].block.member("tool_use_id"): book.block_tokens(calls[-1].model, n) for n in gone}
         right = sum(tokens for id_, tokens in found.items() if id_ in named)
         assert named <= set(found) and right >= 0.95 * sum(found.values())
         tried += 1

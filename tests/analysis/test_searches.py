@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.figures import BlockFigure, block_figures, figures, missing_block, not_recorded
+from ctxtui.analysis.figures import BlockFigure, block_figures, figures, missing_block, not_recorded_tokens
 from ctxtui.analysis.read.searches import LINKED, SEARCHED, SUMMARY
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, Place
@@ -44,7 +44,7 @@ def session(*inputs: int, search_at: int) -> tuple[Session, list[Call]]:
 def test_what_a_search_brought_is_not_recorded_and_no_residual() -> None:
     made, calls = session(1_000, 1_012, 9_024, 9_060, 1_072, search_at=2)
     known = book(made, model_table())
-    lacking = [not_recorded(known, call) or 0 for call in calls]
+    lacking = [not_recorded_tokens(known, call) or 0 for call in calls]
     assert lacking[0] == lacking[1] and 7_900 < lacking[2] - lacking[1] < 8_100
     assert lacking[3] == lacking[2], "it is read again"
     assert abs(lacking[4] - lacking[0]) < 60, "until the provider drops it"
@@ -58,7 +58,7 @@ def test_what_a_search_brought_is_not_recorded_and_no_residual() -> None:
 def test_without_a_search_growth_is_residual() -> None:
     made, calls = session(1_000, 1_012, 9_024, search_at=9)
     known = book(made, model_table())
-    assert not_recorded(known, calls[2]) == not_recorded(known, calls[0])
+    assert not_recorded_tokens(known, calls[2]) == not_recorded_tokens(known, calls[0])
     assert figures(known, calls[2]).residual > 7_900
 
 

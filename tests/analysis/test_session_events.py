@@ -3,16 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
-from ctxtui.analysis.cache.misses import misses_of
-from ctxtui.analysis.session_events import duration, events, sentence, told
+from ctxtui.analysis.cache.miss import COMPACTION, MODEL, TTL, UNKNOWN, CacheMiss
+from ctxtui.analysis.cache.miss_finder import session_misses
+from ctxtui.analysis.session_events import describe_miss, format_duration, list_events, summarize_thread
 from ctxtui.analysis.short_names import Names, short_model
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from tests.analysis.sessions import Script, book
 from tests.cases.sessions import Story, use
 
@@ -30,24 +30,24 @@ def script(*calls: tuple[Usage, float]) -> Script:
     return made
 
 
-def misses(made: Script) -> tuple[Missed, ...]:
+def misses(made: Script) -> tuple[CacheMiss, ...]:
     """The misses of a session, in order of calls."""
     counted = book(made.session, model_table())
-    return tuple(misses_of(counted, cached_by(counted)).of(MAIN))
+    return tuple(session_misses(counted, cache_rules_by_call(counted)).of_thread(MAIN))
 
 
 def test_a_read_below_half_of_what_the_cache_held_is_a_miss_and_a_long_pause_its_cause() -> None:
     made = script((cached(0, 100_000), 0), (cached(100_000, 88_000), 10), (cached(0, 188_100), 52 * 60))
     (found,) = misses(made)
     assert (found.number, found.tokens, found.read, found.cause) == (3, 188_000, 0, TTL)
-    assert told(found) == "188k rewritten after a 52-minute pause"
-    assert sentence(made.session, MAIN, misses(made)) == "188k rewritten at call 3 after a 52-minute pause"
+    assert describe_miss(found) == "188k rewritten after a 52-minute pause"
+    assert summarize_thread(made.session, MAIN, misses(made)) == "188k rewritten at call 3 after a 52-minute pause"
 
 
 def test_an_entry_of_one_hour_survives_a_pause_of_half_an_hour_so_the_pause_is_not_blamed() -> None:
     made = script((cached(0, 50_000, hour=True), 0), (cached(0, 50_000), 1800))
     (found,) = misses(made)
-    assert found.cause == UNKNOWN and told(found) == "50k rewritten; the recording does not say why"
+    assert found.cause == UNKNOWN and describe_miss(found) == "50k rewritten; the recording does not say why"
 
 
 def test_a_hit_a_short_prefix_and_a_provider_without_cache_figures_are_no_misses() -> None:
@@ -82,17 +82,17 @@ def test_events_name_turns_jumps_errors_and_epochs() -> None:
     made.session.apply(Happened("interrupt", "interrupted by the user", after="msg_1"))
     made.epoch = Epoch(2, EpochStart.RESUME, "after 13:25")
     made.call(usage=cached(19_000, 10))
-    found = [(e.number, e.kind) for e in events(made.session, MAIN)]
+    found = [(e.number, e.kind) for e in list_events(made.session, MAIN)]
     assert found == [(1, "turn"), (1, "error"), (2, "turn"), (2, "jump"), (3, "turn"), (3, "error"), (4, "resume")]
 
 
 def test_sentences_for_sessions_without_a_miss() -> None:
-    assert sentence(Script(OPUS).session, MAIN) == "no call recorded"
-    assert sentence(script((cached(0, 12_000), 0)).session, MAIN) == "one call of 12k"
+    assert summarize_thread(Script(OPUS).session, MAIN) == "no call recorded"
+    assert summarize_thread(script((cached(0, 12_000), 0)).session, MAIN) == "one call of 12k"
     jumping = script((cached(0, 10_000), 0), (cached(10_000, 40_000), 10))
-    assert sentence(jumping.session, MAIN) == "call 2 brought 40k at once"
+    assert summarize_thread(jumping.session, MAIN) == "call 2 brought 40k at once"
     calm = script((cached(0, 10_000), 0), (cached(10_000, 100), 10))
-    assert sentence(calm.session, MAIN) == "50 % of 20k read from the cache over 2 calls"
+    assert summarize_thread(calm.session, MAIN) == "50 % of 20k read from the cache over 2 calls"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_sentences_for_sessions_without_a_miss() -> None:
     ],
 )
 def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -46,18 +46,18 @@ def test_the_file_is_the_same_whoever_makes_its_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: str
 ) -> None:
     takers: list[bool] = []
-    take = Tapes.take
+    take = Tapes.record
 
     def seen(self: Tapes, news: ExchangeEvent) -> None:
         if isinstance(news, AnswerBytes):
             takers.append(threading.current_thread() is threading.main_thread())
         take(self, news)
 
-    monkeypatch.setattr(Tapes, "take", seen)
+    monkeypatch.setattr(Tapes, "record", seen)
     said = gzip.compress(WORDS.encode(), mtime=0) if packed else WORDS.encode()
     found = []
     for short in (1 << 12, -1):
-        monkeypatch.setattr("ctxtui.attach.recorder._SHORT", short)
+        monkeypatch.setattr("ctxtui.attach.recorder._MAX_INLINE_BYTES", short)
         folder = tmp_path / str(short)
         recorder = Recorder(RecordedRun(folder, "r", "talk", clock=lambda: 99.0))
         for news in begun("r.1", packed):
@@ -77,7 +77,7 @@ def test_the_file_is_the_same_whoever_makes_its_lines(
 
 def test_a_disk_that_hangs_lets_nobody_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hangs, goes_on, real = threading.Event(), threading.Event(), os.write
-    monkeypatch.setattr("ctxtui.attach.recorder._ROOM", 3_000)
+    monkeypatch.setattr("ctxtui.attach.recorder._MAX_INLINE_WAITING_BYTES", 3_000)
     recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     for news in begun("r.1"):
         recorder.put(news)
@@ -137,7 +137,7 @@ def test_answers_that_come_at_once_are_all_there_and_in_order(tmp_path: Path) ->
 
 def test_a_burst_is_left_to_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     takers: set[str] = set()
-    take = Tapes.take
+    take = Tapes.record
 
     def seen(self: Tapes, news: ExchangeEvent) -> None:
         takers.add(threading.current_thread().name)
@@ -147,7 +147,7 @@ def test_a_burst_is_left_to_the_thread(tmp_path: Path, monkeypatch: pytest.Monke
     for news in begun("r.1"):
         recorder.put(news)
     assert recorder.flush(PATIENCE)
-    monkeypatch.setattr(Tapes, "take", seen)
+    monkeypatch.setattr(Tapes, "record", seen)
     recorder.put(AnswerBytes("r.1", 102.0, b"one "))
     assert takers == {threading.current_thread().name}
     takers.clear()

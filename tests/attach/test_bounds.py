@@ -18,7 +18,7 @@ import zstandard
 from ctxtui.attach import exchange, frames
 from ctxtui.attach import recorder as recording
 from ctxtui.attach.early_answer import EarlyAnswer
-from ctxtui.attach.frames import FrameReader, text_frame
+from ctxtui.attach.frames import FrameReader, encode_text_frame
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head, read_head
 from ctxtui.attach.news import SocketMessage
@@ -68,7 +68,7 @@ def test_a_bound_that_real_requests_do_not_meet() -> None:
 
 def packed_frame(size: int) -> bytes:
     """A frame whose message unpacks to `size` bytes."""
-    return text_frame(bytes(size), packed=True)
+    return encode_text_frame(bytes(size), packed=True)
 
 
 def test_a_packed_message_unpacks_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ async def test_a_packed_message_beyond_the_bound_is_passed_on(tmp_path: Path, mo
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"
     )
-    told = head + text_frame(b"before") + packed_frame(200 * MOST) + text_frame(b"behind")
+    told = head + encode_text_frame(b"before") + packed_frame(200 * MOST) + encode_text_frame(b"behind")
     asked = b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     async with raw_provider() as provider, relayed(provider.port, tmp_path) as (relay, recorder):
         provider.replies = [[told]]
@@ -166,14 +166,14 @@ async def test_a_large_request_is_passed_on_whole_and_the_record_says_so(
 def test_an_answer_in_a_stream_that_has_begun_is_bounded() -> None:
     early = EarlyAnswer(lambda status, body: body)
     early.begin()
-    early.answered(400, read_head(b"HTTP/1.1 400 No\r\n\r\n"))
+    early.begin_provider_answer(400, read_head(b"HTTP/1.1 400 No\r\n\r\n"))
     with pytest.raises(Malformed, match="too large"):
         for _ in range(10):
-            early.said(NUL)
+            early.add_provider_data(NUL)
 
 
 def test_conversations_of_a_socket_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.attach.socket_passage._MAX_KEPT", MOST)
+    monkeypatch.setattr("ctxtui.attach.socket_passage._MAX_KEPT_BYTES", MOST)
     context = SocketContext()
     for n in range(100):
         context.asked(json.dumps({"type": "response.create", "stream_id": str(n), "input": []}))

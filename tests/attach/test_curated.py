@@ -79,6 +79,36 @@ def test_nothing_but_the_edit_is_changed(spaced: bool) -> None:
     assert made.body == raw.replace(json.dumps(STALE).encode(), b'"gone"')
 
 
+GOOGLE_URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.1-pro-preview:streamGenerateContent"
+
+
+def test_a_request_of_google_s_api_is_edited_and_nothing_else_of_it() -> None:
+    call = {"functionCall": {"id": "fc_1", "args": {}, "name": "read"}, "thoughtSignature": "c2ln"}
+    answer = {"functionResponse": {"name": "read", "response": {"output": STALE}, "id": "fc_1"}}
+    asked = {
+        "contents": [
+            {"parts": [{"text": "read it"}], "role": "user"},
+            {"parts": [call], "role": "model"},
+            {"parts": [answer], "role": "user"},
+        ],
+        "systemInstruction": {"parts": [{"text": "Be short."}], "role": "user"},
+        "tools": [{"functionDeclarations": [{"name": "read", "parametersJsonSchema": {"type": "object"}}]}],
+        "generationConfig": {"temperature": 1},
+    }
+    raw = json.dumps(asked, separators=(",", ":")).encode()
+    items = DIALECTS["google"].decode_request(raw, None).items
+    (stale,) = [one for one in items if STALE.encode() in one.block.body]
+    made = curate_request(
+        f"{GOOGLE_URL}?alt=sse", raw, [make("replace", [Target(stale.block.digest)], {"text": "gone"}, id="e1")]
+    )
+    assert made.proof.applied == ("e1",)
+    assert made.body == raw.replace(json.dumps(STALE).encode(), b'"gone"')
+    (first,) = [one for one in items if one.block.kind == "function_call"]
+    dropped = curate_request(GOOGLE_URL, raw, [make("drop", [Target(first.block.digest)], {}, id="e1")])
+    assert dropped.body is not None
+    assert [content["role"] for content in json.loads(dropped.body)["contents"]] == ["user"]
+
+
 def test_tools_that_a_client_brings_as_an_item_keep_the_choice_among_them() -> None:
     # Codex: no member `tools`, an item `additional_tools`, and yet a choice.
     tools = [{"type": "function", "name": "exec", "description": "Runs.", "parameters": {"type": "object"}}]

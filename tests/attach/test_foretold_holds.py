@@ -15,9 +15,9 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.attach.hold_rules import HoldRules, parse_rules, rules_from_options
 from ctxtui.services.attach.holding import RELEASE
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import next_in
+from ctxtui.services.editing.next_request import next_call_in
 from ctxtui.services.recordings.open import load
 from tests.attach.holding import HoldingRun, holding
 
@@ -55,8 +55,8 @@ async def test_over_dollars_it_is_held_at_the_inspectors_price(tmp_path: Path) -
         # What the inspector shows of the same request, which is the next one of the recorded session.
         session = load(run.path).session
         book, counter = book_for(session, Counter(), Settings()), Counter()
-        replay, head = Replay(book, cached_by(book)), session.threads[MAIN].tip
-        shown = next_in(replay, book, counter, Settings(), MAIN, head=head)
+        replay, head = Replay(book, cache_rules_by_call(book)), session.threads[MAIN].tip
+        shown = next_call_in(replay, book, counter, Settings(), MAIN, head=head)
         assert shown is not None and shown.coming.total == pytest.approx(one["usd"], rel=1e-6)
         assert shown.coming.input == one["tokens"]
         run.gate.release("", RELEASE)

@@ -17,10 +17,10 @@ from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.services.attach.control import Control, ask_all
 from ctxtui.services.attach.edits_gate import EditsGate
-from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.attach.hold_rules import HoldRules, parse_rules, rules_from_options
 from ctxtui.services.attach.holding import APPLY, REFUSE, RELEASE, HoldGate
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.kit.http_exchange.pair import TITLE, side_call
+from ctxtui.transcripts.kit.http_exchange.pair import TITLE, classify_side_call
 from tests.attach.raw import RawProvider, raw_provider
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -117,10 +117,10 @@ def test_codex_s_request_for_a_title_is_none_of_its_turns() -> None:
     schema = {"type": "object", "properties": {"title": {"type": "string"}}}
     shaped = {"format": {"type": "json_schema", "strict": True, "schema": schema}}
     asked = {"type": "response.create", "model": "gpt-5.6-sol", "text": shaped, "input": []}
-    assert side_call("/v1/responses", asked) == TITLE
+    assert classify_side_call("/v1/responses", asked) == TITLE
     # An answer that a program wants in a shape of its own is a turn.
     schema["properties"]["body"] = {"type": "string"}  # type: ignore[index]
-    assert side_call("/v1/responses", asked) == ""
+    assert classify_side_call("/v1/responses", asked) == ""
 
 
 async def test_side_calls_pass_and_rules_choose(tmp_path: Path) -> None:
@@ -180,3 +180,53 @@ async def test_who_does_not_know_the_word_decides_nothing(tmp_path: Path) -> Non
     assert not file.exists()
     file.write_text(json.dumps(told))
     assert list(ask_all(tmp_path, {"do": "list"})) == [] and not file.exists()
+
+
+KEY = "sk-ant-api03-Zk3vQ9xLw2Rt7Yp1Nm8Bc5Df0Gh4Js6Kl"
+
+
+async def test_a_new_secret_is_held_until_it_was_sent(tmp_path: Path) -> None:
+    async with held(tmp_path, HoldRules(secret=True)) as (provider, relay, gate, _):
+        provider.replies = [[OK]] * 4
+        assert (await answer(*(await begun(relay, request("no key here"))))) == OK
+        for how in (REFUSE, RELEASE):
+            line = await begun(relay, request(f"my key is {KEY}"))
+            await until(gate)
+            (waits,) = gate.handle({"do": "list"})["held"]
+            assert waits["why"] == "a secret is in it (api key)" and KEY not in json.dumps(waits)
+            gate.release("", how)
+            await answer(*line)
+        # Decided: the same block again is not held, another secret is.
+        assert (await answer(*(await begun(relay, request(f"my key is {KEY}"))))) == OK
+        line = await begun(relay, request("password: hunter2hunter9"))
+        await until(gate)
+        gate.release("", REFUSE)
+        await answer(*line)
+
+
+def looping(times: int) -> bytes:
+    messages: list[object] = [{"role": "user", "content": "test it"}]
+    for n in range(times):
+        use = {"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": "npm test"}}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": "FAIL"}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    return request(messages=messages)
+
+
+async def test_a_loop_is_held_at_each_multiple(tmp_path: Path) -> None:
+    async with held(tmp_path, HoldRules(repeats=3)) as (provider, relay, gate, _):
+        provider.replies = [[OK]] * 9
+        for times in range(1, 7):
+            line = await begun(relay, looping(times))
+            if times % 3 == 0:
+                await until(gate)
+                (waits,) = gate.handle({"do": "list"})["held"]
+                assert waits["why"] == f"the same calls got the same answers {times} times (Bash)"
+                gate.release("", RELEASE)
+            assert (await answer(*line)) == OK
+
+
+def test_rules_are_spelled_as_they_are_described() -> None:
+    rules = HoldRules(secret=True, repeats=4, tokens=9)
+    assert rules_from_options(parse_rules(", ".join(rules.descriptions))) == rules
+    assert rules_from_options(parse_rules("secret, 3 repeats")) == HoldRules(secret=True, repeats=3)

@@ -20,9 +20,9 @@ from ctxtui.curation.context import Context
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import APPLY
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import next_in
+from ctxtui.services.editing.next_request import next_call_in
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
 from tests.attach.holding import HoldingRun, holding
@@ -95,8 +95,15 @@ async def test_a_dropped_newest_result_leaves_its_marker(
         overlay.apply()
         edits.save()
         book = book_for(session, counter, Settings())
-        found = next_in(
-            Replay(book, cached_by(book)), book, counter, Settings(), MAIN, overlay.applied, time.time(), head=head
+        found = next_call_in(
+            Replay(book, cache_rules_by_call(book)),
+            book,
+            counter,
+            Settings(),
+            MAIN,
+            overlay.applied,
+            time.time(),
+            head=head,
         )
         assert found is not None
         run.gate.release("", APPLY)

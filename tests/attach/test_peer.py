@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.attach.exchange import GONE
-from ctxtui.attach.peer import system_tells, user_of
+from ctxtui.attach.peer import can_identify_peers, user_of
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.upstream import Upstream
 from tests.attach.raw import raw_provider, relayed
@@ -25,7 +25,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 FROM_SHELL = r"""exec 3<>/dev/tcp/127.0.0.1/%d
 printf 'POST /v1/x?a=b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}' >&3
 cat <&3"""
-told_by_system = pytest.mark.skipif(not system_tells(), reason="the system does not tell whose a connection is")
+told_by_system = pytest.mark.skipif(not can_identify_peers(), reason="the system does not tell whose a connection is")
 as_another = pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("bash"), reason="only root can become another user"
 )

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.attach.lines import RecordedBodies, common_head, common_tail, likest
+from ctxtui.attach.lines import RecordedBodies, common_head, common_tail, find_most_similar
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, RequestBegun, RequestBytes
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun
@@ -149,7 +149,7 @@ def test_bodies_told_by_others_are_read_as_they_were(given_: list[bytes]) -> Non
     for n, one in enumerate(given_):
         data = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":%b}]}'
         full = data % json.dumps(one.decode(), ensure_ascii=False).encode()
-        told = bodies.told(f"r.{n}", full, full, "")
+        told = bodies.encode(f"r.{n}", full, full, "")
         lines.append(json.dumps({"x": f"r.{n}", "at": 1.0, "asked": {"url": URL, "body": told}}).encode())
         lines.append(json.dumps({"x": f"r.{n}", "at": 2.0, "answered": {"status": 200}}).encode())
         lines.append(json.dumps({"x": f"r.{n}", "at": 2.0, "ended": True}).encode())
@@ -167,7 +167,7 @@ def test_what_two_bodies_share(head: bytes, one: bytes, other: bytes) -> None:
     m = common_tail(a, b, 10**9)
     assert a[len(a) - m :] == b[len(b) - m :]
     assert m in (len(a), len(b)) or a[len(a) - m - 1] != b[len(b) - m - 1]
-    found = likest(a, [b])
+    found = find_most_similar(a, [b])
     assert found is None or found.head + found.tail <= min(len(a), len(b))
 
 
@@ -252,7 +252,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_line_spoils_no_other(
 
 
 def test_it_records_after_a_long_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.attach.recorder._LOOKS", 0)
+    monkeypatch.setattr("ctxtui.attach.recorder._MAX_EMPTY_POLLS", 0)
     recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     for n in range(3):
         limit = time.monotonic() + 60

@@ -19,9 +19,9 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import ANSWER, RELEASE
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import next_in
+from ctxtui.services.editing.next_request import next_call_in
 from ctxtui.services.recordings.open import load
 from tests.attach.holding import HoldingRun, holding
 
@@ -88,7 +88,7 @@ async def test_over_dollars_the_whole_conversation_is_priced(tmp_path: Path) -> 
         session, counter = load(run.path).session, Counter()
         book = book_for(session, counter, Settings())
         head = session.threads[MAIN].tip
-        shown = next_in(Replay(book, cached_by(book)), book, counter, Settings(), MAIN, head=head)
+        shown = next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, Settings(), MAIN, head=head)
         assert shown is not None and shown.coming.total == pytest.approx(one["usd"], rel=1e-6)
         assert shown.coming.input == one["tokens"]
         run.gate.release("", RELEASE)

@@ -161,7 +161,7 @@ async def test_an_edit_of_the_users_waits_at_the_relay_for_the_expiry(tmp_path: 
         session = load(run.path).session
         (item,) = [one for one in session.tree.items(session.threads[MAIN].tip) if b"file 0150" in one.block.body]
         kept.of(MAIN).stage_all([make("drop", [Target(item.block.digest)])])
-        kept.of(MAIN).wait(EXPIRY)
+        kept.of(MAIN).postpone(EXPIRY)
         kept.save()
         await agent.ask("go on")
         assert seen[1].body == agent.own[1] and "done" not in await told(run, 1)

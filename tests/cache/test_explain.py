@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxtui.cache import explain, prefix_key
-from ctxtui.cache.explain import SentRequest, Why, first_difference, matches_diagnosis, why
+from ctxtui.cache.explain import MissExplanation, SentRequest, explain_miss, first_difference, matches_diagnosis
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core.block import Place
 from ctxtui.core.block import text as text_block
@@ -34,11 +34,13 @@ class Session:
     def head(self, made: Any) -> int:
         return int(made.last.node)
 
-    def why(self, first: dict[str, Any], second: dict[str, Any], at: float = 10, began: float = 0) -> Why | None:
+    def why(
+        self, first: dict[str, Any], second: dict[str, Any], at: float = 10, began: float = 0
+    ) -> MissExplanation | None:
         before = self.sent(first)
         left = self.desk.simulator.send(before.prompt, 0, began)
         now = self.sent(second)
-        return why(self.desk.prefixes.tree, before, now, left, self.desk.simulator.predict(now.prompt, at))
+        return explain_miss(self.desk.prefixes.tree, before, now, left, self.desk.simulator.predict(now.prompt, at))
 
 
 def body(*messages: Any, **more: Any) -> dict[str, Any]:
@@ -50,11 +52,11 @@ START = body(user(text("go#3000", "")))
 GROWN = (user(text("go#3000")), assistant(text("a")), user(text("b", "")))
 
 
-def told(found: Why, diagnosis: str) -> bool | None:
+def told(found: MissExplanation, diagnosis: str) -> bool | None:
     return matches_diagnosis(found.cause, found.section, diagnosis)
 
 
-def named(found: Why | None) -> tuple[str, str, float]:
+def named(found: MissExplanation | None) -> tuple[str, str, float]:
     assert found is not None
     return found.cause, found.what, found.by
 
@@ -171,7 +173,7 @@ def test_compaction() -> None:
     now = session.sent(body(user(text("summary of what was said", ""))))
     summary = tree.child(tree[now.head].parent, text_block("summary"), Place("messages", "user", "summary"))
     marked_ = now._replace(head=summary)
-    found = why(tree, before, marked_, left, session.desk.simulator.predict(now.prompt, 10))
+    found = explain_miss(tree, before, marked_, left, session.desk.simulator.predict(now.prompt, 10))
     assert named(found) == (explain.COMPACTION, "", 0)
 
 
@@ -181,7 +183,11 @@ def test_what_nothing_explains_is_not_in_the_record() -> None:
     left = session.desk.simulator.send(before.prompt, 0)
     # The provider read nothing, although the entry was there: another machine, perhaps.
     reported = CacheOutcome(now.prompt, 10.0, read=0, hit=None, life=300.0)
-    assert named(why(session.desk.prefixes.tree, before, now, left, reported)) == (explain.NOT_IN_RECORD, "", 0)
+    assert named(explain_miss(session.desk.prefixes.tree, before, now, left, reported)) == (
+        explain.NOT_IN_RECORD,
+        "",
+        0,
+    )
 
 
 def test_where_two_contexts_part() -> None:

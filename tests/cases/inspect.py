@@ -12,7 +12,7 @@ from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.library.notebook import Notebook
@@ -41,13 +41,13 @@ class InMemory:
     def save(self) -> None:
         pass
 
-    def moved(self) -> bool:
+    def has_database_changed(self) -> bool:
         return False
 
     def stored(self) -> dict[str, list[Edit]]:
         return {}
 
-    def take(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
+    def add_stored(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
         return []
 
 
@@ -68,7 +68,7 @@ class HandMade:
 
     def study(self, session: Session) -> Study:
         table = price_table() if self.priced else PriceTable()
-        return Study(session, book_of(session, counted=False), None, price_here(table))
+        return Study(session, book_of(session, counted=False), None, local_pricer(table))
 
     def read_end(self) -> RecordingEnd | None:
         return None

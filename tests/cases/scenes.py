@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.package_data import price_table
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.scene import Scene
@@ -15,7 +15,7 @@ from tests.cases.sessions import book_of
 
 
 def study_of(session: Session, thread: str = MAIN) -> Study:
-    study = Study(session, book_of(session, counted=False), None, price_here(price_table()))
+    study = Study(session, book_of(session, counted=False), None, local_pricer(price_table()))
     study.thread(thread)
     while study.work() or study.work_idle():
         pass

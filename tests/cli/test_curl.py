@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.editing.exporting import command
+from ctxtui.services.editing.exporting import curl_command
 from tests.cli.conftest import Run
 
 BODY = json.dumps(
@@ -19,17 +19,26 @@ BODY = json.dumps(
 
 
 @pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell")
-@pytest.mark.parametrize("form", ["anthropic", "openai-chat", "openai-responses"])
-def test_a_shell_sends_the_body_byte_for_byte(tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "key"),
+    [
+        ("anthropic", "x-api-key: k1"),
+        ("openai-chat", "Authorization: Bearer k2"),
+        ("openai-responses", "Authorization: Bearer k2"),
+        ("google", "x-goog-api-key: k3"),
+    ],
+)
+def test_a_shell_sends_the_body_byte_for_byte(tmp_path: Path, form: str, key: str) -> None:
     curl = tmp_path / "curl"
     curl.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$OUT/arguments"\ncat > "$OUT/body"\n')
     curl.chmod(curl.stat().st_mode | stat.S_IXUSR)
-    script = command(form, BODY.encode())
+    script = curl_command(form, BODY.encode(), model="m-1 $(x)")
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "OUT": str(tmp_path), "ANTHROPIC_API_KEY": "k1", "OPENAI_API_KEY": "k2"}
+    env["GEMINI_API_KEY"] = "k3"
     subprocess.run(["sh"], input=script, env=env, check=True)
     assert (tmp_path / "body").read_bytes() == BODY.encode() + b"\n"
     arguments = (tmp_path / "arguments").read_text()
-    assert ("x-api-key: k1" if form == "anthropic" else "Authorization: Bearer k2") in arguments
+    assert key in arguments and ("models/m-1%20%24%28x%29:generateContent" in arguments) == (form == "google")
 
 
 def test_export_to_curl(ctxtui: Run, tmp_path: Path) -> None:

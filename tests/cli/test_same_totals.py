@@ -14,7 +14,7 @@ from ctxtui.analysis.money.totals import main_thread
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here, prices_for
+from ctxtui.services.counting.pricing import local_pricer, prices_for
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.open import load
@@ -93,7 +93,7 @@ def said_by_the_header(path: Path, totals: dict[str, object], home: str) -> None
     settings = Settings()
     session = load(path).session
     book = book_for(session, Counter(), settings)
-    study = Study(session, book, Counter(), price_here(prices_for(settings)))
+    study = Study(session, book, Counter(), local_pricer(prices_for(settings)))
     known = study.thread(main_thread(session))
     while study.work():
         pass
@@ -166,7 +166,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
 def shelf_partials() -> int:
     """The calls with an answer in part, by the database's own rows."""
     shelf = SessionLibrary(Settings(), Path.cwd())
-    return max(one.partial for one in shelf.figures(shelf.listed(), Event()))
+    return max(one.partial for one in shelf.figures(shelf.all_sessions(), Event()))
 
 
 def test_a_session_without_any_price_is_unknown_and_not_nothing(ctxtui: Run, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_stored_session_that_is_priced_in_part_says_the_least(ctxtui: Run, tmp
 def shelf_totals() -> tuple[int, float, int]:
     """Tokens, USD and unpriced calls as Home's header adds them up."""
     shelf = SessionLibrary(Settings(), Path.cwd())
-    found = [one for one in shelf.listed() if one.group != "samples"]
+    found = [one for one in shelf.all_sessions() if one.group != "samples"]
     collection = Collection(str(Path.cwd()), "~")
     collection.update(found)
     for one in shelf.figures(found, Event()):

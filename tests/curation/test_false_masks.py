@@ -13,7 +13,7 @@ from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.scrubbing import scrubbed
+from ctxtui.services.library.scrubbing import mask_session
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from tests.corpus import CORPUS, ROOT
 
@@ -32,7 +32,7 @@ def masks_in(paths: list[Path], level: Level) -> tuple[int, Counter[str]]:
         except (CtxtuiError, ValueError):
             continue
         masker = _Listing(level)
-        scrubbed(session, "copy", masker)
+        mask_session(session, "copy", masker)
         fresh = {digest: block for digest, block in session.tree.blocks.items() if digest not in seen}
         seen.update(fresh)
         words += sum(len(WORD.findall(block.body)) for block in fresh.values())

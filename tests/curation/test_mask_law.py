@@ -7,19 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_context import OWN
-from ctxtui.services.editing.exporting import exported, own_form
-from ctxtui.services.library.report import reported
-from ctxtui.services.library.scrubbing import scrubbed
-from ctxtui.services.library.sharing import shared
+from ctxtui.services.editing.exporting import export_session, own_form
+from ctxtui.services.library.report import make_report
+from ctxtui.services.library.scrubbing import mask_session
+from ctxtui.services.library.sharing import share_call
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.pages.report_page import ReportPage
 from ctxtui.views.pages.report_page import page as report_page
@@ -35,15 +35,15 @@ COUNTER = Counter()
 
 def outputs(session: Session, level: Level, name: str = "x") -> dict[str, str]:
     """What the commands would write at `level` of `session`, which was read from the file `name`."""
-    copy = scrubbed(session, "copy", Masker(mask_rules(), level))
+    copy = mask_session(session, "copy", Masker(mask_rules(), level))
     thread = next(iter(copy.order), "main")
-    made = {"copy": exported(copy, OWN, choose(copy, thread, 0)).data.decode()}
-    chosen = choose(copy, thread, 0)
-    made["export"] = exported(copy, own_form(chosen), chosen).data.decode()
-    told = account(session, COUNTER, Settings())
+    made = {"copy": export_session(copy, OWN, choose_call(copy, thread, 0)).data.decode()}
+    chosen = choose_call(copy, thread, 0)
+    made["export"] = export_session(copy, own_form(chosen), chosen).data.decode()
+    told = make_account(session, COUNTER, Settings())
     masker = Masker(mask_rules(), level)
-    made["page"] = share_page(shared(told.book, choose(session, thread, 0), masker, name, name))
-    one = reported(Loaded(session, name), COUNTER, Settings(), Masker(mask_rules(), level))
+    made["page"] = share_page(share_call(told.book, choose_call(session, thread, 0), masker, name, name))
+    one = make_report(Loaded(session, name), COUNTER, Settings(), Masker(mask_rules(), level))
     made["report"] = report_page(
         ReportPage(title=one.title, sessions=(one,), rest=0, level=level, masked=(), failed=())
     )

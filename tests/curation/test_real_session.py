@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from itertools import count as numbers
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, SUMMARIZE
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality.request_check import encode_outgoing
-from ctxtui.curation.record_summary import summary
+from ctxtui.curation.record_summary import summarize
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.editing.edited_context import to_resume
+from ctxtui.services.editing.edited_context import copy_to_resume
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
@@ -30,7 +30,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     loaded, counter = load(path), Counter()
     book = book_for(loaded.session, counter, Settings())
     count_all(book, counter)
-    chosen = choose(loaded.session, "", 205)
+    chosen = choose_call(loaded.session, "", 205)
     plain = curated(book, counter, chosen, prices=prices_for(Settings()))
     context = plain.context
     assert plain.tag.before > 100_000
@@ -44,7 +44,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     third = len(context) // 3
     kept = (pinned, *results)
     run = [p for p in range(third, third + 120) if context.items[p].block.kind != HEADER and p not in kept]
-    words = summary(context, run, 1000, lambda block: len(block.body) // 4, "the middle")
+    words = summarize(context, run, 1000, lambda block: len(block.body) // 4, "the middle")
     overlay.stage_all([make(SUMMARIZE, context.targets(run), {"text": words})])
     found = curated(book, counter, chosen, edits=overlay.in_force, prices=prices_for(Settings()))
     assert found.tag.freed > 5_000 and found.tag.moments[-1].once is not None and found.tag.moments[-1].once < 0
@@ -52,7 +52,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     overlay.apply()
     body = encode_outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
     assert validate.refusals(canonical.loads(body.body)) == [] and body.violations == []
-    resumed = to_resume(found, path, "claude-code")
+    resumed = copy_to_resume(found, path, "claude-code")
     assert claude_code_faults(resumed.data, path.read_bytes(), resumed.id) == []
     while overlay.undo():
         pass

@@ -17,7 +17,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation import record_summary
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import SummaryTerms, summarize_run
-from ctxtui.curation.record_summary import told_of_errors, told_of_tests
+from ctxtui.curation.record_summary import error_lines, lines_about_tests
 from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
 from tests.curation.conversations import context_of
@@ -52,7 +52,7 @@ def test_looking_for_words_first_leaves_nothing_out() -> None:
         text = "\n".join(rng.choices(LINES, k=rng.randint(1, 4)))
         tests = [record_summary._BORDER.sub("", one[0])[:120] for one in record_summary._TEST_LINE.finditer(text)]
         errors = [one[0].strip()[:160] for one in record_summary._ERROR_LINE.finditer(text)]
-        assert told_of_tests(text) == tests and told_of_errors(text) == errors[: record_summary.MOST_ERRORS]
+        assert lines_about_tests(text) == tests and error_lines(text) == errors[: record_summary.MAX_ERROR_LINES]
         found += bool(tests) + bool(errors)
     assert found > 200
 
@@ -65,7 +65,7 @@ def count(block: Block) -> int:
 
 
 def drawn(context: Context, run: Sequence[int], limit: int, keep: Sequence[str] = ()) -> str:
-    return record_summary.summary(context, run, limit, count, "turns 1-2", keep)
+    return record_summary.summarize(context, run, limit, count, "turns 1-2", keep)
 
 
 def stretches(dialect: str, number: int) -> Iterator[tuple[Random, Context, list[int]]]:
@@ -264,7 +264,7 @@ def test_what_a_shell_printed_is_no_request() -> None:
         ("said", "Its tests say more about the error."),
         ("user", "<returncode>1</returncode>\n<output>\nKeyError: 'price'\n</output>"),
     ]
-    found = record_summary.facts(context_of(anthropic(talk), "anthropic")[0], range(10))
+    found = record_summary.collect_facts(context_of(anthropic(talk), "anthropic")[0], range(10))
     assert found.asked == ["Fix the price. bash-$"] and not found.answered
     assert [one.line for one in found.failures.values()] == ["KeyError: 'price'"]
 
@@ -296,7 +296,7 @@ def test_what_does_not_fit_is_counted_and_what_tells_most_stays() -> None:
 )
 def test_lists_of_all_clients_are_read(name: str, given: dict[str, Any]) -> None:
     context, _ = context_of(anthropic([("call", name, given, "Task #7 created")]), "anthropic")
-    assert list(record_summary.facts(context, range(len(context))).todos.values()) == ["cd"]
+    assert list(record_summary.collect_facts(context, range(len(context))).todos.values()) == ["cd"]
 
 
 def test_a_task_that_is_ticked_off_is_not_open() -> None:
@@ -306,7 +306,7 @@ def test_a_task_that_is_ticked_off_is_not_open() -> None:
         ("call", "TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1"),
     ]
     context, _ = context_of(anthropic(talk), "anthropic")
-    assert record_summary.facts(context, range(len(context))).todos == {"2": "second thing"}
+    assert record_summary.collect_facts(context, range(len(context))).todos == {"2": "second thing"}
 
 
 @pytest.mark.parametrize(("text", "cells", "short"), [

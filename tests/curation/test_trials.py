@@ -20,7 +20,7 @@ from ctxtui.curation.apply.references import expand, externalized_content
 from ctxtui.curation.policies.policy import run
 from ctxtui.curation.policies.profile import make_step
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.trials import trials
+from ctxtui.curation.trials import parse_trials
 from tests.cases import systems
 from tests.cases.systems import OVERLAP, PROGRAM, REASONING, SPELLINGS
 from tests.curation.conversations import context_of
@@ -32,7 +32,7 @@ WITH_PROGRAMS = [spelling for spelling in SPELLINGS if spelling != "referenced"]
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_what_a_message_tells_of_its_trials(spelling: str) -> None:
     text = systems.listed(spelling)
-    found = trials(text)
+    found = parse_trials(text)
     assert [one.name for one in found] == [f"trial_0_{n}" for n in range(15)]
     assert [one.valid for one in found] == [n != 2 for n in range(15)]
     assert [one.score for one in found] == [0.0 if n == 2 else pytest.approx(2.4 + n / 1000) for n in range(15)]
@@ -47,7 +47,7 @@ def test_what_a_message_tells_of_its_trials(spelling: str) -> None:
 
 def test_a_question_with_trials_ends_where_the_form_of_the_answer_begins() -> None:
     text = systems.asked_to_select()
-    found = trials(text)
+    found = parse_trials(text)
     assert len(found) == 15 and found[13].score == 2.413 and found[2].valid is False
     assert text[found[-1].stop :].strip().startswith("Select 2-5 trials.")
     assert not any(one.code for one in found)
@@ -64,7 +64,7 @@ def test_a_question_with_trials_ends_where_the_form_of_the_answer_begins() -> No
     ],
 )
 def test_what_only_mentions_a_trial_lists_none(text: str) -> None:
-    assert trials(text) == []
+    assert parse_trials(text) == []
 
 
 def body(*texts: str) -> Json:
@@ -232,7 +232,7 @@ LINES = [
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.integers(1, 30))
 def test_headings_are_found_in_pieces_as_in_the_whole(lines: list[str], piece: int) -> None:
     text = "\n".join(lines)
-    with patch.object(found_trials, "_PIECE", piece):
+    with patch.object(found_trials, "_SEARCH_STEP_CHARS", piece):
         assert [one.span() for one in found_trials._headings(text)] == [
             one.span() for one in found_trials.HEADING.finditer(text)
         ]

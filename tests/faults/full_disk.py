@@ -170,7 +170,7 @@ async def chat_run(disk: Disk, chance: random.Random) -> tuple[bool, int, int]:
             disk.empty()
         host.feed(ev.UserSaid(f"message {number}."))
         for _ in range(200):
-            if not runner.state.running:
+            if not runner.state.is_running:
                 break
             await asyncio.sleep(0.005)
         host.feed(ev.Interrupted())

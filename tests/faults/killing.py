@@ -34,9 +34,9 @@ from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import Config, load
-from ctxtui.store.sessions.in_flight import SLOTS, in_flight
+from ctxtui.store.sessions.in_flight import SLOTS, pending_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import Ended, InFlight, Work
+from ctxtui.store.writer import CallEnded, InFlight, Work
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from tests.services.chatting import answer, text, use
@@ -100,16 +100,16 @@ SPAWN = OwnTool(
 class FakeHost(Host):
     """A host whose provider is `FakeLine`."""
 
-    def __init__(self, wish: ModelChoice, config: Config, cwd: Path, chance: random.Random) -> None:
-        super().__init__(wish, config, cwd)
+    def __init__(self, choice: ModelChoice, config: Config, cwd: Path, chance: random.Random) -> None:
+        super().__init__(choice, config, cwd)
         self._chance = chance
         self.own.tools = (SPAWN,)
 
-    async def _chosen(self) -> ChatModel:
+    async def _choose_model(self) -> ChatModel:
         return ChatModel(Endpoint("anthropic", "anthropic"), MODEL)
 
-    async def meet(self, partner: ChatModel) -> None:
-        self.partner = partner
+    async def connect_to(self, chat_model: ChatModel) -> None:
+        self.chat_model = chat_model
         self.line = FakeLine(self._chance)  # type: ignore[assignment]
 
 
@@ -119,7 +119,7 @@ def settings(folder: Path) -> Config:
 
 def named(work: Work) -> str:
     """A line that names a piece of work: its thread first."""
-    if isinstance(work, Ended):
+    if isinstance(work, CallEnded):
         return f"{work.call.thread} ended {work.call.id}"
     if isinstance(work, InFlight):
         data = work.data.encode() if isinstance(work.data, str) else work.data
@@ -164,7 +164,7 @@ async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
         if chance.random() < 0.3:
             host.keep_draft(f"draft {number}")
         until = time.monotonic() + chance.random() * 0.2
-        while host.runner.state.running and time.monotonic() < until:
+        while host.runner.state.is_running and time.monotonic() < until:
             await asyncio.sleep(0.003)
         if chance.random() < 0.4:
             host.feed(ev.Interrupted())
@@ -204,7 +204,7 @@ def _lost_of(
     if (calls[-1] if calls else "-") == (ended[-1] if ended else before.get(thread, "-")):
         left = [
             named(InFlight("", 0.0, e.kind, e.data, e.thread))
-            for e in in_flight(path, id_)
+            for e in pending_events(path, id_)
             if e.kind not in ("queue", "draft") and e.thread == thread
         ]
         at = 0
@@ -225,7 +225,7 @@ async def invalid(folder: Path, id_: str) -> tuple[int, bool]:
     await host.begin(lambda news: session.fold(news.events) and None, lambda call: None, lambda: None)
     assert host.runner is not None
     found = host.recovered.partial is not None or bool(host.recovered.agents)
-    host.runner.conversation.say("go on")
+    host.runner.conversation.add_user_message("go on")
     body = host.runner.conversation.draft().body
     wrong = [str(one) for one in check("anthropic", body)] + [r.message for r in validate.refusals(json.loads(body))]
     wrong += [line for call in session.calls.values() for line in _unreadable(session, call)]
@@ -293,10 +293,12 @@ def warm() -> None:
     from ctxtui.core import block
     from ctxtui.services.config.package_data import model_table
     from ctxtui.services.counting.counting import Counter
-    from ctxtui.services.counting.pricing import price_here, prices_for
+    from ctxtui.services.counting.pricing import local_pricer, prices_for
 
     Counter()(model_table().card(MODEL))(block.text("a few words to count"))
-    price_here(prices_for(load([], env={}).settings))([Call("", "", provider="anthropic", model=MODEL, usage=Usage(1))])
+    local_pricer(prices_for(load([], env={}).settings))(
+        [Call("", "", provider="anthropic", model=MODEL, usage=Usage(1))]
+    )
 
 
 def main() -> int:

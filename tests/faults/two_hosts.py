@@ -30,9 +30,9 @@ from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, InUse, NotFound
 from ctxtui.core.session import Session
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.store.sessions.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import Ended, InFlight, Work
+from ctxtui.store.writer import CallEnded, InFlight, Work
 from tests.faults.killing import FakeHost, invalid, settings
 
 ROUND: Final = 8
@@ -86,7 +86,7 @@ async def converse(host: FakeHost, chance: random.Random, told: Told, number: in
 
     def noted(work: Work) -> int:
         ticket = put(work)
-        if isinstance(work, Ended):
+        if isinstance(work, CallEnded):
             told("put", ticket=ticket, session=id_, what="ended", words=work.call.id)
         elif isinstance(work, InFlight) and work.kind in ("said", "heard"):
             words = work.data.decode() if isinstance(work.data, bytes) else work.data
@@ -99,7 +99,7 @@ async def converse(host: FakeHost, chance: random.Random, told: Told, number: in
         number += 1
         host.feed(ev.UserSaid(f"message {number} of {name}."))
         until = time.monotonic() + chance.random() * 0.2
-        while runner.state.running and time.monotonic() < until:
+        while runner.state.is_running and time.monotonic() < until:
             await asyncio.sleep(0.003)
             if writer.acked != acked:
                 acked = writer.acked
@@ -229,7 +229,7 @@ def wrong(path: Path, id_: str, log: Log) -> tuple[int, int]:
             session = store.load(id_)
     except NotFound:
         return len(sure), 0
-    left = in_flight(path, id_)
+    left = pending_events(path, id_)
     every = list(texts(session))
     said = [text for role, text in every if role == "user" and text.startswith("message ")]
     said += [str(event.data) for event in left if event.kind == "said"]
@@ -316,7 +316,7 @@ async def _first(folder: Path, seed: int) -> str:
     fold = host.open().fold
     await host.begin(lambda news: fold(news.events) and None, lambda call: None, lambda: None)
     host.feed(ev.UserSaid("the beginning"))
-    while host.runner is not None and host.runner.state.running:
+    while host.runner is not None and host.runner.state.is_running:
         await asyncio.sleep(0.005)
     assert await host.close()
     return host.session.about.id

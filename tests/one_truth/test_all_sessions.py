@@ -153,7 +153,7 @@ async def test_home_and_every_command_say_the_same_before_and_after_an_export(
     path = grown(home)
     # Read in this process: another one would load the vocabularies anew.
     answer, settings = make(), load(()).settings
-    for one in library.SessionLibrary(settings, Path.cwd()).listed():
+    for one in library.SessionLibrary(settings, Path.cwd()).all_sessions():
         answer((one, settings))
     before = await agreed(ctxtui)
     assert before.rows["chat-1"][:2] == (3, 2), "an own chat has its turns"

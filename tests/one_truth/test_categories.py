@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.diff import DiffSide, diff
+from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.diff import DiffSide, compare_contexts
 from ctxtui.analysis.figures import figures
 from ctxtui.core.category import CATEGORIES
 from ctxtui.services.config.settings import Settings
@@ -54,7 +54,7 @@ def test_what_a_diff_adds_up_by_category_is_what_the_contexts_differ_by() -> Non
     book = book_for(load(MUSUME).session, counter, settings)
     count_all(book, counter)
     calls = book.session.thread_calls("main")
-    found = diff(*(DiffSide(book, choose(book.session, "main", number)) for number in (10, 11)))
+    found = compare_contexts(*(DiffSide(book, choose_call(book.session, "main", number)) for number in (10, 11)))
     net: Sum[str] = Sum()
     for change in found.changes:
         for side, sign, node in ((found.a, -1, change.before), (found.b, 1, change.after)):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.session_events import thousands
+from ctxtui.analysis.session_events import format_thousands
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
-from ctxtui.services.counting.pricing import price_here, prices_for
+from ctxtui.services.counting.count_cache import cached_counter
+from ctxtui.services.counting.pricing import local_pricer, prices_for
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
 from ctxtui.views.inspector.this_call import this_call
@@ -125,9 +125,9 @@ def said_of_diff(a: str, b: str) -> dict[str, Any] | None:
 def in_the_inspector(path: Path, cache: dict[str, Any]) -> None:
     """What the open session says of each call, when all of it is worked out."""
     settings = load_settings().settings
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         session: Session = load(path).session
-        study = Study(session, book_for(session, counter, settings), counter, price_here(prices_for(settings)))
+        study = Study(session, book_for(session, counter, settings), counter, local_pricer(prices_for(settings)))
         threads = [study.thread(name) for name in session.order]
         while study.work():
             pass
@@ -137,7 +137,7 @@ def in_the_inspector(path: Path, cache: dict[str, Any]) -> None:
         for key, what in shown.items():
             assert (what.tokens, what.cause) == (missed[key]["written_again_tokens"], missed[key]["cause"])
             pane = this_call(study.scene(key[0], key[1] - 1))
-            assert pane.missed.startswith(f"{thousands(what.tokens)} rewritten")
+            assert pane.missed.startswith(f"{format_thousands(what.tokens)} rewritten")
         for one in threads:
             marked = [event.number for event in one.events if event.kind == "miss"]
             assert marked == sorted(number for thread, number in missed if thread == one.thread)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
@@ -22,10 +22,10 @@ from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.advice import Searched, searched
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.editing.advice import SearchResult, search_remedies
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.recordings.open import load
 from ctxtui.views.lists.findings import lines
 from tests.cases.sessions import Story, use
@@ -78,18 +78,18 @@ def lost(after: Applied) -> dict[str, tuple[int, int]]:
     return {word: (position, first[word]) for word, position in gone.items() if first.get(word, -1) > position}
 
 
-def offers(session: Session) -> tuple[Searched, Findings]:
+def offers(session: Session) -> tuple[SearchResult, Findings]:
     counter, settings = Counter(), Settings()
-    made, chosen = account(session, counter, settings), choose(session)
+    made, chosen = make_account(session, counter, settings), choose_call(session)
     return (
-        searched(made.book, counter, chosen, made.table, settings.usable_share),
-        findings_of(made, counter, chosen, settings),
+        search_remedies(made.book, counter, chosen, made.table, settings.usable_share),
+        price_findings(made, counter, chosen, settings),
     )
 
 
 def unsafe(session: Session) -> list[tuple[Any, ...]]:
     """Offers that lose what is quoted later, or take most of the conversation."""
-    if not choose(session).number:
+    if not choose_call(session).number:
         return []
     found, told = offers(session)
     every = [(one.names, one.edits) for one in found.ahead(20)]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.lab.recorded import simulated_calls
+from ctxtui.analysis.lab.recorded_steps import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.lab.experiment import bench_of, session_in_lab
-from ctxtui.services.library.preflight import placings
+from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.recordings.open import load
 from tests.analysis.lab.test_as_recorded import MADE
 from tests.corpus import every_recording
@@ -29,7 +29,7 @@ def unlike(session: Session) -> list[str]:
     lab = session_in_lab(bench_of(session, counter, settings), TRIED, "it")
     found: list[str] = []
     if lab.rows:
-        bill = account(session, counter, settings).statement().bill
+        bill = make_account(session, counter, settings).statement().bill
         row, calls = lab.rows[0], simulated_calls(session)
         reports = [call.usage for call in calls if call.usage is not None]
         if row.usd is not None and row.usd != pytest.approx(bill.usd or 0.0, abs=1e-9):
@@ -48,7 +48,7 @@ def unlike(session: Session) -> list[str]:
             parts = each.read, each.write, each.fresh
             if None not in parts and sum(part or 0 for part in parts) != each.total:
                 found.append(f"{each.cache}: parts {parts} of {each.total}")
-    for one in placings(session, counter, settings):
+    for one in try_all_markers(session, counter, settings):
         if not one.relative and one.own != pytest.approx(one.paid, abs=1e-9):
             found.append(f"markers of {one.thread}: {one.own} as recorded, {one.paid} paid")
     return found

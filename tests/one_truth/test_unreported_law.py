@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.analysis.money.spending import by_call
+from ctxtui.analysis.money.spending import rows_by_call
 from ctxtui.analysis.money.totals import row_fields, session_totals
 from ctxtui.core.call import COUNTED, IN_ALL, Fidelity
 from ctxtui.core.errors import CtxtuiError
@@ -89,8 +89,8 @@ def read(name: str, data: bytes) -> Session:
 def summed(session: Session) -> dict[str, Any]:
     """What a session comes to, as JSON has it."""
     costs = {id_: price_call(call, price_table()) for id_, call in session.calls.items()}
-    found = row_fields(session_totals(session, costs).whole)
-    rows = by_call(session.calls.values(), costs, lambda call: call.id)
+    found = row_fields(session_totals(session, costs).total)
+    rows = rows_by_call(session.calls.values(), costs, lambda call: call.id)
     assert all(row.usd != 0 or not row.partial for row in rows)
     return found
 

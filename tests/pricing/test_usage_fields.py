@@ -19,8 +19,8 @@ from ctxtui.core.call import Call
 from ctxtui.pricing.price import Cost, lacks_price, price_call
 from ctxtui.pricing.table import UsageField, parse_usage_fields
 from ctxtui.services.config.package_data import DATA, price_table
-from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google
-from ctxtui.wire import anthropic, openai_chat, openai_responses
+from ctxtui.transcripts.kit.http_exchange import bedrock, cohere
+from ctxtui.wire import anthropic, google, openai_chat, openai_responses
 from ctxtui.wire.request import Response
 
 NOVEMBER_2026 = 1795219200.0
@@ -97,11 +97,11 @@ def answered(of: str, report: dict[str, Any], around: dict[str, Any]) -> Respons
         case "openai responses":
             return openai_responses.decode_response({"id": "r", "output": [], "usage": report, **around})
         case "google":
-            return google.answer([{"candidates": [{"finishReason": "STOP"}], "usageMetadata": report, **around}])
+            return google.decode_response({"candidates": [{"finishReason": "STOP"}], "usageMetadata": report, **around})
         case "bedrock converse":
-            return bedrock.answer({"output": {"message": {"content": []}}, "usage": report, **around})
+            return bedrock.decode_answer({"output": {"message": {"content": []}}, "usage": report, **around})
         case "cohere":
-            return cohere.answer({"message": {"content": []}, "usage": report, **around})
+            return cohere.decode_answer({"message": {"content": []}, "usage": report, **around})
     return openai_chat.decode_response({"choices": [], "usage": report, **around})
 
 

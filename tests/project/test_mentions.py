@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctxtui.project.named import mentions, relevant, spelled
+from ctxtui.project.named import find_mentions, find_relevant, format_mention
 from ctxtui.services.project.attachments import list_missing_files
 
 
@@ -16,8 +16,8 @@ def test_what_a_message_names() -> None:
         ("@a @a", [("a",)]),
         ("nothing @ all", []),
     ):
-        assert mentions(text) == wanted, text
-    assert spelled("a.py") == "@a.py" and mentions(spelled("a b.py")) == [("a b.py",)]
+        assert find_mentions(text) == wanted, text
+    assert format_mention("a.py") == "@a.py" and find_mentions(format_mention("a b.py")) == [("a b.py",)]
 
 
 def test_what_is_not_there_is_told_where_it_looks_like_a_file(tmp_path: Path) -> None:
@@ -27,6 +27,6 @@ def test_what_is_not_there_is_told_where_it_looks_like_a_file(tmp_path: Path) ->
 
 def test_what_has_to_do_with_a_message() -> None:
     texts = {"garden.md": "roses lilies project", "todo.md": "project bread", "deploy.md": "project servers staging"}
-    assert relevant(texts, "the garden") == ["garden.md"]
-    assert relevant(texts, "deploying to servers in staging") == ["deploy.md"]
-    assert relevant(texts, "this project") == []
+    assert find_relevant(texts, "the garden") == ["garden.md"]
+    assert find_relevant(texts, "deploying to servers in staging") == ["deploy.md"]
+    assert find_relevant(texts, "this project") == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxtui.project.budget import ContextBudget, warnings
 from ctxtui.project.file_kinds import kind_of
-from ctxtui.project.imports import Paths, imported, importers
-from ctxtui.project.named import named
+from ctxtui.project.imports import Paths, find_importers, find_imports
+from ctxtui.project.named import find_named
 from ctxtui.project.selection import (
     BY_TASK,
     DOCUMENTATION,
@@ -90,7 +90,7 @@ def test_a_large_project_by_priority() -> None:
 
 def test_what_does_not_fit_is_shortened_then_left_out() -> None:
     found = chosen(60, "speed up Engine", Thresholds(small=0, medium=0))
-    assert [(one.path, one.form) for one in found.of(NAMED)] == [("app/core.py", SIGNATURES)]
+    assert [(one.path, one.form) for one in found.with_reason(NAMED)] == [("app/core.py", SIGNATURES)]
     assert found.left
     told = {one.code for one in warnings(budget(1_000), found)}
     assert {"named_as_signatures", "large_repository"} <= told
@@ -111,7 +111,7 @@ def test_what_a_task_names() -> None:
         ("store it", []),
         ("hello world", []),
     ):
-        assert named(task, TEXTS, paths) == wanted, task
+        assert find_named(task, TEXTS, paths) == wanted, task
 
 
 def test_imports_in_each_language() -> None:
@@ -125,8 +125,8 @@ def test_imports_in_each_language() -> None:
     ]
     for path, text, wanted in cases:
         paths = Paths([path, *wanted, "store/x_test.go"])
-        assert imported(path, text, paths) == wanted, path
-    assert importers(TEXTS, frozenset({"app/core.py"}), Paths(TEXTS)) == ["app/user.py", "tests/test_core.py"]
+        assert find_imports(path, text, paths) == wanted, path
+    assert find_importers(TEXTS, frozenset({"app/core.py"}), Paths(TEXTS)) == ["app/user.py", "tests/test_core.py"]
 
 
 def budget(available: int, **more: object) -> ContextBudget:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.project.signatures import GRAMMARS, signatures
+from ctxtui.project.signatures import GRAMMARS, extract_signatures
 
 CASES = {
     "a.py": (
@@ -50,7 +50,9 @@ CASES = {
 @pytest.mark.parametrize("path", CASES)
 def test_signatures(path: str) -> None:
     text, wanted = CASES[path]
-    assert [line.strip() for line in signatures(path, text).splitlines()] == [s.strip() for s in wanted.splitlines()]
+    assert [line.strip() for line in extract_signatures(path, text).splitlines()] == [
+        s.strip() for s in wanted.splitlines()
+    ]
 
 
 def test_every_language_of_the_issue_has_a_grammar() -> None:
@@ -62,4 +64,4 @@ def test_every_language_of_the_issue_has_a_grammar() -> None:
 @pytest.mark.parametrize("text", ["def f(:\n  class", "\0\0", "é" * 50, ""])
 def test_what_is_no_program_breaks_nothing(text: str) -> None:
     for end in GRAMMARS:
-        assert isinstance(signatures("a" + end, text), str)
+        assert isinstance(extract_signatures("a" + end, text), str)

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers import bounded_answers
-from ctxtui.providers.local_servers import look_at
+from ctxtui.providers.local_servers import identify_server
 from ctxtui.wire import unpacking
 from tests.providers.served import served, streaming
 from tests.providers.test_line import DIALECTS, answer, line_to, route
@@ -22,7 +22,7 @@ MOST = 1 << 16
 def _smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_answers, "MAX_BODY", MOST)
     whole = unpacking.make_unpacker
-    monkeypatch.setattr(bounded_answers, "unpacker", lambda encoding: whole(encoding, MOST))
+    monkeypatch.setattr(bounded_answers, "make_unpacker", lambda encoding: whole(encoding, MOST))
 
 
 @DIALECTS
@@ -49,4 +49,4 @@ async def test_json_beyond_the_bound() -> None:
         with pytest.raises(ProviderError, match="more than"):
             await line.get("/models")
         await line.close()
-        assert await look_at(f"{server.root}/v1", {}) is None
+        assert await identify_server(f"{server.root}/v1", {}) is None

@@ -9,7 +9,7 @@ import pytest
 
 from ctxtui.core.errors import ProviderError
 from ctxtui.providers.endpoint import PATHS, Endpoint, key_for
-from ctxtui.providers.rate_limits import headrooms, retry_after
+from ctxtui.providers.rate_limits import read_headrooms, retry_after
 from ctxtui.providers.sdk_client import SdkLine
 from tests.providers.served import Served, failing, served, streaming
 
@@ -160,7 +160,7 @@ async def test_headroom_is_read_from_every_answer() -> None:
 def test_openai_spells_it_otherwise() -> None:
     headers = {"X-RateLimit-Limit-Tokens": "1000", "x-ratelimit-remaining-tokens": "100"}
     headers |= {"x-ratelimit-reset-tokens": "1m2.5s"}
-    (room,) = headrooms(headers, 10.0)
+    (room,) = read_headrooms(headers, 10.0)
     assert (room.what, room.share, room.reset) == ("tokens", 0.1, 72.5)
     assert retry_after({"retry-after": "soon"}) is None
 

@@ -10,8 +10,8 @@ from ctxtui.providers.local_servers import (
     ServedModel,
     candidates,
     find_servers,
+    identify_server,
     lm_studio_models,
-    look_at,
     ollama_model,
 )
 from tests.providers.served import served
@@ -69,7 +69,7 @@ async def test_each_kind_on_its_port(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["llama.cpp", "vllm"])
 async def test_a_base_url_tells_what_is_behind_it(kind: str) -> None:
     async with served(CASES[kind][0]) as server:
-        found = await look_at(f"{server.root}/v1", {})
+        found = await identify_server(f"{server.root}/v1", {})
         assert found is not None and list(found.models) == CASES[kind][1]
 
 

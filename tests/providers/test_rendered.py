@@ -9,7 +9,7 @@ import pytest
 
 from ctxtui.core.errors import NotFound
 from ctxtui.providers.endpoint import Endpoint
-from ctxtui.providers.local_servers import rendered
+from ctxtui.providers.local_servers import render_prompt
 from tests.providers.served import failing, served
 
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}'
@@ -25,7 +25,7 @@ CASES: dict[str, tuple[str, str, Any]] = {
 async def test_each_server_that_tells(kind: str) -> None:
     base, path, reply = CASES[kind]
     async with served({path: reply}) as server:
-        assert await rendered(Endpoint(kind, "openai_chat", server.root + base, kind=kind), BODY) == PROMPT
+        assert await render_prompt(Endpoint(kind, "openai_chat", server.root + base, kind=kind), BODY) == PROMPT
         sent = json.loads(server.bodies[0])
         assert sent["messages"] == [{"role": "user", "content": "hi"}]
         assert sent.get("_debug_render_only", kind != "ollama")
@@ -35,7 +35,7 @@ async def test_each_server_that_tells(kind: str) -> None:
 async def test_a_server_that_does_not(kind: str) -> None:
     async with served({}) as server:
         with pytest.raises(NotFound):
-            await rendered(Endpoint(kind, "openai_chat", server.root + "/v1", kind=kind), BODY)
+            await render_prompt(Endpoint(kind, "openai_chat", server.root + "/v1", kind=kind), BODY)
 
 
 @pytest.mark.parametrize("kind", list(CASES))
@@ -44,5 +44,5 @@ async def test_a_server_cannot_send_the_conversation_elsewhere(kind: str) -> Non
     async with served({path: reply}) as other:
         async with served({path: failing(307, {}, {"location": f"{other.root}{path}"})}) as server:
             with pytest.raises(NotFound):
-                await rendered(Endpoint(kind, "openai_chat", server.root + base, kind=kind), BODY)
+                await render_prompt(Endpoint(kind, "openai_chat", server.root + base, kind=kind), BODY)
         assert server.bodies and not other.bodies

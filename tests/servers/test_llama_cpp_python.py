@@ -12,7 +12,7 @@ from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.core.session import MAIN
 from ctxtui.offline.openai.validate_chat import refusals
-from ctxtui.providers.local_servers import find_servers, look_at
+from ctxtui.providers.local_servers import find_servers, identify_server
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import choose_model
@@ -43,7 +43,7 @@ def bodies(chat: Chat) -> list[bytes]:
 
 async def test_it_is_found_and_named(model: Path, tmp_path: Path) -> None:
     with llama_cpp_python(model, 4096) as url:
-        found = await look_at(url, {})
+        found = await identify_server(url, {})
         assert found is not None and found.endpoint.kind == "llama-cpp-python" and found.models[0].id == "tiny"
         (same,) = await find_servers({}, [("vllm", url[:-3]), ("llama-cpp-python", url[:-3])])
         assert same == found, "it is told from the others on its port"

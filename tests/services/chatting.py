@@ -128,7 +128,7 @@ class Chat:
     @property
     def running(self) -> bool:
         assert self.host.runner is not None
-        return self.host.runner.state.running
+        return self.host.runner.state.is_running
 
     @property
     def phase(self) -> TurnPhase:

@@ -88,7 +88,7 @@ def test_old_sessions_are_pruned_by_their_last_call(store: Store) -> None:
     timeless = talk(1, seed=2)
     timeless.calls = {id_: replace(call, started=None, ended=None) for id_, call in timeless.calls.items()}
     fresh = store.import_session(timeless, replace(FILE, path="/b"), now=now - DAY)
-    assert store.older(30 * DAY, now) == [old]
+    assert store.older_sessions(30 * DAY, now) == [old]
     assert store.prune(30 * DAY, now) == [old]
     assert [row.id for row in store.sessions()] == [fresh]
     assert store.prune(30 * DAY, now) == []

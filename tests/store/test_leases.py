@@ -20,12 +20,12 @@ from ctxtui.core.errors import InUse
 from ctxtui.core.session import MAIN, CallSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.store import host_process, leases
-from ctxtui.store.host_process import born, ended, hosting
+from ctxtui.store.host_process import begin_hosting, end_hosting, process_start
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.schema.connect import SCHEMA_VERSION
 from ctxtui.store.schema.database_file import APPLICATION_ID
 from ctxtui.store.schema.migrations import LADDER
-from ctxtui.store.sessions.in_flight import in_flight, left_over
+from ctxtui.store.sessions.in_flight import abandoned_events, pending_events
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, SessionResumed, Writer
 from tests.store.test_writer import begun, call, gone_on, grow, item, put, say, writing
@@ -44,7 +44,7 @@ def stored(tmp_path: Path) -> Path:
 
 def host_until_killed(path: Path, pipe: Connection) -> None:
     """A process that goes on with the session and waits."""
-    leases.claim(path, "live-1", mine := hosting(time.time()))
+    leases.claim(path, "live-1", mine := begin_hosting(time.time()))
     writer = Writer(path, Tree(), host=mine)
     writer.put(SessionResumed("live-1"))
     writer.put(InFlight("", 1.0, "said", "hello"))
@@ -63,47 +63,47 @@ def hosted_apart(path: Path) -> multiprocessing.process.BaseProcess:
 
 def test_a_second_host_is_told_who_has_it_until_that_was_killed(stored: Path) -> None:
     other = hosted_apart(stored)
-    mine = hosting(time.time())
+    mine = begin_hosting(time.time())
     with pytest.raises(InUse) as told:
         leases.claim(stored, "live-1", mine)
     assert (told.value.pid, told.value.session) == (other.pid, "live-1")
     assert f"live-1 is open in process {other.pid} since " in str(told.value)
     assert "`ctxtui chat --continue live-1@N` makes a branch after call N" in str(told.value)
     assert time.time() - told.value.since < 60
-    assert left_over(stored, "live-1", mine) == [], "what streams elsewhere is nobody else's"
+    assert abandoned_events(stored, "live-1", mine) == [], "what streams elsewhere is nobody else's"
     assert other.pid is not None
     os.kill(other.pid, signal.SIGKILL)
     deadline = time.monotonic() + 10
-    while born(other.pid) and time.monotonic() < deadline:
+    while process_start(other.pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     # Not waited for yet: a zombie hosts nothing.
     leases.claim(stored, "live-1", mine)
-    assert [event.data for event in left_over(stored, "live-1", mine)] == ["hello"], "what it left is ours now"
+    assert [event.data for event in abandoned_events(stored, "live-1", mine)] == ["hello"], "what it left is ours now"
     other.join()
     leases.release(stored, mine)
-    ended(mine)
+    end_hosting(mine)
     assert leases.host_of(stored, "live-1") is None
 
 
 def test_a_number_that_came_again_is_no_host(stored: Path) -> None:
     """The number of a process that runs, which began at another time than the host did; another boot's numbers."""
     parent = os.getppid()
-    alive = replace(hosting(time.time()), pid=parent, born=born(parent))
-    assert alive.lives(time.time())
-    assert not replace(alive, born="1").lives(time.time())
-    assert not replace(alive, pid=(1 << 22) + 5).lives(time.time())
+    alive = replace(begin_hosting(time.time()), pid=parent, born=process_start(parent))
+    assert alive.is_alive(time.time())
+    assert not replace(alive, born="1").is_alive(time.time())
+    assert not replace(alive, pid=(1 << 22) + 5).is_alive(time.time())
     elsewhere = replace(alive, machine="another boot/pid:[1]")
-    assert elsewhere.lives(alive.beat + host_process.SILENT - 1)
-    assert not elsewhere.lives(alive.beat + host_process.SILENT + 1)
-    assert "another machine or container" in elsewhere.where
+    assert elsewhere.is_alive(alive.beat + host_process.MAX_SILENCE_S - 1)
+    assert not elsewhere.is_alive(alive.beat + host_process.MAX_SILENCE_S + 1)
+    assert "another machine or container" in elsewhere.description
 
 
 def test_without_proc_the_start_is_asked_of_ps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if shutil.which("ps") is None:
         pytest.skip("there is no ps here")
     monkeypatch.setattr(host_process, "PROC", tmp_path / "none")
-    assert born(os.getpid()) and born(os.getpid()) == born(os.getpid())
-    assert born((1 << 22) + 5) == ""
+    assert process_start(os.getpid()) and process_start(os.getpid()) == process_start(os.getpid())
+    assert process_start((1 << 22) + 5) == ""
 
 
 def test_a_writer_hosts_from_its_first_commit_to_its_end(tmp_path: Path) -> None:
@@ -112,12 +112,12 @@ def test_a_writer_hosts_from_its_first_commit_to_its_end(tmp_path: Path) -> None
         assert writer.wait(5)
         host = leases.host_of(path, "live-1")
         assert host is not None and host.token == writer.host.token and host.pid == os.getpid()
-        assert f"this program, process {os.getpid()}" in host.where
+        assert f"this program, process {os.getpid()}" in host.description
     assert leases.host_of(path, "live-1") is None
 
 
 def test_a_host_that_rests_says_that_it_is_there(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.store.writer.BEAT", 0.05)
+    monkeypatch.setattr("ctxtui.store.writer.HEARTBEAT_S", 0.05)
     session, writer = gone_on(stored)
     assert writer.wait(5)
     first = leases.host_of(stored, "live-1")
@@ -132,10 +132,10 @@ def test_a_host_that_rests_says_that_it_is_there(stored: Path, monkeypatch: pyte
 
 def test_a_host_whose_end_could_not_be_written_binds_nobody(stored: Path) -> None:
     """The lease stays in the file of a process that goes on: it knows itself that the host has ended."""
-    mine = hosting(time.time())
+    mine = begin_hosting(time.time())
     leases.claim(stored, "live-1", mine)
-    ended(mine)
-    leases.claim(stored, "live-1", hosting(time.time()))
+    end_hosting(mine)
+    leases.claim(stored, "live-1", begin_hosting(time.time()))
 
 
 def test_a_copy_of_the_database_has_no_hosts(stored: Path, tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_a_hosted_session_is_not_deleted_pruned_imported_over_or_compacted(store
             with pytest.raises(InUse) as told:
                 refused()
             assert told.value.pid == os.getpid() and "end it there first" in str(told.value)
-        assert store.older(0, late) == store.prune(0, late) == []
-        (why,) = store.kept_from_pruning(0, late)
+        assert store.older_sessions(0, late) == store.prune(0, late) == []
+        (why,) = store.unprunable_sessions(0, late)
         assert why.session == "live-1"
         assert store.rename("live-1", "mine") and store.archive("live-1"), "what is beside the contexts may change"
     say(session, writer, "a", 2, "a.2")
@@ -216,7 +216,7 @@ def test_two_writers_leave_each_other_what_is_in_flight(stored: Path) -> None:
         assert writer.wait(5)
     say(one, first, "a", 1, "a.1")
     assert first.wait(5)
-    left = [(event.kind, event.data) for event in in_flight(stored, "live-1")]
+    left = [(event.kind, event.data) for event in pending_events(stored, "live-1")]
     assert left == [("draft", "a drafts"), ("said", "b asks"), ("draft", "b drafts")]
     assert two and first.close() and second.close()
 
@@ -234,7 +234,7 @@ def test_what_an_older_ctxtui_left_in_flight_is_found(tmp_path: Path) -> None:
         conn.execute("INSERT INTO events (session, call, at, kind, data) VALUES (1, '', 0, 'said', 'hi')")
     with Store.open(path) as store:
         assert store.info().schema_version == SCHEMA_VERSION
-    mine = hosting(time.time())
+    mine = begin_hosting(time.time())
     leases.claim(path, "x", mine)
-    assert [event.data for event in left_over(path, "x", mine)] == ["hi"]
-    ended(mine)
+    assert [event.data for event in abandoned_events(path, "x", mine)] == ["hi"]
+    end_hosting(mine)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.store.cache import _spelled
+from ctxtui.store.cache import _encode_counts
 from ctxtui.store.store import Store
 
 DAY = 86_400.0
@@ -19,7 +19,7 @@ COUNTS = st.lists(st.floats(0, 1e12) | st.integers(0, 2**53), min_size=1, max_si
 
 @given(st.lists(COUNTS, min_size=1))
 def test_counts_are_spelled_without_loss(counts: list[tuple[float, ...]]) -> None:
-    spelled = _spelled(counts)
+    spelled = _encode_counts(counts)
     assert [tuple(json.loads(one)) for one in spelled] == counts
     assert not any(".0," in one or ".0]" in one for one in spelled)
 
@@ -51,23 +51,23 @@ def test_many_counts_take_no_time(store: Store) -> None:
 
 def test_a_files_summary_is_remembered_until_it_changes(store: Store) -> None:
     mtime = 1_763_640_000.123456789
-    store.remember("/a\udc80.jsonl", 10, mtime, "1", {"title": "é", "calls": [1, 2.5, None]})
-    assert store.remembered("/a\udc80.jsonl", 10, mtime, "1") == {"title": "é", "calls": [1, 2.5, None]}
-    assert store.remembered("/a\udc80.jsonl", 11, mtime, "1") is None
-    assert store.remembered("/a\udc80.jsonl", 10, mtime + 0.001, "1") is None
-    assert store.remembered("/a\udc80.jsonl", 10, mtime, "2") is None
-    assert store.remembered("/b", 10, mtime, "1") is None
-    store.remember("/a\udc80.jsonl", 11, mtime, "1", {})
-    assert store.remembered("/a\udc80.jsonl", 10, mtime, "1") is None
-    assert store.remembered("/a\udc80.jsonl", 11, mtime, "1") == {}
+    store.save_summary("/a\udc80.jsonl", 10, mtime, "1", {"title": "é", "calls": [1, 2.5, None]})
+    assert store.load_summary("/a\udc80.jsonl", 10, mtime, "1") == {"title": "é", "calls": [1, 2.5, None]}
+    assert store.load_summary("/a\udc80.jsonl", 11, mtime, "1") is None
+    assert store.load_summary("/a\udc80.jsonl", 10, mtime + 0.001, "1") is None
+    assert store.load_summary("/a\udc80.jsonl", 10, mtime, "2") is None
+    assert store.load_summary("/b", 10, mtime, "1") is None
+    store.save_summary("/a\udc80.jsonl", 11, mtime, "1", {})
+    assert store.load_summary("/a\udc80.jsonl", 10, mtime, "1") is None
+    assert store.load_summary("/a\udc80.jsonl", 11, mtime, "1") == {}
 
 
 def test_prune_forgets_what_is_old(store: Store) -> None:
     now = time.time()
     store.save_counts({"0" * 32: (1.0,)}, "old", now=now - 90 * DAY)
     store.save_counts({"1" * 32: (1.0,)}, "new", now=now)
-    store.remember("/a", 1, 1.0, "1", {})
+    store.save_summary("/a", 1, 1.0, "1", {})
     store.prune(30 * DAY, now)
     assert store.load_counts(["0" * 32], "old") == {}
     assert store.load_counts(["1" * 32], "new") == {"1" * 32: (1.0,)}
-    assert store.remembered("/a", 1, 1.0, "1") == {}
+    assert store.load_summary("/a", 1, 1.0, "1") == {}

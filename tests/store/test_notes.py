@@ -17,10 +17,10 @@ def test_notes_are_kept_by_what_they_are_about(store: Store) -> None:
     store.notes.put(ON_BLOCK)
     store.notes.put(ON_CALL)
     store.notes.put(replace(ON_CALL, session="other", at=7.0))
-    assert store.notes.of("session-1") == [ON_BLOCK, ON_CALL]
+    assert store.notes.for_session("session-1") == [ON_BLOCK, ON_CALL]
     changed = replace(ON_BLOCK, text="look here", at=8.0)
     store.notes.put(changed)
-    assert store.notes.of("session-1") == [ON_CALL, changed]
+    assert store.notes.for_session("session-1") == [ON_CALL, changed]
     assert [note.at for note in store.notes.all()] == [8.0, 7.0, 6.0]
 
 
@@ -34,5 +34,5 @@ def test_deleting_a_session_drops_what_its_notes_quote_and_keeps_what_was_writte
     id_ = store.import_session(talk(1), FILE)
     store.notes.put(replace(ON_BLOCK, session=id_, text="mine"))
     store.delete(id_)
-    (kept,) = store.notes.of(id_)
+    (kept,) = store.notes.for_session(id_)
     assert (kept.about, kept.text) == ("", "mine")

@@ -19,14 +19,14 @@ TWO = make(NOTE, [Target("cd" * 16)], {"text": "\ud800 <b>"}, author="window", i
 
 def test_a_log_comes_back_as_it_was_and_lives_with_its_session(store: Store) -> None:
     session = store.import_session(talk(2), FILE, now=1.0)
-    assert store.edits(session) == [] and store.edited() == []
+    assert store.edits(session) == [] and store.edited_sessions() == []
     assert store.add_edits(session, [ONE, TWO], now=2.0) == 2
     assert store.add_edits(session, [ONE], now=3.0) == 0
     assert store.edits(session) == [ONE, TWO]
     assert store.add_edits(session, [ONE], thread="sub", now=3.0) == 1
     assert store.add_edits(session, [TWO], branch="leaner", now=3.0) == 1
     assert store.branches(session) == ["", "leaner"]
-    assert store.edited() == [session]
+    assert store.edited_sessions() == [session]
     store.import_session(talk(3), FILE, now=4.0)
     assert store.edits(session) == [ONE, TWO]
     store.delete(session)

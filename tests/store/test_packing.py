@@ -43,7 +43,7 @@ def test_bodies_are_plain_text_below_200_bytes_and_packed_from_there(store: Stor
     for length in (1, 199, 200, 5000, 1_000_000):
         body = (" ".join(LEXICON) * 99)[:length].encode()
         codec, stored = packer.pack(body)
-        assert isinstance(stored, str) == (length < block_codec.SMALLEST)
+        assert isinstance(stored, str) == (length < block_codec.MIN_PACKED_BYTES)
         assert unpacker.unpack(codec, stored, "it") == body
 
 

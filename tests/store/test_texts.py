@@ -14,7 +14,7 @@ from sqlite_utils.db import Database
 
 from ctxtui.core.errors import Unreadable
 from ctxtui.store import fulltext
-from ctxtui.store.fulltext import LONGEST, PIECE, Unit, pieces
+from ctxtui.store.fulltext import MAX_QUERY_CHARS, PIECE_CHARS, Unit, pieces
 from ctxtui.store.schema.database_file import APPLICATION_ID
 from ctxtui.store.schema.migrations import LADDER
 from ctxtui.store.store import Store
@@ -34,45 +34,45 @@ def test_what_holds_a_text_is_named(one: list[str], two: list[str], data: st.Dat
                 start = data.draw(st.integers(0, len(text)))
                 wanted = text[start : start + data.draw(st.integers(0, 12))]
                 for spelled in (wanted, wanted.upper() if wanted.upper().lower() == wanted.lower() else wanted):
-                    found = store.texts.may_hold([spelled])
+                    found = store.texts.find_candidates([spelled])
                     assert found is None or unit.name in found
 
 
 def test_what_holds_it_nowhere_is_not_named(store: Store) -> None:
     store.texts.add(A, ["def compute_context(self)"], 1)
     store.texts.add(B, ["数据分析和处理", "unrelated"], 1)
-    assert store.texts.may_hold(["pute_con"]) == {"/a.jsonl"}
-    assert store.texts.may_hold(["COMPUTE"]) == {"/a.jsonl"}
-    assert store.texts.may_hold(["据分析"]) == {"/b.jsonl"}
-    assert store.texts.may_hold(["compute", "数据分"]) == set()
-    assert store.texts.may_hold(['say "hi"']) == set()
-    assert store.texts.may_hold(["数据"]) is None
+    assert store.texts.find_candidates(["pute_con"]) == {"/a.jsonl"}
+    assert store.texts.find_candidates(["COMPUTE"]) == {"/a.jsonl"}
+    assert store.texts.find_candidates(["据分析"]) == {"/b.jsonl"}
+    assert store.texts.find_candidates(["compute", "数据分"]) == set()
+    assert store.texts.find_candidates(['say "hi"']) == set()
+    assert store.texts.find_candidates(["数据"]) is None
 
 
 def test_a_text_across_the_cut_of_a_long_one_is_found(store: Store) -> None:
-    long = ("x" * (PIECE - 5)) + "NEEDLE in hay" + "y" * PIECE
+    long = ("x" * (PIECE_CHARS - 5)) + "NEEDLE in hay" + "y" * PIECE_CHARS
     assert store.texts.add(A, ["a", long, "b"], 1) == 4
-    assert store.texts.may_hold(["needle in hay"]) == {"/a.jsonl"}
-    assert store.texts.may_hold(["x" * 20 + "needle" + "z" * 300]) == set()
-    assert all(len(piece) <= PIECE + LONGEST for piece in pieces([long, "c" * 10]))
+    assert store.texts.find_candidates(["needle in hay"]) == {"/a.jsonl"}
+    assert store.texts.find_candidates(["x" * 20 + "needle" + "z" * 300]) == set()
+    assert all(len(piece) <= PIECE_CHARS + MAX_QUERY_CHARS for piece in pieces([long, "c" * 10]))
 
 
 def test_a_recording_that_changed_is_indexed_anew(store: Store) -> None:
     grown = Unit(A.path, 11, 1.6)
-    assert store.texts.lacking([A, B], 1) == [A, B]
+    assert store.texts.unindexed([A, B], 1) == [A, B]
     store.texts.add(A, ["the first words"], 1)
-    assert store.texts.lacking([A, B], 1) == [B]
-    assert store.texts.lacking([grown], 1) == [grown]
-    assert store.texts.lacking([A], 2) == [A]
+    assert store.texts.unindexed([A, B], 1) == [B]
+    assert store.texts.unindexed([grown], 1) == [grown]
+    assert store.texts.unindexed([A], 2) == [A]
     store.texts.add(grown, ["other words"], 1)
-    assert store.texts.may_hold(["first"]) == set()
-    assert store.texts.may_hold(["other"]) == {A.path}
-    assert store.texts.waste() == 0.5
-    store.texts.settle()
+    assert store.texts.find_candidates(["first"]) == set()
+    assert store.texts.find_candidates(["other"]) == {A.path}
+    assert store.texts.wasted_share() == 0.5
+    store.texts.merge()
     store.texts.clear()
-    assert (store.texts.waste(), store.texts.may_hold(["other"])) == (0.0, set())
+    assert (store.texts.wasted_share(), store.texts.find_candidates(["other"])) == (0.0, set())
     store.texts.add(grown, ["other words"], 1)
-    assert store.texts.may_hold(["other"]) == {A.path}
+    assert store.texts.find_candidates(["other"]) == {A.path}
 
 
 @pytest.mark.parametrize("lost", ["texts_data", "texts_idx", "texts_config"])
@@ -83,10 +83,10 @@ def test_a_damaged_index_is_named_and_made_anew(store: Store, lost: str) -> None
     with Store.open(store.path) as other:
         if lost == "texts_data":
             with pytest.raises(Unreadable, match=r"the full-text index is damaged.*ctxtui db index --anew"):
-                other.texts.may_hold(["words"])
+                other.texts.find_candidates(["words"])
         other.texts.clear()
         other.texts.add(unit, ["other words"], 1)
-        assert other.texts.may_hold(["other"]) == {"/one"} and other.texts.may_hold(["some"]) == set()
+        assert other.texts.find_candidates(["other"]) == {"/one"} and other.texts.find_candidates(["some"]) == set()
         assert other._conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
@@ -94,35 +94,35 @@ def test_a_stored_session_is_indexed_as_it_is(store: Store) -> None:
     id_ = store.import_session(talk(2), FILE)
     unit = Unit(stored=id_)
     store.texts.add(unit, [LEXICON[7] + " is in it"], 1)
-    assert store.texts.lacking([unit], 1) == []
-    assert store.texts.may_hold([LEXICON[7] + " is"]) == {id_}
+    assert store.texts.unindexed([unit], 1) == []
+    assert store.texts.find_candidates([LEXICON[7] + " is"]) == {id_}
     store.import_session(talk(3), FILE)
-    assert store.texts.lacking([unit], 1) == [unit]
+    assert store.texts.unindexed([unit], 1) == [unit]
     store.delete(id_)
-    assert store.texts.may_hold([LEXICON[7] + " is"]) == set()
-    assert store.texts.waste() == 1.0
+    assert store.texts.find_candidates([LEXICON[7] + " is"]) == set()
+    assert store.texts.wasted_share() == 1.0
 
 
 @pytest.mark.parametrize("at_once", [1, 100, 1 << 18])
 def test_indexing_that_was_cut_short_counts_for_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    def broken(self: fulltext.Texts, unit: Unit, key: int) -> None:
+    def broken(self: fulltext.FullTextIndex, unit: Unit, key: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fulltext, "_AT_ONCE", at_once)
+    monkeypatch.setattr(fulltext, "_MAX_BATCH_CHARS", at_once)
     words = ["half of it " * 5000, "and the rest " * 5000, "its end " * 5000]
     store.texts.add(B, ["half a loaf"], 1)
     with monkeypatch.context() as patch:
-        patch.setattr(fulltext.Texts, "_end", broken)
+        patch.setattr(fulltext.FullTextIndex, "_end", broken)
         with pytest.raises(KeyboardInterrupt):
             store.texts.add(A, words, 1)
-    assert store.texts.lacking([A], 1) == [A]
-    assert store.texts.may_hold(["half"]) == {B.path} and store.texts.may_hold(["the rest"]) == set()
+    assert store.texts.unindexed([A], 1) == [A]
+    assert store.texts.find_candidates(["half"]) == {B.path} and store.texts.find_candidates(["the rest"]) == set()
     assert store.texts.add(A, words, 1) == 3
-    assert store.texts.may_hold(["half"]) == {A.path, B.path}
-    assert store.texts.may_hold(["its end"]) == {A.path} and store.texts.may_hold(["loaf"]) == {B.path}
-    assert store.texts.lacking([A, B], 1) == []
+    assert store.texts.find_candidates(["half"]) == {A.path, B.path}
+    assert store.texts.find_candidates(["its end"]) == {A.path} and store.texts.find_candidates(["loaf"]) == {B.path}
+    assert store.texts.unindexed([A, B], 1) == []
 
 
 @pytest.mark.parametrize("step", ["m011_terms", "m013_trigrams"])
@@ -137,9 +137,9 @@ def test_what_an_older_ctxtui_indexed_is_indexed_anew(tmp_path: Path, step: str)
             "INSERT INTO indexed (path, size, mtime, version, first, last) VALUES ('/a.jsonl', 10, 1.5, 1, 1, 1)"
         )
     with Store.open(path) as store:
-        assert store.texts.may_hold(["words"]) == set() and store.texts.lacking([A], 1) == [A]
+        assert store.texts.find_candidates(["words"]) == set() and store.texts.unindexed([A], 1) == [A]
         store.texts.add(A, ["some words"], 1)
-        assert store.texts.may_hold(["e wor"]) == {A.path}
+        assert store.texts.find_candidates(["e wor"]) == {A.path}
 
 
 def test_the_index_is_small(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_the_index_is_small(tmp_path: Path) -> None:
         store.vacuum()
         before = (tmp_path / "s.db").stat().st_size
         store.texts.add(A, words, 1)
-        store.texts.settle()
+        store.texts.merge()
         store.vacuum()
         size = (tmp_path / "s.db").stat().st_size - before
     assert size < 0.25 * sum(map(len, words))

@@ -13,7 +13,7 @@ import pytest
 
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
-from ctxtui.store.errors import in_words
+from ctxtui.store.errors import translate_error
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, talk
 
@@ -59,7 +59,7 @@ def test_readonly_writes_nothing_and_needs_a_database(tmp_path: Path) -> None:
 UNPRIVILEGED = """
 import os, sys, urllib.parse
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.store.errors import in_words
+from ctxtui.store.errors import translate_error
 from ctxtui.store.store import Store
 if os.geteuid() == 0:
     os.setuid(65534)
@@ -106,9 +106,9 @@ def test_a_disk_without_room_is_full_also_where_sqlite_says_that_it_fails(
 ) -> None:
     """The shared memory of the write-ahead log grows before the file does."""
     fails = sqlite3.OperationalError("disk I/O error")
-    assert "the disk fails to read or write" in str(in_words(fails, tmp_path / "s.db"))
+    assert "the disk fails to read or write" in str(translate_error(fails, tmp_path / "s.db"))
     monkeypatch.setattr("os.statvfs", lambda place: SimpleNamespace(f_bavail=3, f_frsize=4096))
-    assert str(in_words(fails, tmp_path / "s.db")).startswith("the disk is full (disk I/O error) @ ")
+    assert str(translate_error(fails, tmp_path / "s.db")).startswith("the disk is full (disk I/O error) @ ")
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), ValueError("x")])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ctxtui.core.block import Item
 from ctxtui.core.session import MAIN, CallSeen, Happened, Session
 from ctxtui.store.schema.connect import connect
-from ctxtui.store.sessions.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, Writer
 from tests.store.test_writer import begun, call, gone_on, item, put, say, writing
@@ -101,7 +101,7 @@ class Half:
 def test_what_two_write_is_found_once_and_in_order(tmp_path_factory: Any, steps: list[tuple[bool, Step]]) -> None:
     path, base = tmp_path_factory.mktemp("two") / "s.db", begun()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ctxtui.store.writer.EVERY", 0.001)
+        patch.setattr("ctxtui.store.writer.GATHER_S", 0.001)
         with writing(path, base) as writer:
             say(base, writer, "base", 0, "base.0")
         a, b = Half("a", path), Half("b", path)
@@ -111,7 +111,7 @@ def test_what_two_write_is_found_once_and_in_order(tmp_path_factory: Any, steps:
         b.close()
     with Store.open(path) as store:
         back, row = store.load("live-1"), store.session("live-1")
-    events = [(one.host, one.kind, str(one.data)) for one in in_flight(path, "live-1")]
+    events = [(one.host, one.kind, str(one.data)) for one in pending_events(path, "live-1")]
     with closing(connect(path, readonly=True)) as conn:
         for table, group in (("calls", "thread, number"), ("calls", "session, nth"), ("happenings", "session, nth")):
             twice = conn.execute(f"SELECT {group} FROM {table} GROUP BY {group} HAVING count(*) > 1")

@@ -28,9 +28,9 @@ from ctxtui.core.usage import Usage
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import Event as Flying
-from ctxtui.store.sessions.in_flight import events_of, in_flight, stretches
+from ctxtui.store.sessions.in_flight import decode_events, group_events, pending_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import MUCH, Ended, InFlight, SessionBegun, SessionResumed, Writer
+from ctxtui.store.writer import MAX_GATHERED, CallEnded, InFlight, SessionBegun, SessionResumed, Writer
 
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FAULTS = 1000 if ALL else 25
@@ -66,7 +66,7 @@ def put(writer: Writer, session: Session, event: Event, tip: int = ROOT) -> int:
     session.apply(event)
     if isinstance(event, CallSeen):
         session.apply(TipMoved(event.call.thread, tip))
-        return writer.put(Ended(event.call, tip))
+        return writer.put(CallEnded(event.call, tip))
     assert isinstance(event, Described | ThreadSeen | Happened)
     return writer.put(event)
 
@@ -150,18 +150,18 @@ def test_what_is_in_flight_is_kept_until_its_call_ends(tmp_path: Path) -> None:
         writer.put(InFlight("", 2.5, "queue", '["one"]'))
         writer.put(InFlight("", 3.0, "queue", '["one","two"]'))
         assert writer.wait(5)
-        kept = [(event.kind, event.data) for event in in_flight(path, "live-1")]
+        kept = [(event.kind, event.data) for event in pending_events(path, "live-1")]
         assert kept == [("said", "hello"), ("heard", b"data: \xff\xfe"), ("queue", '["one","two"]')]
         ((seen, tip),) = grow(session, [(0, 1, 1, MAIN, False)])
         put(writer, session, seen, tip)
         assert writer.wait(5)
-        assert [event.kind for event in in_flight(path, "live-1")] == ["queue"]
+        assert [event.kind for event in pending_events(path, "live-1")] == ["queue"]
 
 
 def test_many_at_once_are_kept_in_their_order(tmp_path: Path) -> None:
     path, session = tmp_path / "s.db", begun()
     put_ = []
-    for n in range(3 * MUCH):
+    for n in range(3 * MAX_GATHERED):
         kind = "queue" if n % 100 == 7 else "heard"
         put_.append(InFlight(f"c{n // 50}", float(n), kind, f"höi \ud800 {n}", MAIN if n % 3 else "agent"))
     with writing(path, session) as writer:
@@ -171,7 +171,7 @@ def test_many_at_once_are_kept_in_their_order(tmp_path: Path) -> None:
     last = max(one.at for one in put_ if one.kind == "queue")
     wanted = [(one.call, one.at, one.data, one.thread) for one in put_ if one.kind == "heard" or one.at == last]
     # A text with half a character comes back as its bytes.
-    kept = [(one.call, one.at, py_text(one.data), one.thread) for one in in_flight(path, "live-1")]
+    kept = [(one.call, one.at, py_text(one.data), one.thread) for one in pending_events(path, "live-1")]
     assert kept == wanted
 
 
@@ -185,8 +185,10 @@ FLIGHT = st.tuples(
 
 @given(st.lists(FLIGHT, max_size=40))
 def test_what_is_written_together_comes_back_one_by_one(events: list[Flying]) -> None:
-    rows = [(sql_text(one.call), one.at, one.kind, one.data, "h", one.thread, one.parts) for one in stretches(events)]
-    back = [(one.call, one.at, one.kind, one.data, one.thread) for one in events_of(rows)]
+    rows = [
+        (sql_text(one.call), one.at, one.kind, one.data, "h", one.thread, one.parts) for one in group_events(events)
+    ]
+    back = [(one.call, one.at, one.kind, one.data, one.thread) for one in decode_events(rows)]
     assert back == [(call, at, kind, _as_kept(data), thread) for call, at, kind, data, thread in events]
 
 
@@ -204,13 +206,13 @@ def test_pieces_of_an_answer_that_are_written_together_take_one_row(tmp_path: Pa
         with closing(connect(path, readonly=True)) as conn:
             (rows, joined) = conn.execute("SELECT count(*), group_concat(hex(data), '') FROM events").fetchone()
         assert rows <= 3 and bytes.fromhex(joined) == b"".join(pieces)
-        assert [(one.at, one.data) for one in in_flight(path, "live-1")] == [
+        assert [(one.at, one.data) for one in pending_events(path, "live-1")] == [
             (float(n), p) for n, p in enumerate(pieces)
         ]
 
 
 def test_who_waits_waits_for_no_gathering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.store.writer.EVERY", 3600.0)
+    monkeypatch.setattr("ctxtui.store.writer.GATHER_S", 3600.0)
     with writing(tmp_path / "s.db", begun()) as writer:
         for n in range(3):
             ticket = writer.put(InFlight("c", float(n), "heard", b"x"))
@@ -278,7 +280,7 @@ def test_a_fault_of_ours_is_said_and_nothing_is_dropped(tmp_path: Path, monkeypa
         if broken[0]:
             raise KeyError("no such thing")
 
-    monkeypatch.setattr("ctxtui.store.writer._AGAIN", 0.01)
+    monkeypatch.setattr("ctxtui.store.writer._RETRY_S", 0.01)
     with writing(path, session, price=price, changed=told.set) as writer:
         for seen, tip in grow(session, [(0, 1, 1, MAIN, False)]):
             put(writer, session, seen, tip)
@@ -313,8 +315,8 @@ def failing(path: Path) -> sqlite3.Connection:
 
 def faults(path: Path, seed: int, wanted: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Write a session under `wanted` injected faults; in the end all of it must be there, once. How many there were."""
-    monkeypatch.setattr("ctxtui.store.writer._AGAIN", 0.001)
-    monkeypatch.setattr("ctxtui.store.writer.EVERY", 0.001)
+    monkeypatch.setattr("ctxtui.store.writer._RETRY_S", 0.001)
+    monkeypatch.setattr("ctxtui.store.writer.GATHER_S", 0.001)
     Failing.chance, Failing.share, Failing.failures = random.Random(seed), 0.2, 0
     session = begun()
     with writing(path, session, open_=failing) as writer:
@@ -335,7 +337,7 @@ def faults(path: Path, seed: int, wanted: int, monkeypatch: pytest.MonkeyPatch) 
         assert not writer.pending and writer.trouble is None
     with Store.open(path) as store:
         assert same(store.load("live-1"), session)
-        assert in_flight(path, "live-1") == []
+        assert pending_events(path, "live-1") == []
     return Failing.failures
 
 

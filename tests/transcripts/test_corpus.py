@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.transcripts.registry import describe_file, detect
 from tests.corpus import corpus_params, need_corpus, some_of_corpus
 from tests.transcripts.driving import Read, chunked, read, state
 from tests.transcripts.soundness import soundness
@@ -65,7 +65,7 @@ def test_claude_code(path: Path) -> None:
     broken = [fault for fault in figures.exceptions if UNRECORDED_START not in fault]
     assert len(broken) <= figures.calls // 100 and figures.append_only >= figures.steps * 0.99
     if not figures.calls:
-        assert what_is(path.read_bytes()[:65536]) == "Claude Code history without any message"
+        assert describe_file(path.read_bytes()[:65536]) == "Claude Code history without any message"
 
 
 @pytest.mark.parametrize("path", corpus_params("codex"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.records import FoundObject, RecordStream
+from ctxtui.transcripts.kit.records import RawRecord, RecordStream
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 from tests.sampling import few
 from tests.transcripts.driving import chunked, feed, read, read_files, state
@@ -66,7 +66,7 @@ def paths(value: object, path: tuple[object, ...] = ()) -> list[tuple[object, ..
 @given(name=st.sampled_from(sorted(CASES)), data=st.data())
 def test_values_of_any_type_never_stop_a_reader(name: str, data: st.DataObject) -> None:
     stream = RecordStream()
-    records = [json.loads(one.raw, strict=False) for one in stream.feed(CASES[name]()) if isinstance(one, FoundObject)]
+    records = [json.loads(one.raw, strict=False) for one in stream.feed(CASES[name]()) if isinstance(one, RawRecord)]
     for record in data.draw(st.lists(st.sampled_from(records), min_size=1, max_size=3)) if records else []:
         path = data.draw(st.sampled_from(paths(record)[1:] or [()]))
         inner: Any = record

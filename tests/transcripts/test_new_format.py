@@ -11,14 +11,14 @@ import pytest
 import ctxtui
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts import formats, registry
-from ctxtui.transcripts.registry import FORMATS, _format, what_is
+from ctxtui.transcripts.registry import FORMATS, _format, describe_file
 from tests.transcripts.reading import as_bytes, law_2, read, survives_cuts, survives_depth, survives_values
 
 PACKAGE = Path(ctxtui.__file__).parent
 
 PARROT = '''"""A made-up agent's runs: one object with what was said."""
 
-from ctxtui.transcripts.kit.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.tasks import first_task, tasks_reader
 from ctxtui.transcripts.kit.readers import json_reader
 
 
@@ -26,7 +26,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if "parrot" in first_task(head) else 0.0
 
 
-reader = json_reader(tasks_of("parrot"))
+reader = json_reader(tasks_reader("parrot"))
 '''
 
 RUN = {
@@ -105,7 +105,7 @@ def test_another_format_is_a_module_and_a_line(tmp_path: Path, monkeypatch: pyte
     survives_cuts(data, "run.json")
     survives_values(RUN, "run.json")
     survives_depth(data, "run.json")
-    assert what_is(as_bytes({"parrot": 1})) == "a parrot that said nothing"
+    assert describe_file(as_bytes({"parrot": 1})) == "a parrot that said nothing"
 
     (tmp_path / "run.json").write_bytes(data)
     loaded = load(tmp_path / "run.json")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.registry import FORMATS, detect, what_is
+from ctxtui.transcripts.registry import FORMATS, describe_file, detect
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 
 SURE = 0.5
@@ -61,13 +61,13 @@ def test_a_first_record_longer_than_the_head() -> None:
     ],
 )
 def test_what_a_file_is(data: bytes, expected: str) -> None:
-    assert what_is(data) == expected
+    assert describe_file(data) == expected
 
 
 def test_a_known_format_without_context_is_named() -> None:
     data = claude_code_odd.ODDITIES["no_messages"]()
-    assert what_is(data) == "Claude Code history without any message"
-    assert what_is(b"") == "an empty file"
+    assert describe_file(data) == "Claude Code history without any message"
+    assert describe_file(b"") == "an empty file"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_known_format_without_context_is_named() -> None:
     ],
 )
 def test_a_cut_value_is_mended(text: str, expected: list[object]) -> None:
-    found = file_head.values(text.encode())
+    found = file_head.parse_values(text.encode())
     assert [value for value in found if isinstance(value, dict | list)] == expected
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.audit import audited
+from ctxtui.analysis.audit import audit_calls
 from ctxtui.core.session import Session
-from ctxtui.transcripts.kit.records import FoundObject, RecordStream
+from ctxtui.transcripts.kit.records import RawRecord, RecordStream
 from tests.cases import claude_code, claude_code_odd, claude_code_requests, codex, codex_odd, opencode, pi
 from tests.cases.sessions import book_of
 from tests.corpus import ROOT, need_corpus
@@ -49,7 +49,7 @@ REPORTS = frozenset({"usage", "tokens", "last_token_usage", "total_token_usage",
 def records(data: bytes) -> str:
     """The objects in a file, as one JSON list."""
     stream = RecordStream()
-    found = [one for one in [*stream.feed(data), *stream.settle()] if isinstance(one, FoundObject)]
+    found = [one for one in [*stream.feed(data), *stream.settle()] if isinstance(one, RawRecord)]
     return json.dumps([json.loads(one.raw, strict=False) for one in found])
 
 
@@ -93,7 +93,7 @@ def changed(data: bytes, dice: Random) -> bytes:
 def foretold(data: bytes, name: str) -> tuple[Session, dict[tuple[str, int], tuple[int, int, int]]]:
     """The session, and each call's forecast with its interval, by thread and number."""
     session = read(data, name=name).session
-    return session, {(row.thread, row.call): (row.predicted, row.lo, row.hi) for row in audited(book_of(session))}
+    return session, {(row.thread, row.call): (row.predicted, row.lo, row.hi) for row in audit_calls(book_of(session))}
 
 
 def contexts(session: Session) -> list[tuple[str, str, list[str]]]:

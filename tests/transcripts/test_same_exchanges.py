@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.session_report import find_misses
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
@@ -48,10 +48,10 @@ def threads(session: Session) -> dict[str, tuple[str, list[tuple[Any, ...]]]]:
 
 def figures(session: Session) -> dict[str, Any]:
     """What the session comes to, and what its cache did."""
-    totals = totals_of(session, SETTINGS).as_fields()
+    totals = total_session(session, SETTINGS).as_fields()
     found = find_misses(session, Counter(), SETTINGS)
     report = (found.calls, found.usd, found.lost, found.tested, found.foreseen, found.false_alarms)
-    rows = [(one.thread, one.number, one.cause, one.tokens, one.usd, one.read, one.shared) for one in found.found]
+    rows = [(one.thread, one.number, one.cause, one.tokens, one.usd, one.read, one.shared) for one in found.misses]
     return {"totals": totals, "cache": report, "misses": rows}
 
 

@@ -281,9 +281,9 @@ async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) 
     app_id = screen.state.host.session.about.id
     host = screen.state.host
     assert host.writer is not None and not host.writer.pending
-    from ctxtui.store.sessions.in_flight import in_flight
+    from ctxtui.store.sessions.in_flight import pending_events
 
-    kept = {event.kind: event.data for event in in_flight(tmp_path / "home" / "ctxtui.db", app_id)}
+    kept = {event.kind: event.data for event in pending_events(tmp_path / "home" / "ctxtui.db", app_id)}
     assert kept["draft"] == "half a thou"
 
 
@@ -358,7 +358,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         screen.state.host.chat_model = hosted
         await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
-        rows = {each.name: each.help() for each in screen.app.screen.diff.every}
+        rows = {each.name: each.help() for each in screen.app.screen.misses.every}
         assert next(iter(rows)) == MODEL, "the present one comes first"
         assert "from the price list" not in rows["mystery-1"] and "not known" in rows["mystery-1"]
         other = rows["claude-haiku-4-5"]

@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
@@ -145,7 +145,7 @@ class EditedChat:
         items = DIALECTS[self._dialect].decode_request(body, None).items
         return [item.block for item in items if item.block.kind != HEADER]
 
-    async def foretold(self) -> Coming | None:
+    async def foretold(self) -> NextCallForecast | None:
         """The next call; None where the last one told of no cache."""
         scene, panels = self.screen.panels.scene, self.screen.panels
         assert scene is not None and scene.call.usage is not None

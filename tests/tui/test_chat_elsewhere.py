@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.store import leases
-from ctxtui.store.host_process import ended, hosting
+from ctxtui.store.host_process import begin_hosting, end_hosting
 from ctxtui.store.writer import InFlight, SessionResumed, Writer
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.inspector.screen import InspectorScreen
@@ -27,7 +27,7 @@ async def test_going_on_with_a_chat_that_is_open_shows_it_and_offers_a_branch(tm
     async with provider([answer("m1", text("one answer"))]) as server, chat(server, tmp_path) as made:
         await made.say("first")
         id_ = made.host.session.about.id
-    host = hosting(0.0)
+    host = begin_hosting(0.0)
     leases.claim(database(tmp_path), id_, host)
     app = make_chat(ModelChoice(name=id_), config(tmp_path), tmp_path / "work")
     async with app.run_test(size=(120, 40)) as pilot:
@@ -42,7 +42,7 @@ async def test_going_on_with_a_chat_that_is_open_shows_it_and_offers_a_branch(tm
         assert isinstance(branch, ChatScreen)
         assert branch.state.host.session.about.id != id_ and branch.state.host.choice.call == 1
         assert "one answer" in painted(branch)
-    ended(host)
+    end_hosting(host)
 
 
 async def test_a_chat_with_nothing_answered_yet_has_no_branch(tmp_path: Path) -> None:

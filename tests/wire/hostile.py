@@ -117,6 +117,33 @@ TOOL = st.one_of(_with({"name": NAMES, "input_schema": JSONS}, EXTRA), JSONS)
 SYSTEM = st.one_of(WORDS, st.lists(st.one_of(TEXT, WORDS, JSONS), max_size=2), JSONS)
 PARAMS = {"model": WORDS, "stream": st.booleans(), "metadata": JSONS, "cache_control": JSONS}
 
+GOOGLE_PART = st.one_of(
+    st.fixed_dictionaries({"text": WORDS}),
+    _with({"text": WORDS}, {"thought": st.booleans(), "thoughtSignature": WORDS}),
+    _with(
+        {
+            "functionCall": _with({"name": NAMES, "args": JSONS}, {"id": NAMES}),
+        },
+        {"thoughtSignature": WORDS},
+    ),
+    _with({"function_response": _with({"name": NAMES, "response": JSONS}, {"id": NAMES})}, {}),
+    _with({"inlineData": _with({"mimeType": st.sampled_from(["image/png", "audio/wav"]), "data": WORDS}, {})}, {}),
+    _with({"executableCode": JSONS}, EXTRA),
+    ODD_PART,
+)
+GOOGLE_CONTENT = st.one_of(
+    _with(
+        {"parts": st.one_of(st.lists(GOOGLE_PART, max_size=4), GOOGLE_PART, WORDS, JSONS)},
+        {"role": st.sampled_from(["user", "model", "function", ""]), "x_new": JSONS},
+    ),
+    ODD,
+)
+GOOGLE_TOOL = st.one_of(
+    _with({"functionDeclarations": st.lists(st.one_of(_with({"name": NAMES}, EXTRA), TOOL), max_size=3)}, EXTRA),
+    _with({"function_declarations": st.lists(TOOL, max_size=2)}, {"googleSearch": JSONS, "name": NAMES}),
+    JSONS,
+)
+
 BODIES = {
     "anthropic": _mixed(
         st.fixed_dictionaries(
@@ -146,6 +173,17 @@ BODIES = {
         st.fixed_dictionaries(
             {"messages": st.lists(OLLAMA_MESSAGE, max_size=4)},
             optional={**PARAMS, "tools": st.lists(TOOL, max_size=2), "options": JSONS, "format": JSONS},
+        )
+    ),
+    "google": _mixed(
+        st.fixed_dictionaries(
+            {"contents": st.one_of(st.lists(GOOGLE_CONTENT, max_size=4), GOOGLE_CONTENT)},
+            optional={
+                **PARAMS,
+                "tools": st.one_of(st.lists(GOOGLE_TOOL, max_size=3), GOOGLE_TOOL),
+                "systemInstruction": st.one_of(GOOGLE_CONTENT, WORDS),
+                "generationConfig": JSONS,
+            },
         )
     ),
 }

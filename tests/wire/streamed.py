@@ -126,9 +126,30 @@ def ollama_chat(answer: dict[str, Any], seed: int = 0) -> Iterator[str]:
     yield line({}, **told)
 
 
+def google(answer: dict[str, Any], seed: int = 0) -> Iterator[str]:
+    """An answer of Google's as chunks, each an answer with a piece of it; the last one says why it ends."""
+    candidate = answer["candidates"][0]
+    top = {"modelVersion": answer["modelVersion"], "responseId": answer["responseId"]}
+
+    def chunk(part: Any, **more: Any) -> str:
+        content = {**candidate["content"], "parts": [part] if part else []}
+        return event("", {"candidates": [{"content": content, "index": 0, **more}], **top})
+
+    for part in candidate["content"]["parts"]:
+        pieces = cut(part.get("text", ""), seed)
+        unsigned = {key: item for key, item in part.items() if key != "thoughtSignature"}
+        for n, piece in enumerate(pieces):
+            yield chunk({**(part if n == len(pieces) - 1 else unsigned), "text": piece})
+        if not pieces:
+            yield chunk(part)
+    last = {"content": {**candidate["content"], "parts": []}, "finishReason": candidate["finishReason"], "index": 0}
+    yield event("", {**answer, "candidates": [last]})
+
+
 STREAMS = {
     "anthropic": anthropic,
     "openai_chat": openai_chat,
     "openai_responses": openai_responses,
     "ollama_chat": ollama_chat,
+    "google": google,
 }

@@ -115,9 +115,37 @@ def ollama_chat(events: list[tuple[str, ...]]) -> dict[str, Any]:
     return {"model": "m", "messages": messages, "tools": [{"type": "function", "function": inner}]}
 
 
+def google(events: list[tuple[str, ...]]) -> dict[str, Any]:
+    contents: list[dict[str, Any]] = []
+    for kind, *rest in flat(events):
+        side = "model" if kind in ("assistant", "thinking", "call") else "user"
+        part: dict[str, Any] = {"text": rest[-1]}
+        if kind == "thinking":
+            part = {"text": rest[0], "thought": True}
+        elif kind == "call":
+            signed = {"thoughtSignature": "c2ln"} if not contents or contents[-1]["role"] == "user" else {}
+            part = {"functionCall": {"id": rest[0], "name": "read", "args": json.loads(rest[1])}, **signed}
+        elif kind == "result":
+            part = {"functionResponse": {"id": rest[0], "name": "read", "response": {"output": rest[1]}}}
+        elif kind == "image":
+            part = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+        if contents and contents[-1]["role"] == side and kind != "user":
+            contents[-1]["parts"].append(part)
+        else:
+            contents.append({"role": side, "parts": [part]})
+    tool = {"name": "read", "description": "reads", "parametersJsonSchema": {"type": "object"}}
+    return {
+        "model": "models/m",
+        "systemInstruction": {"parts": [{"text": "be kind"}]},
+        "contents": contents,
+        "tools": [{"functionDeclarations": [tool]}],
+    }
+
+
 WRITERS = {
     "anthropic": anthropic,
     "openai_chat": openai_chat,
     "openai_responses": openai_responses,
     "ollama_chat": ollama_chat,
+    "google": google,
 }

@@ -102,7 +102,44 @@ OLLAMA = st.fixed_dictionaries(
         "eval_count": 2,
     }
 )
-ANSWERS = {"anthropic": ANTHROPIC, "openai_chat": CHAT, "openai_responses": RESPONSES, "ollama_chat": OLLAMA}
+SIGNED = {"thoughtSignature": st.just("c2ln")}
+GOOGLE = st.lists(
+    st.one_of(
+        st.fixed_dictionaries({"text": WORDS}, optional=SIGNED),
+        st.fixed_dictionaries({"text": WORDS, "thought": st.just(True)}),
+        st.fixed_dictionaries(
+            {"functionCall": st.fixed_dictionaries({"name": WORDS, "args": OBJECTS})}, optional=SIGNED
+        ),
+        st.fixed_dictionaries({"inlineData": st.just({"mimeType": "image/png", "data": "iVBO"})}),
+    ),
+    max_size=4,
+).map(
+    # A signature comes with the last piece of a part.
+    lambda parts: {
+        "candidates": [
+            {
+                "content": {
+                    "parts": [
+                        dict(sorted(part.items(), key=lambda item: item[0] == "thoughtSignature")) for part in parts
+                    ],
+                    "role": "model",
+                },
+                "finishReason": "STOP",
+                "index": 0,
+            }
+        ],
+        "modelVersion": "m",
+        "responseId": "r",
+        "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7},
+    }
+)
+ANSWERS = {
+    "anthropic": ANTHROPIC,
+    "openai_chat": CHAT,
+    "openai_responses": RESPONSES,
+    "ollama_chat": OLLAMA,
+    "google": GOOGLE,
+}
 NAMES = sorted(DIALECTS)
 
 

@@ -1,4 +1,4 @@
-"""run_command: a program runs in the workspace; the user is asked first. What runs it is not here: it needs a host."""
+"""run_command: runs a program in the workspace after asking the user. Execution is up to the host."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ctxtui.agent.events import ToolCall
 from ctxtui.agent.tools.tool import BadInput, Tool
 
 NAME: Final = "run_command"
-SECONDS: Final = 120
-"""A command's time where the model asks for none."""
-MOST_SECONDS: Final = 3600
+DEFAULT_SECONDS: Final = 120
+"""Default time limit of a command."""
+MAX_SECONDS: Final = 3600
 _SHELL: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
 
 RUN_COMMAND: Final = Tool(
@@ -21,31 +21,33 @@ RUN_COMMAND: Final = Tool(
     "with its arguments, no pipes or redirections. The user is asked first.",
     {
         "command": {"type": "string", "description": "The program and its arguments, quoted as in a shell."},
-        "timeout": {"type": "integer", "description": f"Seconds it may take ({SECONDS})."},
+        "timeout": {"type": "integer", "description": f"Seconds it may take ({DEFAULT_SECONDS})."},
     },
     required=("command",),
 )
 
 
-def told(call: ToolCall) -> str:
-    """A call in a few words: its tool, and of a command what runs."""
-    given = call.input
-    command = given.get("command") if call.name == NAME and isinstance(given, Mapping) else None
+def describe_call(call: ToolCall) -> str:
+    """Describe a call in a few words: its tool, and the command to run."""
+    call_input = call.input
+    command = call_input.get("command") if call.name == NAME and isinstance(call_input, Mapping) else None
     return f"{call.name}: {command}" if isinstance(command, str) else call.name
 
 
-def arguments(command: str, *, shell: bool = False) -> list[str]:
-    """The program and arguments of `command`; with a `shell` the whole is its business. Raises `BadInput` for what only
-    a shell understands."""
+def split_command(command: str, *, shell: bool = False) -> list[str]:
+    """Split `command` into program and arguments; with a `shell`, run it there as a whole.
+
+    Raises `BadInput` for syntax that only a shell understands.
+    """
     if shell:
         return ["/bin/sh", "-c", command]
     try:
-        found = shlex.split(command)
+        words = shlex.split(command)
     except ValueError as error:
         raise BadInput(f"not a command: {error}", place=NAME) from None
-    if not found:
+    if not words:
         raise BadInput("the command is empty", place=NAME)
-    odd = next((word for word in found if word in _SHELL), "")
+    odd = next((word for word in words if word in _SHELL), "")
     if odd:
         raise BadInput(f"there is no shell that understands {odd}", place=NAME, way_out="run one program at a time")
-    return found
+    return words

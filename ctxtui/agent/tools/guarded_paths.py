@@ -1,9 +1,10 @@
-"""Files that other programs obey: writing one is asked for each time, whatever the user allowed for the session, and
-commands cannot write them.
+"""Guarded files, which other programs execute or obey: writing them is asked for each time, and commands cannot write
+them.
 
-Three kinds: names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``: what tools,
-shells and continuous integration read unasked), names that build, test, package and continuous integration tools run
-code from, and what agents take as their instructions. The list is a floor, not a fence: any source file may be run."""
+Three kinds: names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``: read by tools,
+shells and continuous integration), names from which build, test, package and CI tools run code, and instructions of
+agents. The list is a minimum, not a protection: any source file may be run.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _HOOKS: Final = frozenset(
     "post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate "
     "fsmonitor-watchman".split()
 )
-"""Names of git's hooks (githooks(5)): ``core.hooksPath`` may name any folder. ``update`` alone says too little."""
+"""Names of git's hooks (githooks(5)): ``core.hooksPath`` may name any folder. ``update`` alone is too common."""
 _ENDS: Final = (".pth", ".code-workspace")
 
 
@@ -52,14 +53,13 @@ _GENERATED: Final = frozenset(
     "target build dist out _build .gradle .kotlin .dart_tool .build .stack-work .zig-cache .bloop .metals .terraform "
     ".cxx .ccls-cache .cache .ds_store".split()
 )
-"""Folders and files that tools fill by themselves: what is below is theirs, but for a repository."""
+"""Folders and files that tools generate: their contents are not guarded, except repositories."""
 _REPOSITORY: Final = ({"head", "objects", "refs"}, {"head", "commondir"})
-"""Names by which git takes a folder for a repository."""
+"""Sets of names by which git recognizes a folder as a repository."""
 
 
-def guard(path: PurePath) -> str:
-    """Why a file at `path` (relative to the workspace, symlinks followed) is asked for each time; "" where it is
-    not."""
+def guard_reason(path: PurePath) -> str:
+    """The reason to ask each time before writing `path` (relative to the workspace, symlinks followed); "" for none."""
     names = [_plain(part) for part in path.parts]
     dotted = next((name for name in names if _is_dotted(name)), "")
     if dotted:
@@ -68,20 +68,22 @@ def guard(path: PurePath) -> str:
 
 
 def guarded_names(folder: str, folders: Iterable[str], files: Iterable[str], *, generated: bool) -> set[str]:
-    """The `folders` and `files` of a folder of this name that a command must not write; where tools fill it
-    (`generated`) those are repositories alone. "." is the folder itself: a repository without a work tree."""
+    """The `folders` and `files` of a folder that a command must not write; in a `generated` one only repositories.
+
+    "." is the folder itself: a repository without a work tree.
+    """
     plain = {name: _plain(name) for name in (*folders, *files)}
-    found = {name for name, seen in plain.items() if is_repository(seen)}
+    guarded = {name for name, plain_name in plain.items() if is_repository(plain_name)}
     if any(names <= set(plain.values()) for names in _REPOSITORY):
-        found.add(".")
+        guarded.add(".")
     if not generated:
-        found |= {name for name, seen in plain.items() if _is_dotted(seen) and not is_generated(name)}
-        found |= {name for name in files if _guard_name(plain[name], _plain(folder))}
-    return found
+        guarded |= {name for name, plain_name in plain.items() if _is_dotted(plain_name) and not is_generated(name)}
+        guarded |= {name for name in files if _guard_name(plain[name], _plain(folder))}
+    return guarded
 
 
 def is_generated(name: str) -> bool:
-    """Whether tools and editors write the folder or file `name` by themselves."""
+    """Whether tools and editors create the folder or file `name` by themselves."""
     return (
         _plain(name) in _GENERATED
         or name.startswith((".coverage.", "cmake-build", ".#", ".~lock.", ".nfs"))
@@ -90,7 +92,7 @@ def is_generated(name: str) -> bool:
 
 
 def is_repository(name: str) -> bool:
-    """Whether `name` is what git looks for its repository under."""
+    """Whether git takes `name` for a repository."""
     return _plain(name) == ".git" or name.casefold().startswith("git~")
 
 
@@ -109,8 +111,8 @@ def _guard_name(name: str, folder: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name as file systems that fold it understand it: case, full-width letters, and what nobody sees are no
-    difference; nor is a dot or a blank at its end."""
+    """A name as case-folding file systems see it: without case, full-width letters, invisible characters, and trailing
+    dots or blanks."""
     if not name.isascii():
         name = "".join(char for char in unicodedata.normalize("NFKC", name) if unicodedata.category(char) != "Cf")
     return name.casefold().rstrip(". ") or name

@@ -1,26 +1,26 @@
-"""Tools with which the agent keeps memory: files in one folder, within a budget of tokens."""
+"""Tools with which the agent manages memory: files in one folder, within a budget of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ctxtui.agent.tools.read_tools import text_of
+from ctxtui.agent.tools.read_tools import decode_text
 from ctxtui.agent.tools.tool import BadInput, Tool
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 
 _PATH: Final[Json] = {"type": "string", "description": "Name of a memory file, such as todo.md."}
-_NAMED: Final = 3
+_MAX_SUGGESTED: Final = 3
 
 
 class MemoryFull(CtxtuiError):
-    """A write that memory has no room for: the message names file, size and budget, the way out what to shorten."""
+    """A write beyond the budget: the message names file, size and budget, the way out what to shorten."""
 
 
 class MemoryFolder:
-    """Memory files in `folder`, at most `budget` tokens in all as `count` counts."""
+    """Memory files in `folder`, at most `budget` tokens in all, as counted by `count`."""
 
     def __init__(self, folder: Workspace, budget: int, count: Callable[[str], int]) -> None:
         self.folder = folder
@@ -28,12 +28,12 @@ class MemoryFolder:
         self._count = count
 
     def texts(self) -> dict[str, str]:
-        """Every memory file by name, in the order of names."""
-        found = {}
+        """Every memory file by name, sorted by name."""
+        texts = {}
         for path in self.folder.files():
             if not any(part.startswith(".") for part in path.split("/")):
-                found[path] = text_of(self.folder.read(path), path)
-        return found
+                texts[path] = decode_text(self.folder.read(path), path)
+        return texts
 
     def sizes(self) -> dict[str, int]:
         """Tokens of every memory file."""
@@ -43,13 +43,13 @@ class MemoryFolder:
         """One file; without a path the names of all with their tokens."""
         if path:
             self._named(path)
-            return text_of(self.folder.read(path), path) or "(empty)"
+            return decode_text(self.folder.read(path), path) or "(empty)"
         sizes = self.sizes()
         rows = [f"{name}  {tokens:,} tokens" for name, tokens in sizes.items()]
         return "\n".join([*rows, f"{sum(sizes.values()):,} of {self.budget:,} tokens are used"])
 
     def write(self, path: str, text: str) -> str:
-        """Make a file, or replace it whole. Raises `MemoryFull`, `CtxtuiError`, `OSError`."""
+        """Create a file, or replace it. Raises `MemoryFull`, `CtxtuiError`, `OSError`."""
         place = self._named(path)
         size, others = self._count(text), self.sizes()
         before = others.pop(place, None)
@@ -57,18 +57,18 @@ class MemoryFolder:
         if total > self.budget:
             raise self._full(place, size, before, total, others)
         try:
-            known: bytes | None = self.folder.read(path)
+            old: bytes | None = self.folder.read(path)
         except FileNotFoundError:
-            known = None
-        if not self.folder.write(path, text.encode("utf-8", "replace"), known):
+            old = None
+        if not self.folder.write(path, text.encode("utf-8", "replace"), old):
             raise CtxtuiError("the file changed meanwhile", place=place, way_out="view it and write again")
         done = "created" if before is None else "replaced"
         return f"{done} {place}: {size:,} tokens; memory has {total:,} of {self.budget:,}"
 
     def edit(self, path: str, old: str, new: str) -> str:
-        """Replace a text that stands once in a file. Raises what `write` raises, and `BadInput`."""
+        """Replace a text that occurs once in a file. Raises what `write` raises, and `BadInput`."""
         self._named(path)
-        text = text_of(self.folder.read(path), path)
+        text = decode_text(self.folder.read(path), path)
         count = text.count(old) if old else 0
         if count != 1:
             raise BadInput(
@@ -77,23 +77,25 @@ class MemoryFolder:
         return self.write(path, text.replace(old, new))
 
     def delete(self, path: str) -> str:
-        """Take a file away. Raises `CtxtuiError`, `OSError`."""
+        """Delete a file. Raises `CtxtuiError`, `OSError`."""
         self._named(path)
         self.folder.delete(path)
         return f"deleted {path}; memory has {sum(self.sizes().values()):,} of {self.budget:,} tokens"
 
     def _named(self, path: str) -> str:
-        """The place of the memory file `path`, which has no part that begins with a dot, symlinks followed: whatever
-        else lies in the folder is not memory. Raises `BadInput`, `CtxtuiError`."""
-        self.folder.writable(path)
-        place = self.folder.inside(path).as_posix()
+        """The resolved path of the memory file `path`, which has no part that begins with a dot.
+
+        Other files in the folder are not memory. Raises `BadInput`, `CtxtuiError`.
+        """
+        self.folder.check_writable(path)
+        place = self.folder.resolve(path).as_posix()
         if any(part.startswith(".") for part in place.split("/")):
             raise BadInput("a memory file's name does not begin with a dot", place=path)
         return place
 
     def _full(self, path: str, size: int, before: int | None, total: int, others: Mapping[str, int]) -> MemoryFull:
         over = total - self.budget
-        largest = sorted(others.items(), key=lambda one: -one[1])[:_NAMED]
+        largest = sorted(others.items(), key=lambda one: -one[1])[:_MAX_SUGGESTED]
         named = ", ".join(f"{name} ({tokens:,})" for name, tokens in largest)
         was = f", {before:,} before" if before is not None else ""
         return MemoryFull(
@@ -104,7 +106,7 @@ class MemoryFolder:
 
 
 def memory_tools(memory: MemoryFolder) -> tuple[Tool, ...]:
-    """The tools that keep `memory`. They write without leave: nothing but these files."""
+    """Make the tools that manage `memory`. They write without permission, but only these files."""
 
     def view(_: Workspace, given: Mapping[str, Json]) -> str:
         return memory.view(given.get("path", ""))

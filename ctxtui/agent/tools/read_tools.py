@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from math import prod
 from typing import Any, Final
 
-from ctxtui.agent.tools.tool import BadInput, Tool, shortened
+from ctxtui.agent.tools.tool import BadInput, Tool, shorten
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadPattern, CtxtuiError
@@ -18,86 +18,90 @@ SKIPPED: Final = frozenset(
     ".git .hg .svn .venv venv node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis dist"
     " build".split()
 )
-"""Folders that find and grep pass over."""
-_LINES: Final = 2000
-_FOUND: Final = 200
-_LONGEST: Final = 1000
-_PATIENCE: Final = 10.0
-"""Seconds that grep matches in all; what it takes to read the files does not count."""
-_LARGEST: Final = 100_000
-"""Elements of a pattern, each as often as it must be repeated: so many are compiled, before any time limit holds."""
+"""Folders that find and grep skip."""
+_DEFAULT_LINES: Final = 2000
+_MAX_MATCHES: Final = 200
+_MAX_LINE_CHARS: Final = 1000
+_MAX_MATCH_S: Final = 10.0
+"""Seconds of matching by grep in all, without the time to read the files."""
+_MAX_PATTERN_SIZE: Final = 100_000
+"""Maximum size of a pattern, with repetitions multiplied out: compiling is not subject to the time limit."""
 _COMMENT: Final = re.compile(r"\(\?#[^)]*\)")
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
 _REPEATED: Final = re.compile(r"(\)?)\{(\d+)")
 _PATH: Final[Json] = {"type": "string", "description": "Path relative to the workspace."}
 
 
-def text_of(data: bytes, path: str) -> str:
-    """The text of a file. Raises `CtxtuiError` for what is none."""
+def decode_text(data: bytes, path: str) -> str:
+    """Decode a file as text. Raises `CtxtuiError` for binary files."""
     if b"\0" in data[:8192]:
         raise CtxtuiError(f"a binary file of {len(data):,} bytes", place=path)
     return data.decode("utf-8", "replace")
 
 
-def _read_file(where: Workspace, given: Mapping[str, Json]) -> str:
-    text = text_of(where.read(given["path"]), given["path"])
+def _read_file(where: Workspace, arguments: Mapping[str, Json]) -> str:
+    text = decode_text(where.read(arguments["path"]), arguments["path"])
     lines = text.splitlines()
-    first = max(1, given.get("offset", 1))
-    most = max(1, given.get("limit", _LINES))
+    first = max(1, arguments.get("offset", 1))
+    most = max(1, arguments.get("limit", _DEFAULT_LINES))
     chosen = lines[first - 1 : first - 1 + most]
     if not chosen:
         return f"(the file has {len(lines):,} lines)" if lines else "(the file is empty)"
     shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(chosen, first))
     left = len(lines) - (first - 1 + len(chosen))
     more = f"\n[{left:,} more lines: read on with offset {first + len(chosen)}]" if left > 0 else ""
-    return shortened(shown, "give offset and limit") + more
+    return shorten(shown, "give offset and limit") + more
 
 
-def _list_dir(where: Workspace, given: Mapping[str, Json]) -> str:
-    return shortened("\n".join(where.entries(given.get("path", ""))) or "(empty)", "list a folder below")
+def _list_dir(where: Workspace, arguments: Mapping[str, Json]) -> str:
+    return shorten("\n".join(where.entries(arguments.get("path", ""))) or "(empty)", "list a folder below")
 
 
-def _find(where: Workspace, given: Mapping[str, Json]) -> str:
-    pattern = given["pattern"]
+def _find(where: Workspace, arguments: Mapping[str, Json]) -> str:
+    pattern = arguments["pattern"]
     whole = pattern if "/" in pattern or "*" in pattern or "?" in pattern else f"*{pattern}*"
-    found: list[str] = []
-    for path in where.files(given.get("path", ""), SKIPPED):
+    matches: list[str] = []
+    for path in where.files(arguments.get("path", ""), SKIPPED):
         if fnmatch(path, whole) or fnmatch(path.rpartition("/")[2], whole):
-            found.append(path)
-            if len(found) > _FOUND:
-                return "\n".join([*found[:_FOUND], f"[more than {_FOUND} files: give a narrower pattern]"])
-    return "\n".join(found) or f"no file fits {pattern}"
+            matches.append(path)
+            if len(matches) > _MAX_MATCHES:
+                return "\n".join(
+                    [*matches[:_MAX_MATCHES], f"[more than {_MAX_MATCHES} files: give a narrower pattern]"]
+                )
+    return "\n".join(matches) or f"no file fits {pattern}"
 
 
-def _grep(where: Workspace, given: Mapping[str, Json]) -> str:
-    pattern = _compiled(given["pattern"], given.get("ignore_case", False))
-    found: list[str] = []
+def _grep(where: Workspace, arguments: Mapping[str, Json]) -> str:
+    pattern = _compile(arguments["pattern"], arguments.get("ignore_case", False))
+    matches: list[str] = []
     try:
-        for line in _hits(where, pattern, given.get("path", ""), given.get("glob", "*")):
-            found.append(line)
-            if len(found) > _FOUND:
-                return "\n".join([*found[:_FOUND], f"[more than {_FOUND} lines: give a narrower pattern]"])
+        for line in _hits(where, pattern, arguments.get("path", ""), arguments.get("glob", "*")):
+            matches.append(line)
+            if len(matches) > _MAX_MATCHES:
+                return "\n".join(
+                    [*matches[:_MAX_MATCHES], f"[more than {_MAX_MATCHES} lines: give a narrower pattern]"]
+                )
     except BadPattern as error:
-        if not found:
+        if not matches:
             raise
-        return "\n".join([*found, f"[{error}]"])
-    return "\n".join(found) or f"nothing fits {given['pattern']}"
+        return "\n".join([*matches, f"[{error}]"])
+    return "\n".join(matches) or f"nothing fits {arguments['pattern']}"
 
 
 def _size(text: str) -> int:
-    """No less than the elements of a pattern (`_LARGEST`), as if each repeated group held everything."""
-    found = [(bool(group), int(least[:9])) for group, least in _REPEATED.findall(_COMMENT.sub("", text))]
-    single = sum(least for group, least in found if not group)
-    return (len(text) + single) * prod(max(1, least) for group, least in found if group)
+    """Upper bound of a pattern's elements (`_LARGEST`), as if each repeated group contained everything."""
+    repetitions = [(bool(group), int(least[:9])) for group, least in _REPEATED.findall(_COMMENT.sub("", text))]
+    single = sum(least for group, least in repetitions if not group)
+    return (len(text) + single) * prod(max(1, least) for group, least in repetitions if group)
 
 
-def _compiled(text: str, ignore_case: bool) -> Any:
+def _compile(text: str, ignore_case: bool) -> Any:
     if _VERBOSE.search(text):
         raise BadInput("the flag x is not taken", place="grep", way_out="write the pattern without it, in one line")
-    if _size(text) > _LARGEST:
+    if _size(text) > _MAX_PATTERN_SIZE:
         raise BadInput("the pattern repeats too much", place="grep", way_out="use + or smaller numbers in {}")
-    # Not `re`: that cannot be stopped, and holds the interpreter's lock while it searches. Imported late: most chats
-    # search nothing.
+    # Not `re`: it cannot be stopped, and holds the interpreter's lock while it searches. Imported late: few chats
+    # search.
     import regex  # type: ignore[import-untyped]
 
     try:
@@ -107,19 +111,19 @@ def _compiled(text: str, ignore_case: bool) -> Any:
 
 
 def _hits(where: Workspace, pattern: Any, path: str, glob: str) -> Iterator[str]:
-    left = _PATIENCE
+    left = _MAX_MATCH_S
     for name in where.files(path, SKIPPED):
         if not (fnmatch(name, glob) or fnmatch(name.rpartition("/")[2], glob)):
             continue
         try:
-            text = text_of(where.read(name), name)
+            text = decode_text(where.read(name), name)
         except (CtxtuiError, OSError):
             continue
         began = time.monotonic()
         for number, line in enumerate(text.splitlines(), 1):
             passed = time.monotonic() - began
-            # The longest lines are generated: a pattern may take forever on them.
-            if _fits(pattern, line[:_LONGEST], left - passed, f"{name}:{number}"):
+            # Very long lines are generated: a pattern may take forever on them.
+            if _fits(pattern, line[:_MAX_LINE_CHARS], left - passed, f"{name}:{number}"):
                 yield f"{name}:{number}:{line[:300]}"
         left -= time.monotonic() - began
 
@@ -129,7 +133,7 @@ def _fits(pattern: Any, line: str, seconds: float, place: str) -> bool:
         return pattern.search(line, timeout=max(seconds, 1e-6), concurrent=True) is not None
     except TimeoutError:
         raise BadPattern(
-            f"the pattern takes too long: stopped after {_PATIENCE:g} seconds, the rest is not searched",
+            f"the pattern takes too long: stopped after {_MAX_MATCH_S:g} seconds, the rest is not searched",
             place=place,
             way_out="write it without repetitions inside repetitions such as (a|aa)+, or narrow path and glob",
         ) from None
@@ -141,7 +145,7 @@ READ_FILE: Final = Tool(
     {
         "path": _PATH,
         "offset": {"type": "integer", "description": "First line, from 1."},
-        "limit": {"type": "integer", "description": f"How many lines, {_LINES} by default."},
+        "limit": {"type": "integer", "description": f"How many lines, {_DEFAULT_LINES} by default."},
     },
     _read_file,
     ("path",),
@@ -170,22 +174,22 @@ GREP: Final = Tool(
 )
 
 
-Known = Callable[[], Mapping[str, str]]
-"""Gives what stands outside by now, by name."""
+Contents = Callable[[], Mapping[str, str]]
+"""Returns externalized contents by name."""
 
 NAME: Final = "recall"
 
 
-def recall(known: Known) -> Tool:
-    """Make the tool that returns the content behind a reference, ``{{REF:name}}``."""
+def make_recall(contents: Contents) -> Tool:
+    """Make the tool that returns the content of a reference, ``{{REF:name}}``."""
 
     def run(where: Workspace, given: Mapping[str, Json]) -> str:
         name = str(given["name"]).removeprefix("{{REF:").removesuffix("}}")
-        held = known()
+        held = contents()
         if name not in held:
             names = ", ".join(list(held)[:20]) or "none"
             raise BadInput(f"nothing is kept under {name!r}", place=NAME, way_out=f"names: {names}")
-        return shortened(held[name], "it stands outside as a whole; ask for a smaller part of it")
+        return shorten(held[name], "it stands outside as a whole; ask for a smaller part of it")
 
     return Tool(
         NAME,

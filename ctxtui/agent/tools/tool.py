@@ -13,21 +13,27 @@ from ctxtui.core.errors import CtxtuiError
 
 
 class PlannedWrite(Struct, frozen=True, kw_only=True):
-    """A file write that a call plans. `path` is relative to the workspace, symlinks and ``..`` resolved; `given` is the
-    model's spelling. `before` is the present content (None: no such file), `after` all of the new one. `guard` is the
-    reason to ask each time ("": none). `told` is the result for the model."""
+    """A file write that a call plans.
+
+    `path` is relative to the workspace, symlinks and ``..`` resolved; `given` is the model's spelling. `before` is the
+    present content (None: no such file), `after` the complete new one. `guard` is the reason to ask each time ("":
+    none). `told` is the result for the model.
+    """
 
     path: str
-    given: str
+    given_path: str
     before: bytes | None
     after: bytes
     guard: str = ""
-    told: str = ""
+    result_text: str = ""
 
 
 class PlannedCall(Struct, frozen=True):
-    """What a call would run outside of the workspace's rules: `what` is run, `told` says how and with what reach, and
-    `given` is the input that it gets. `guard` says why it is asked for each time ("": it is not)."""
+    """A call that runs outside of the workspace's rules.
+
+    `what` is run, `told` describes how and with what access, and `given` is its input. `guard` is the reason to ask
+    each time ("": none).
+    """
 
     what: str
     told: str
@@ -38,17 +44,20 @@ class PlannedCall(Struct, frozen=True):
 Planned = PlannedWrite | PlannedCall
 
 
-MOST: Final = 60_000
-"""Characters of a result: more is cut, and said."""
+MAX_RESULT_CHARS: Final = 60_000
+"""Maximum characters of a result; more is cut, with a notice."""
 
 
 class BadInput(CtxtuiError):
-    """The model gave a tool something that its schema does not allow."""
+    """Input by the model that violates a tool's schema."""
 
 
 class Tool(Struct, frozen=True):
-    """A tool. `properties` are the JSON schemas of its inputs by name; `required` names those that must be given. A
-    reading tool has `run`, which returns the result; a writing one has `plan`, so that the user can be asked first."""
+    """A tool.
+
+    `properties` are the JSON schemas of its inputs by name; `required` names the mandatory ones. A reading tool has
+    `run`, which returns the result; a writing one has `plan`, so that the user can be asked first.
+    """
 
     name: str
     description: str
@@ -59,11 +68,11 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether it changes something: the user is asked first."""
+        """Whether it changes something, so that the user is asked first."""
         return self.plan is not None
 
     def definition(self) -> Json:
-        """The tool as a request offers it (Anthropic's form; other dialects are made from it)."""
+        """The tool's definition in requests (Anthropic's form; other dialects are derived from it)."""
         schema = {"type": "object", "properties": dict(self.properties), "required": list(self.required)}
         return {"name": self.name, "description": self.description, "input_schema": schema}
 
@@ -73,28 +82,28 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 }  # fmt: skip
 
 
-def checked(tool: Tool, given: Json) -> dict[str, Json]:
-    """The input of a call, held against the tool's schema. Raises `BadInput` naming what is wrong."""
-    if not isinstance(given, Mapping):
+def check_input(tool: Tool, call_input: Json) -> dict[str, Json]:
+    """Validate the input of a call against the tool's schema. Raises `BadInput` with the fault."""
+    if not isinstance(call_input, Mapping):
         raise BadInput("the input is no JSON object", place=tool.name)
     for name in tool.required:
-        if name not in given:
+        if name not in call_input:
             raise BadInput(f"{name} is missing", place=tool.name)
-    found: dict[str, Json] = {}
-    for name, value in given.items():
+    checked_input: dict[str, Json] = {}
+    for name, value in call_input.items():
         schema = tool.properties.get(name)
         if schema is None:
             raise BadInput(f"no such input: {name}", place=tool.name, way_out=f"it takes {', '.join(tool.properties)}")
-        wanted = _TYPES.get(str(schema.get("type")), object)
-        if not isinstance(value, wanted) or (wanted in (int, _TYPES["number"]) and isinstance(value, bool)):
+        expected = _TYPES.get(str(schema.get("type")), object)
+        if not isinstance(value, expected) or (expected in (int, _TYPES["number"]) and isinstance(value, bool)):
             raise BadInput(f"{name} must be of type {schema['type']}", place=tool.name)
-        found[name] = value
-    return found
+        checked_input[name] = value
+    return checked_input
 
 
-def shortened(text: str, way_out: str) -> str:
-    """`text` cut to what a result may hold, with a line that says so and `way_out`."""
-    if len(text) <= MOST:
+def shorten(text: str, way_out: str) -> str:
+    """Cut `text` to the limit of a result, with a line about it and `way_out`."""
+    if len(text) <= MAX_RESULT_CHARS:
         return text
-    kept = text[:MOST].rpartition("\n")[0] or text[:MOST]
-    return f"{kept}\n[{len(text) - len(kept):,} more characters are not shown; {way_out}]"
+    start = text[:MAX_RESULT_CHARS].rpartition("\n")[0] or text[:MAX_RESULT_CHARS]
+    return f"{start}\n[{len(text) - len(start):,} more characters are not shown; {way_out}]"

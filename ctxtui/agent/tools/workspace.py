@@ -1,7 +1,7 @@
-"""The folder that tools may touch, and the only way into it.
+"""The folder that tools may access, and the only way into it.
 
-A path is resolved, held against the folder, and then walked from the folder's own descriptor, one component at a time,
-following no symlink: whatever is swapped in meanwhile, nothing outside is opened.
+A path is resolved, checked against the folder, and then walked from the folder's own descriptor, one component at a
+time, following no symlink: whatever is swapped meanwhile, nothing outside is opened.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from typing import Final
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.live_database import WHY, in_use
 
-LARGEST: Final = 10_000_000
-"""Bytes of a file that is read."""
+MAX_FILE_BYTES: Final = 10_000_000
+"""Maximum bytes of a file that is read."""
 
 
 class OutsideWorkspace(CtxtuiError):
-    """A tool was pointed at something that is not in the workspace."""
+    """A tool was given a path outside of the workspace."""
 
 
 class Workspace:
-    """The folder `root` (which must exist). Paths are given relative to it, or absolute inside it."""
+    """The folder `root` (which must exist). Paths are relative to it, or absolute inside it."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).resolve(strict=True)
 
-    def inside(self, path: str) -> Path:
-        """The real place of `path`, relative to the root. Raises `OutsideWorkspace` for what is elsewhere; symlinks are
-        followed."""
+    def resolve(self, path: str) -> Path:
+        """Resolve `path`, following symlinks, to a path relative to the root. Raises `OutsideWorkspace`."""
         if "\0" in path:
             raise OutsideWorkspace("a path with a zero byte", place=repr(path))
         try:
@@ -46,7 +45,7 @@ class Workspace:
 
     @contextmanager
     def _folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
-        """A descriptor of the folder `parts` below the root; folders are made where `make`."""
+        """A descriptor of the folder `parts` below the root; with `make` missing folders are created."""
         here = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for part in parts:
@@ -61,23 +60,23 @@ class Workspace:
             os.close(here)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file. Raises `OutsideWorkspace`, `OSError`, `CtxtuiError` for what is no regular file or too
+        """The bytes of a file. Raises `OutsideWorkspace`, `OSError`, and `CtxtuiError` for a file not regular or too
         large."""
-        place = self.inside(path)
+        place = self.resolve(path)
         if in_use(self.root / place):
             raise CtxtuiError(WHY, place=path)
-        with self._folder(place.parent.parts) as folder, self._opened(place, folder, path) as file:
+        with self._folder(place.parent.parts) as folder, self._open(place, folder, path) as file:
             state = os.fstat(file)
             if not stat.S_ISREG(state.st_mode):
                 raise CtxtuiError("not a file" if not stat.S_ISDIR(state.st_mode) else "a folder", place=path)
-            if state.st_size > LARGEST:
+            if state.st_size > MAX_FILE_BYTES:
                 raise CtxtuiError(f"{state.st_size:,} bytes are too many", place=path)
             with os.fdopen(os.dup(file), "rb") as stream:
-                return stream.read(LARGEST)
+                return stream.read(MAX_FILE_BYTES)
 
     @contextmanager
-    def _opened(self, place: Path, folder: int, path: str) -> Iterator[int]:
-        # Not blocking: a pipe that nobody writes to must not hold the tool.
+    def _open(self, place: Path, folder: int, path: str) -> Iterator[int]:
+        # Non-blocking: a pipe without a writer must not block the tool.
         try:
             file = os.open(place.name or ".", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         except OSError as error:
@@ -89,9 +88,10 @@ class Workspace:
         finally:
             os.close(file)
 
-    def writable(self, path: str) -> None:
-        """Raises `OutsideWorkspace`, and `CtxtuiError` for what is there and no regular file."""
-        place = self.inside(path)
+    def check_writable(self, path: str) -> None:
+        """Check that `path` may be written. Raises `OutsideWorkspace`, and `CtxtuiError` if it is there and no regular
+        file."""
+        place = self.resolve(path)
         real = self.root / place
         if not place.name or real.is_dir():
             raise CtxtuiError("a folder", place=path)
@@ -99,56 +99,58 @@ class Workspace:
             raise CtxtuiError("not a file", place=path)
 
     def write(self, path: str, data: bytes, before: bytes | None) -> bool:
-        """Write a file whole, through a new file beside it; folders are made. `before` is what is known to stand there
-        (None: no such file); where it is something else, nothing is written. Whether it was."""
-        place = self.inside(path)
+        """Write a whole file through a new file next to it, creating folders; returns whether it was written.
+
+        `before` is the expected present content (None: no such file); if it differs, nothing is written.
+        """
+        place = self.resolve(path)
         if not place.name:
             raise CtxtuiError("a folder", place=path)
         if (self.read(path) if os.path.lexists(self.root / place) else None) != before:
             return False
         with self._folder(place.parent.parts, make=True) as folder:
             try:
-                there: os.stat_result | None = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
+                existing: os.stat_result | None = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
-                there = None
-            if there is not None and not stat.S_ISREG(there.st_mode):
+                existing = None
+            if existing is not None and not stat.S_ISREG(existing.st_mode):
                 raise CtxtuiError("not a file", place=path)
-            beside = f".{place.name}.ctxtui-{os.getpid()}"
-            mode = stat.S_IMODE(there.st_mode) if there is not None else 0o644
-            file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
+            temporary = f".{place.name}.ctxtui-{os.getpid()}"
+            mode = stat.S_IMODE(existing.st_mode) if existing is not None else 0o644
+            file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
             try:
                 with os.fdopen(file, "wb") as stream:
                     stream.write(data)
-                os.replace(beside, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
-                os.unlink(beside, dir_fd=folder)
+                os.unlink(temporary, dir_fd=folder)
                 raise
         return True
 
     def delete(self, path: str) -> None:
-        """Take a file away. Raises `OutsideWorkspace`, `CtxtuiError` for what is no regular file, `OSError`."""
-        place = self.inside(path)
+        """Delete a file. Raises `OutsideWorkspace`, `CtxtuiError` if it is no regular file, `OSError`."""
+        place = self.resolve(path)
         with self._folder(place.parent.parts) as folder:
             if not place.name or not stat.S_ISREG(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
                 raise CtxtuiError("not a file", place=path)
             os.unlink(place.name, dir_fd=folder)
 
     def entries(self, path: str) -> list[str]:
-        """The names in a folder, folders first and with a slash at their end; symlinks count as files."""
-        place = self.inside(path)
-        with self._folder(place.parts) as folder, os.scandir(folder) as found:
-            named = [(not one.is_dir(follow_symlinks=False), one.name) for one in found]
+        """The names in a folder, folders first and with a trailing slash; symlinks count as files."""
+        place = self.resolve(path)
+        with self._folder(place.parts) as folder, os.scandir(folder) as entries:
+            named = [(not entry.is_dir(follow_symlinks=False), entry.name) for entry in entries]
         return [name if plain else f"{name}/" for plain, name in sorted(named)]
 
     def files(self, path: str = "", skip: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Every regular file below `path`, relative to the root, folders named in `skip` left out."""
-        place = self.inside(path)
+        """Every regular file below `path`, relative to the root, without folders named in `skip`."""
+        place = self.resolve(path)
         with self._folder(place.parent.parts) as folder:
             if place.name and not stat.S_ISDIR(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
                 if _is_file(place.name, folder):
                     yield str(place)
                 return
-        # By descriptors: a folder that is swapped for a link meanwhile is not walked.
+        # By descriptors, so that a folder swapped for a link meanwhile is not walked.
         with self._folder(place.parts) as base:
             for top, folders, names, here in os.fwalk(".", dir_fd=base, follow_symlinks=False):
                 folders[:] = sorted(name for name in folders if name not in skip)

@@ -1,4 +1,4 @@
-"""Tools that change files. What they would write is worked out first, shown to the user, and then written as shown."""
+"""Tools that change files: a write is planned first, shown to the user, and then done as shown."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.tools.guarded_paths import guard
-from ctxtui.agent.tools.read_tools import text_of
+from ctxtui.agent.tools.guarded_paths import guard_reason
+from ctxtui.agent.tools.read_tools import decode_text
 from ctxtui.agent.tools.tool import BadInput, PlannedWrite, Tool
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
@@ -16,54 +16,61 @@ from ctxtui.core.errors import CtxtuiError
 _PATH: Final[Json] = {"type": "string", "description": "Path relative to the workspace."}
 
 
-class OtherByNow(CtxtuiError):
-    """The place or the file is another one than what the user was shown."""
+class ChangedMeanwhile(CtxtuiError):
+    """The path or file changed after it was shown to the user."""
 
 
-def _planned(where: Workspace, given: str, before: bytes | None, after: bytes, told: str) -> PlannedWrite:
-    place = where.inside(given)
+def _make_plan(where: Workspace, given_path: str, before: bytes | None, after: bytes, result_text: str) -> PlannedWrite:
+    place = where.resolve(given_path)
     return PlannedWrite(
-        path=str(place), given=given, before=before, after=after, guard=guard(place), told=told.format(path=place)
+        path=str(place),
+        given_path=given_path,
+        before=before,
+        after=after,
+        guard=guard_reason(place),
+        result_text=result_text.format(path=place),
     )
 
 
-def _plan_write(where: Workspace, given: Mapping[str, Json]) -> PlannedWrite:
-    path = given["path"]
-    where.writable(path)
-    after = given["content"].encode("utf-8", "replace")
+def _plan_write(where: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
+    path = arguments["path"]
+    where.check_writable(path)
+    after = arguments["content"].encode("utf-8", "replace")
     try:
         before: bytes | None = where.read(path)
     except FileNotFoundError:
         before = None
-    told = f"{'created' if before is None else 'replaced'} {{path}} ({len(after):,} bytes)"
-    return _planned(where, path, before, after, told)
+    result_text = f"{'created' if before is None else 'replaced'} {{path}} ({len(after):,} bytes)"
+    return _make_plan(where, path, before, after, result_text)
 
 
-def _plan_edit(where: Workspace, given: Mapping[str, Json]) -> PlannedWrite:
-    path, old, new = given["path"], given["old"], given["new"]
-    # What is no UTF-8 comes back as it was.
+def _plan_edit(where: Workspace, arguments: Mapping[str, Json]) -> PlannedWrite:
+    path, old, new = arguments["path"], arguments["old"], arguments["new"]
+    # Invalid UTF-8 is preserved.
     data = where.read(path)
-    text_of(data, path)
+    decode_text(data, path)
     text = data.decode("utf-8", "surrogateescape")
     count = text.count(old) if old else 0
     if not old or old == new:
         raise BadInput("old must not be empty" if not old else "old and new are the same", place="edit_file")
     if count == 0:
         raise BadInput("old is not in the file", place=path, way_out="read the file and give its exact text")
-    if count > 1 and not given.get("all"):
+    if count > 1 and not arguments.get("all"):
         raise BadInput(f"old is {count} times in the file", place=path, way_out="give more of it, or set all")
     after = text.replace(old, new).encode("utf-8", "surrogateescape")
-    return _planned(where, path, data, after, f"replaced {count} place{'s' if count != 1 else ''} in {{path}}")
+    return _make_plan(where, path, data, after, f"replaced {count} place{'s' if count != 1 else ''} in {{path}}")
 
 
-def carry_out(where: Workspace, planned: PlannedWrite) -> str:
-    """Write what was planned, to where it was planned, and nothing else. Raises `OtherByNow`, and what writing
-    raises."""
-    if where.inside(planned.given) != Path(planned.path):
-        raise OtherByNow("the path leads elsewhere by now", place=planned.given, way_out="ask again")
+def execute_plan(where: Workspace, planned: PlannedWrite) -> str:
+    """Do the planned write, to the planned path, and nothing else.
+
+    Raises `OtherByNow`, and what writing raises.
+    """
+    if where.resolve(planned.given_path) != Path(planned.path):
+        raise ChangedMeanwhile("the path leads elsewhere by now", place=planned.given_path, way_out="ask again")
     if not where.write(planned.path, planned.after, planned.before):
-        raise OtherByNow("the file changed meanwhile", place=planned.path, way_out="read it and ask again")
-    return planned.told
+        raise ChangedMeanwhile("the file changed meanwhile", place=planned.path, way_out="read it and ask again")
+    return planned.result_text
 
 
 WRITE_FILE: Final = Tool(

@@ -1,4 +1,4 @@
-"""Audit of cache reads: what was foretold of each call held against what the provider reported."""
+"""Audit of cache reads: compares the forecast of each call with the provider's report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.call_forecasts import CallForecasts
+from ctxtui.analysis.cache.cached_input import CachedInput, CachedInputs, entry_lifetime
+from ctxtui.analysis.cache.call_forecasts import CallForecaster
 from ctxtui.analysis.cache.forecast import CacheForecast
-from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands, lifetime
-from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
-from ctxtui.analysis.cache.missed import NOT_IN_RECORD
-from ctxtui.analysis.running_totals import running_of
+from ctxtui.analysis.cache.miss import NOT_IN_RECORD
+from ctxtui.analysis.cache.miss_cause import BEHIND, MissCause
+from ctxtui.analysis.running_totals import running_totals
 from ctxtui.cache.explain import matches_diagnosis
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
 from ctxtui.cache.rules import CacheRules
@@ -23,12 +23,12 @@ from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.models import ModelCard
 
-_NEAR: Final = 0.05
-"""Share of a lifetime that is near its end."""
+_NEAR_SHARE: Final = 0.05
+"""Share of a lifetime that counts as near its end."""
 
 
-class Evidence:
-    """The calls before the one in question: what each left in the cache, and the least that was read."""
+class MissEvidence:
+    """Earlier calls, with the tokens that each had in the cache afterwards, and the smallest reads."""
 
     def __init__(self, session: Session, numbers: Mapping[str, int]) -> None:
         self._tree = session.tree
@@ -41,34 +41,37 @@ class Evidence:
         usage = call.usage
         if usage is None:
             return
-        held = usage.cache_read + usage.cache_write
+        cached = usage.cache_read + usage.cache_write
         if rules.mechanism.keeps_every_prefix:
-            held = rules.reported_read(usage.input, usage.input + rules.spare)
-        if held:
-            self._left[call.thread, held] = call
+            cached = rules.reported_read(usage.input, usage.input + rules.spare)
+        if cached:
+            self._left[call.thread, cached] = call
         if 0 < usage.cache_read * 2 < usage.input:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
-    def of(self, forecast: CacheForecast, usage: Usage, cause: Cause) -> str:
-        """Why `forecast.call`, whose report is `usage`, missed what the call before it had left, which is due to
-        `cause`."""
-        return (self._told(forecast, cause) or self._unexplained(forecast, usage)) + self._diagnosed(forecast, cause)
+    def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause) -> str:
+        """Describe why the forecast's call, whose report is `usage`, missed, given the `cause`."""
+        return (
+            self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage)
+        ) + self._describe_diagnosis(forecast, cause)
 
-    def _diagnosed(self, forecast: CacheForecast, cause: Cause) -> str:
+    def _describe_diagnosis(self, forecast: CacheForecast, cause: MissCause) -> str:
         """The provider's own diagnosis of the miss; "" if none was recorded."""
-        said = diagnosis(forecast.call)
-        if not said:
+        reported = diagnosis(forecast.call)
+        if not reported:
             return ""
         shared = self._tree.common(forecast.base.sent_head, forecast.call.sent_head)
         after = next(iter(self._tree.path(forecast.call.sent_head, shared)), shared)
-        same = matches_diagnosis(cause.name, self._tree[after].place.section, said)
-        return f"; the provider says {said}" + ("" if same is None else ", as found here" if same else ", unlike here")
+        same = matches_diagnosis(cause.name, self._tree[after].place.section, reported)
+        return f"; the provider says {reported}" + (
+            "" if same is None else ", as found here" if same else ", unlike here"
+        )
 
-    def _told(self, forecast: CacheForecast, cause: Cause) -> str:
+    def _describe_cause(self, forecast: CacheForecast, cause: MissCause) -> str:
         call, (name, by, what) = forecast.call, cause
         match name:
             case "expired":
-                return f"{_span(by)} after its lifetime had ended"
+                return f"{_format_span(by)} after its lifetime had ended"
             case "model":
                 return f"another model: {what}"
             case "tools":
@@ -92,19 +95,19 @@ class Evidence:
             case "content":
                 shared = self._tree.common(forecast.base.sent_head, call.sent_head)
                 return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"
-        return _about_markers(name, by)
+        return _describe_marker_cause(name, by)
 
-    def _unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
-        found = self._what_was_read(forecast, usage)
+    def _describe_unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
+        read_text = self._describe_read(forecast, usage)
         more = usage.input - forecast.input
         size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than foretold"
         early = next((r.by for r in forecast.outcome.reasons if r.kind == NOT_YET), None)
         if early is not None:
-            size += f"; the call before had begun {_span(early)} later"
-        size += _nearly(forecast)
-        return f"{found}; {size}"
+            size += f"; the call before had begun {_format_span(early)} later"
+        size += _near_expiry(forecast)
+        return f"{read_text}; {size}"
 
-    def _what_was_read(self, forecast: CacheForecast, usage: Usage) -> str:
+    def _describe_read(self, forecast: CacheForecast, usage: Usage) -> str:
         read, call = usage.cache_read, forecast.call
         if not read:
             return "nothing was read, not even system prompt and tools"
@@ -118,26 +121,33 @@ class Evidence:
         return f"{read:,} tokens were read; no recorded request has a part of that length"
 
 
-def _nearly(forecast: CacheForecast) -> str:
+def _near_expiry(forecast: CacheForecast) -> str:
     """Note that the previous entry was about to expire; "" if it was not."""
     base, call = forecast.base, forecast.call
     if base.started is None or call.started is None:
         return ""
-    left = lifetime(base) - (call.started - base.started)
-    return f"; its lifetime would have ended {_span(left)} later" if 0 <= left <= _NEAR * lifetime(base) else ""
+    left = entry_lifetime(base) - (call.started - base.started)
+    return (
+        f"; its lifetime would have ended {_format_span(left)} later"
+        if 0 <= left <= _NEAR_SHARE * entry_lifetime(base)
+        else ""
+    )
 
 
 def diagnosis(call: Call) -> str:
-    """The provider's own reason for a cache miss, as its answer gave it; "" where it gave none (facts §3, §4)."""
-    found = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
+    """The provider's own reason for a cache miss, as in its answer.
+
+    "" if it gave none (facts §3, §4).
+    """
+    diagnostics = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
     for key in ("cache_miss_reason", "cache_miss"):
-        if isinstance(found, dict) and isinstance(found.get(key), dict):
-            found = found[key]
-    reason = (found.get("reason") or found.get("type")) if isinstance(found, dict) else None
+        if isinstance(diagnostics, dict) and isinstance(diagnostics.get(key), dict):
+            diagnostics = diagnostics[key]
+    reason = (diagnostics.get("reason") or diagnostics.get("type")) if isinstance(diagnostics, dict) else None
     return reason if isinstance(reason, str) and reason != "cache_hit" else ""
 
 
-def _about_markers(name: str, by: float) -> str:
+def _describe_marker_cause(name: str, by: float) -> str:
     match name:
         case "marker missing":
             return "no marker in the request: nothing is cached"
@@ -148,30 +158,31 @@ def _about_markers(name: str, by: float) -> str:
         case "below minimum":
             return f"{by:.0f} tokens below the shortest prefix that is cached"
         case "not yet readable":
-            return f"sent {_span(by)} before the answer that wrote it began"
+            return f"sent {_format_span(by)} before the answer that wrote it began"
     return ""
 
 
-def _span(seconds: float) -> str:
+def _format_span(seconds: float) -> str:
     for size, word in ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {word}"
     return f"{seconds:.0f} seconds"
 
 
-SHARE: Final = 0.02
-LEAST: Final = 300
-"""A forecast is within when it is off by no more than `COVERAGE` of the input or `LEAST` tokens."""
+MAX_ERROR_SHARE: Final = 0.02
+MAX_ERROR_TOKENS: Final = 300
+"""A forecast is within when its error is at most `MAX_ERROR_SHARE` of the input or `MAX_ERROR_TOKENS` tokens."""
 
 
-class CacheAudited(Struct, frozen=True, kw_only=True):
-    """One call's cache read as foretold and as reported, in tokens; `call` is its number in its thread, from 1.
+class AuditedRead(Struct, frozen=True, kw_only=True):
+    """One call's cache read as forecast and as reported, in tokens.
 
-    `previous` is the input of the call whose context it extends; a hit reads more than half of it. `lost` are the
-    tokens that it missed (see `losses.CacheDemand`), `foretold` those that it was to miss. `cause` says what was
-    foretold to be lost; of a miss that was not foretold what the recording holds about it, ``not in the record`` where
-    that is nothing. `evidence` is what the recording shows about a miss. `inferred`: the client's markers are not
-    recorded. `what` names the tool, parameter or model that was lost to.
+    `call` is its number in its thread, from 1. `previous` is the input of the call whose context it extends; a
+    hit reads more than half of it. `lost` are the tokens that it missed (see `cached_input.CachedInput`),
+    `foretold` the forecast of them. `cause` is the cause of the predicted loss; of a miss that was not predicted
+    the cause in the recording, ``not in the record`` if there is none. `evidence` describes a miss from the
+    recording. `inferred`: the client's markers are not recorded. `what` names the tool, parameter or model that
+    changed.
     """
 
     thread: str
@@ -193,24 +204,24 @@ class CacheAudited(Struct, frozen=True, kw_only=True):
     @property
     def within(self) -> bool:
         """Whether the forecast was right."""
-        return abs(self.predicted - self.reported) <= max(LEAST, SHARE * self.input)
+        return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property
     def missed(self) -> bool:
-        """Whether the call was a miss, and no hit: a smaller loss, of which nothing was foretold, tests no forecast."""
+        """Whether the call was a miss. A smaller loss without a prediction tests no forecast, so it is none."""
         return self.lost > 0 and (self.reported * 2 <= self.previous or self.alarm)
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss was foretold, where there was anything to lose."""
+        """Whether a miss was predicted, if there was anything to lose."""
         return self.predicted * 2 <= self.previous and (self.foretold > 0 or self.lost > 0)
 
 
 class CacheAuditor:
-    """The audit of a session, call by call: each is foretold by what came before it and taught to the rest only then.
+    """Audits a session call by call: each is forecast from earlier calls, and learnt afterwards.
 
-    `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach. `card` gives
-    other facts about a model than the book's, counted in the same way.
+    `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card`
+    gives other facts about a model than the book's, counted in the same way.
     """
 
     def __init__(
@@ -222,81 +233,83 @@ class CacheAuditor:
         session = book.session
         self._book = book
         self._rules = rules
-        self.forecasts = CallForecasts(book, rules, card)
-        """What the calls taken so far have taught."""
+        self.forecasts = CallForecaster(book, rules, card)
+        """Forecasts learnt from the calls so far."""
         self._numbers: dict[str, int] = {}
-        self._past = Evidence(session, self._numbers)
+        self._past = MissEvidence(session, self._numbers)
 
-    def take(self, call: Call, demand: CacheDemand) -> CacheAudited | None:
-        """The next call of the session, which could read what `demand` says; None where nothing can be foretold of it,
-        or its provider reports no reads, or its rules are not known."""
+    def audit_call(self, call: Call, demand: CachedInput) -> AuditedRead | None:
+        """Audit the next call of the session, whose readable input is `demand`.
+
+        None if no forecast is possible, its provider reports no reads, or its rules are unknown.
+        """
         number = self._number(call)
         rules = self._rules(call)
-        foretold = self.forecasts.foretell(call)
-        found = None
-        if foretold.read is not None and call.usage is not None and call.usage.has_cache and rules.is_known:
-            found = self._audited(foretold.read, demand, number)
-        self.forecasts.learn(call, foretold)
+        forecasts = self.forecasts.forecast(call)
+        row = None
+        if forecasts.read is not None and call.usage is not None and call.usage.has_cache and rules.is_known:
+            row = self._make_row(forecasts.read, demand, number)
+        self.forecasts.learn(call, forecasts)
         self._past.add(call, rules)
-        return found
+        return row
 
     def _number(self, call: Call) -> int:
         if call.id not in self._numbers:
             self._numbers.update((id_, n) for n, id_ in enumerate(self._book.session.order[call.thread], 1))
         return self._numbers[call.id]
 
-    def _audited(self, forecast: CacheForecast, demand: CacheDemand, number: int) -> CacheAudited:
+    def _make_row(self, forecast: CacheForecast, demand: CachedInput, number: int) -> AuditedRead:
         call = forecast.call
         usage = call.usage
         assert usage is not None
-        lost, foretold = demand.lost(usage.cache_read), demand.lost(forecast.read)
+        lost, predicted_loss = demand.lost_tokens(usage.cache_read), demand.lost_tokens(forecast.read)
         cause = forecast.cause
         if not cause.name and lost:
-            cause = demand.cause if demand.cause.name or not forecast.alarm else Cause(BEHIND)
-        return CacheAudited(
+            cause = demand.cause if demand.cause.name or not forecast.alarm else MissCause(BEHIND)
+        return AuditedRead(
             thread=call.thread,
             call=number,
             provider=call.provider or self._book.card(call.model).provider or "unknown",
             input=usage.input,
-            previous=forecast.held,
+            previous=forecast.previous_input,
             predicted=forecast.read,
             floor=forecast.floor,
             ceiling=forecast.ceiling,
             reported=usage.cache_read,
             cause=cause.name or (NOT_IN_RECORD if lost else ""),
-            evidence=self._past.of(forecast, usage, cause) if lost else "",
+            evidence=self._past.describe(forecast, usage, cause) if lost else "",
             inferred=forecast.inferred,
             what=cause.what,
             lost=lost,
-            foretold=foretold,
+            foretold=predicted_loss,
         )
 
 
-def cache_audited(
+def audit_reads(
     book: Book,
     rules: Callable[[Call], CacheRules],
     card: Callable[[str], ModelCard] | None = None,
-) -> list[CacheAudited]:
-    """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
+) -> list[AuditedRead]:
+    """Audit the reads of every call that extends one with a report.
 
-    Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the same
-    way.
+    Its provider must report cache reads, and its rules must be known. Everything in `book` must be counted.
+    `card` gives other facts about a model than the book's, counted in the same way.
     """
-    demands = CacheDemands(book, rules, running_of(book))
+    demands = CachedInputs(book, rules, running_totals(book))
     auditor = CacheAuditor(book, rules, card)
-    found = (auditor.take(call, demands.take(call)) for call in list(book.session.calls.values()))
-    return [row for row in found if row is not None]
+    rows = (auditor.audit_call(call, demands.add_call(call)) for call in list(book.session.calls.values()))
+    return [row for row in rows if row is not None]
 
 
-def cache_summary(rows: Sequence[CacheAudited]) -> dict[str, Any]:
-    """The aggregates of `rows` by provider, in percent."""
-    by: dict[str, list[CacheAudited]] = {}
+def summarize_reads(rows: Sequence[AuditedRead]) -> dict[str, Any]:
+    """Aggregate `rows` by provider, in percent."""
+    by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:
-        by.setdefault(row.provider, []).append(row)
-    return {provider: _figures(some) for provider, some in sorted(by.items())}
+        by_provider.setdefault(row.provider, []).append(row)
+    return {provider: _figures(some) for provider, some in sorted(by_provider.items())}
 
 
-def _figures(rows: Sequence[CacheAudited]) -> dict[str, Any]:
+def _figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
     missed = [row for row in rows if row.missed]
     return {
         "calls": len(rows),
@@ -311,19 +324,21 @@ def _figures(rows: Sequence[CacheAudited]) -> dict[str, Any]:
     }
 
 
-def cache_bands(rows: Sequence[CacheAudited]) -> dict[str, Any]:
-    """By provider: how often a report lay inside its band, in percent, and the band's median width in percent of the
-    input. Only of calls that have a band."""
-    by: dict[str, list[CacheAudited]] = {}
+def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
+    """Share of reports inside their band, and median band width, by provider in percent.
+
+    Widths are in percent of the input. Only calls that have a band count.
+    """
+    by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:
         if row.ceiling > row.floor:
-            by.setdefault(row.provider, []).append(row)
+            by_provider.setdefault(row.provider, []).append(row)
     return {
         provider: {
             "holds_pct": _percent(row.floor <= row.reported <= row.ceiling for row in some),
             "median_width_pct": percentile((100 * (r.ceiling - r.floor) / max(r.input, 1) for r in some), 50),
         }
-        for provider, some in sorted(by.items())
+        for provider, some in sorted(by_provider.items())
     }
 
 

@@ -1,4 +1,4 @@
-"""The calls of a session in order, each foretold by those before it and taught to the rest only then."""
+"""Forecasts the calls of a session in order: each from the earlier ones, and learns from its report."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ctxtui.core.call import Call
 from ctxtui.tokens.models import ModelCard
 
 
-class ForetoldCall(NamedTuple):
-    """What was foretold of a call: its input, and what of it is read from the cache; None where nothing tells."""
+class CallForecast(NamedTuple):
+    """Forecast of a call: its input, and its cache read; None where no forecast is possible."""
 
     input: Forecast | None
     read: CacheForecast | None
 
 
-class CallForecasts:
-    """What the calls taken so far have taught about inputs and about the cache.
+class CallForecaster:
+    """Forecasters of inputs and cache reads, and the calls they have learnt.
 
-    `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach. `card` gives
-    other facts about a model than the book's, counted in the same way.
+    `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card`
+    gives other facts about a model than the book's, counted in the same way.
     """
 
     def __init__(
@@ -35,16 +35,18 @@ class CallForecasts:
     ) -> None:
         self.inputs = Forecaster(book.session, book.cumulated, card or book.card)
         self.reads = CacheForecaster(book.session, rules, book.cumulated, self.inputs)
-        self.taken: list[Call] = []
-        """The calls that were learnt from, in order."""
+        self.calls: list[Call] = []
+        """Learnt calls, in order."""
 
-    def foretell(self, call: Call) -> ForetoldCall:
-        """What the calls before it tell of `call`, the next one."""
-        foretold = self.inputs.forecast(call) if call.usage is not None else None
-        return ForetoldCall(foretold, self.reads.forecast(call, foretold) if foretold is not None else None)
+    def forecast(self, call: Call) -> CallForecast:
+        """Forecast `call`, the next one, from the learnt calls."""
+        input_forecast = self.inputs.forecast(call) if call.usage is not None else None
+        return CallForecast(
+            input_forecast, self.reads.forecast(call, input_forecast) if input_forecast is not None else None
+        )
 
-    def learn(self, call: Call, foretold: ForetoldCall) -> None:
-        """Take in the report of `call`, of which that was foretold."""
-        self.reads.learn(call, foretold.read, foretold.input)
-        self.inputs.learn(call, foretold.input)
-        self.taken.append(call)
+    def learn(self, call: Call, forecast: CallForecast) -> None:
+        """Learn from the report of `call` and its forecast."""
+        self.reads.learn(call, forecast.read, forecast.input)
+        self.inputs.learn(call, forecast.input)
+        self.calls.append(call)

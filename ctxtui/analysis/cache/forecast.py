@@ -1,8 +1,8 @@
-"""What the next call of a recorded session reads from the cache, foretold from what was known before it.
+"""Forecasts the cache read of the next call in a recorded session, from earlier calls only.
 
-The calls are run through the cache simulator. Where the markers are recorded (wire bodies) they are used; where they
-are not, the client's habit is inferred from its earlier calls: a marker at the end of each of the last two messages,
-with the lifetime that the session itself wrote. Prefixes have the lengths that were reported for them.
+The calls are run through the cache simulator. Recorded markers (wire bodies) are used; otherwise the client's are
+inferred from its earlier calls: a marker at the end of each of the last two messages, with the lifetime that the
+session itself wrote. Prefixes have their reported lengths.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.client_habit import Clock, Habit
+from ctxtui.analysis.cache.client_behaviour import ClientBehaviour, Clock
 from ctxtui.analysis.cache.miss_cause import (
-    AFTER_ASIDE,
-    FROM_OUTSIDE,
+    IRRELEVANT_AFTER_ASIDE,
     MODEL,
     RESUME,
-    Cause,
-    by_edits,
-    inferred,
-    recorded,
+    SHARED_PREFIX_CAUSES,
+    MissCause,
+    attribute_to_edits,
+    cause_from_requests,
+    infer_cause,
 )
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecast, Forecaster
@@ -39,43 +39,43 @@ from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
-HOLDS: Final = 0.95
-"""Share of reports that the band should hold."""
+COVERAGE: Final = 0.95
+"""Share of reports that the band should contain."""
 TYPICAL: Final = (0.1, 0.6, 0.8, 0.9)
-"""Shares of the expected read in sessions seen before, where less was read ..."""
-_WHOLE: Final = 60
-"""... beside this many calls that read all of it."""
+"""Reads in other sessions as shares of the expected one, where less was read ..."""
+_FULL_READS: Final = 60
+"""... and the number of calls there that read all of it."""
 
 
 class Shortfalls:
-    """Reports as shares of what was expected."""
+    """Distribution of reported reads as shares of the expected ones."""
 
     def __init__(self) -> None:
-        self._shares: list[float] = [*TYPICAL, *([1.0] * _WHOLE)]
+        self._shares: list[float] = [*TYPICAL, *([1.0] * _FULL_READS)]
 
     def learn(self, tokens: int, expected: int) -> None:
-        """A call read `tokens` where `expected` were foretold."""
+        """Learn that a call read `tokens` where `expected` were predicted."""
         if expected > 0:
             insort(self._shares, min(tokens / expected, 1.0))
 
     def floor(self, expected: int) -> int:
-        """The least that is read of `expected` tokens in `HOLDS` of all cases."""
-        rank = max(0, math.floor((1 - HOLDS) * (len(self._shares) + 1)) - 1)
+        """Lower bound of the read in `COVERAGE` of all cases, if `expected` tokens are predicted."""
+        rank = max(0, math.floor((1 - COVERAGE) * (len(self._shares) + 1)) - 1)
         return math.floor(expected * self._shares[rank])
 
 
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
-"""Kinds of events beside calls that were requests."""
+"""Kinds of events besides calls that were requests."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
 
 
 class CacheForecast(Struct, frozen=True, kw_only=True):
-    """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
+    """Predicted cache read of `call` in tokens: `read`, with the band `floor` to `ceiling` for 95 % of reports.
 
-    `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base
-    left is lost (see `miss_cause.Cause`), "" where nothing is. `inferred`: the markers are not recorded, the client's
-    habit was followed. `outcome` is what the simulator makes of the call.
+    `base` is the call whose context it extends, `input` its predicted input. `cause` explains a loss of part of
+    the base's cache (see `miss_cause.MissCause`), "" if nothing is lost. `inferred`: the markers are not recorded,
+    the client's behaviour was used. `outcome` is the simulator's.
     """
 
     call: Call
@@ -84,35 +84,38 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
     read: int
     floor: int
     ceiling: int
-    cause: Cause
+    cause: MissCause
     inferred: bool
     outcome: CacheOutcome
 
     @property
-    def held(self) -> int:
+    def previous_input(self) -> int:
         """The previous input, of which a hit reads more than half."""
         return self.base.usage.input if self.base.usage else 0
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss is foretold."""
-        return self.read * 2 <= self.held
+        """Whether a miss is predicted."""
+        return self.read * 2 <= self.previous_input
 
 
-class Floors(NamedTuple):
-    """Tokens at the front that a call reads where the rest is lost: `warm` while what was sent before is still cached
-    (another marker keeps them: system prompt and tools), `cold` when that has expired (other traffic does)."""
+class ReadFloors(NamedTuple):
+    """Prefix tokens still readable after a miss.
 
-    warm: int = 0
-    cold: int = 0
+    `unexpired_prefix`: system and tools while their own breakpoint lives. `shared_prefix`: kept alive by other
+    sessions.
+    """
+
+    unexpired_prefix: int = 0
+    shared_prefix: int = 0
 
 
-def _anew(forecast: CacheForecast) -> bool:
+def _is_new_epoch(forecast: CacheForecast) -> bool:
     return forecast.call.epoch != forecast.base.epoch
 
 
-def usage_of(forecast: CacheForecast) -> Usage:
-    """The usage that a foretold call would report: what is not read is written as the simulator has it, or fresh."""
+def predicted_usage(forecast: CacheForecast) -> Usage:
+    """Usage that a predicted call would report: what is not read is written as simulated, or fresh."""
     own, rest = forecast.outcome.to_usage(), forecast.input - forecast.read
     names = [name for name in _WRITES if getattr(own, name)]
     fresh = min(rest, own.fresh) if names else rest
@@ -125,10 +128,10 @@ def usage_of(forecast: CacheForecast) -> Usage:
 
 
 class CacheForecaster:
-    """Forecasts of what a session's calls read, in order; what each report teaches is taken in by `learn`.
+    """Forecasts the reads of a session's calls, in order; learns from each report.
 
-    `rules` gives how a call is cached, `counts` the running features as its model counts them, `inputs` foretells
-    inputs (and is taught by its owner).
+    `rules` gives the cache rules of a call, `counts` the running features of its model, `inputs` predicts inputs
+    (and is taught by its owner).
     """
 
     def __init__(
@@ -144,196 +147,228 @@ class CacheForecaster:
         self._inputs = inputs
         self._simulator = Simulator()
         self._prompts = CachePrompts(session.tree, rules, counts, inputs)
-        self._habits: dict[tuple[str, str], Habit] = {}
+        self._behaviours: dict[tuple[str, str], ClientBehaviour] = {}
         self._shortfalls = defaultdict[str, Shortfalls](Shortfalls)
         self._clocks: dict[str, Clock] = {}
         self._left: dict[str, CacheOutcome] = {}
         self._requests: dict[str, list[float]] = {}
         self._happenings_read = 0
 
-    def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
-        """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
-        made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
-        outcome = self._simulator.predict(made, self._at(call, foretold.step.asked))
-        cause = self._cause(foretold, outcome)
-        whole = min(max(self._read(foretold, outcome, cause.name), 0), foretold.predicted)
-        habit, rules = self._habit(call), made.rules
+    def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
+        """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
+        prompt = self._prompts.prompt(call, input_forecast.predicted, self._behaviour(call).life)
+        outcome = self._simulator.predict(prompt, self._time_of(call, input_forecast.step.person_wrote))
+        cause = self._cause(input_forecast, outcome)
+        whole = min(max(self._read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
+        behaviour, rules = self._behaviour(call), prompt.rules
         read = whole
-        if rules.mechanism.keeps_every_prefix and not cause.name and habit.lags:
-            read = min(whole, habit.behind)
+        if rules.mechanism.keeps_every_prefix and not cause.name and behaviour.lags:
+            read = min(whole, behaviour.behind)
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
             floor = min(read, self._shortfalls[call.model].floor(whole))
-            ceiling = max(read, rules.reported_read(foretold.predicted, foretold.predicted))
-        guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
+            ceiling = max(read, rules.reported_read(input_forecast.predicted, input_forecast.predicted))
+        is_inferred = rules.mechanism.writes_at_markers and not self._prompts.has_recorded_markers(call)
         return CacheForecast(
             call=call,
-            base=foretold.step.base,
-            input=foretold.predicted,
+            base=input_forecast.step.base,
+            input=input_forecast.predicted,
             read=read,
             floor=floor,
             ceiling=ceiling,
             cause=cause,
-            inferred=guessed,
+            inferred=is_inferred,
             outcome=outcome,
         )
 
-    def asking(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
-        """The caches as they are (not to be changed), `call` as a prompt of `total` tokens, and when it is sent: what a
-        what-if starts from."""
+    def start_what_if(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
+        """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time."""
         return (
             self._simulator,
-            self._prompts.prompt(call, total, self._habit(call).life),
-            self._clock(call).at(call),
+            self._prompts.prompt(call, total, self._behaviour(call).life),
+            self._clock(call).earliest(call),
         )
 
-    def asked_at(self, call: Call, asked: bool) -> float:
-        """When `call` is sent, as the cache sees it (Unix seconds); `asked`: a person spoke before it."""
-        return self._at(call, asked)
+    def time_of(self, call: Call, person_wrote: bool) -> float:
+        """Time of `call` for the cache (Unix seconds); `person_wrote`: a person wrote before it."""
+        return self._time_of(call, person_wrote)
 
     def life(self, call: Call) -> str:
-        """The lifetime that the client of `call` writes, as far as its earlier calls have shown ("": the default)."""
-        return self._habit(call).life
+        """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
+        return self._behaviour(call).life
 
     def tokens(self, call: Call) -> Callable[[Features], float]:
-        """What features come to in tokens of the call's model, as far as is learnt."""
-        return self._prompts.tokens(call)
+        """Return a function from features to tokens of the call's model, as learnt so far."""
+        return self._prompts.weigher(call)
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
-        """The last node at or above `node` of whose length a report told before `call`, with that length in tokens."""
+        """Last node at or above `node` whose length was reported before `call`, with that length in tokens."""
         return self._prompts.reported_length(call, node)
 
-    def places(self, call: Call) -> RequestEnds:
-        """Where the request ends that `call` would be with another context."""
-        return self._prompts.places(call)
+    def request_ends(self, call: Call) -> RequestEnds:
+        """End positions of requests like `call` with other contexts."""
+        return self._prompts.request_ends(call)
 
-    def expect(self, coming: Call, after: Call) -> None:
-        """Take it that `coming`, which is not made yet, sets its markers as `after` did."""
-        self._prompts.expect(coming, after)
+    def assume_markers(self, next_call: Call, after: Call) -> None:
+        """Assume that `next_call`, which is not made yet, sets its markers like `after`."""
+        self._prompts.assume_markers(next_call, after)
 
-    def floors(self, call: Call) -> Floors:
-        """What `call` reads anyway, as far as earlier calls have shown; nothing where its markers are on record: then
-        every entry is simulated."""
-        habit = self._habit(call)
-        if not self._rules(call).mechanism.writes_at_markers or self._prompts.recorded(call) or not habit.caches:
-            return Floors()
-        if self._prompts.expected(call):
-            return Floors()
-        warm = habit.warm if habit.warm is not None else max(self._prompts.front(call), habit.cold)
-        return Floors(warm, habit.cold)
+    def floors(self, call: Call) -> ReadFloors:
+        """Tokens that `call` reads in any case, by earlier calls; none if its markers are recorded.
 
-    def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
-        """Take in the report of `call` and what was foretold of it; without a report only its time."""
+        With recorded markers every entry is simulated.
+        """
+        behaviour = self._behaviour(call)
+        if (
+            not self._rules(call).mechanism.writes_at_markers
+            or self._prompts.has_recorded_markers(call)
+            or not behaviour.caches
+        ):
+            return ReadFloors()
+        if self._prompts.has_assumed_markers(call):
+            return ReadFloors()
+        warm = (
+            behaviour.unexpired_prefix
+            if behaviour.unexpired_prefix is not None
+            else max(self._prompts.front(call), behaviour.shared_prefix)
+        )
+        return ReadFloors(warm, behaviour.shared_prefix)
+
+    def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
+        """Learn from the report of `call` and its forecasts; without a report only from its time."""
         usage, clock = call.usage, self._clock(call)
         if usage is not None and usage.has_cache:
-            habit = self._habit(call)
-            if forecast is not None and foretold is not None:
-                self._told(forecast, foretold, habit, usage.cache_read)
-            habit.wrote(usage)
-            cached = self._prompts.reported(call, first=forecast is None)
+            behaviour = self._behaviour(call)
+            if forecast is not None and input_forecast is not None:
+                self._learn_report(forecast, input_forecast, behaviour, usage.cache_read)
+            behaviour.learn_writes(usage)
+            cached = self._prompts.learn_report(call, first=forecast is None)
             if forecast is None:
-                # A thread may begin in the middle of a conversation (a resumed or copied one): that is no other's.
-                habit.cold = min(usage.cache_read, self._prompts.before_messages(call))
+                # A thread may begin in the middle of a conversation (resumed or copied): its messages are not shared.
+                behaviour.shared_prefix = min(usage.cache_read, self._prompts.before_messages(call))
             if cached:
-                made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
-                sent = self._simulator.send(made, clock.latest(call), began=clock.at(call))
-                if self._prompts.recorded(call):
+                prompt = self._prompts.prompt(
+                    call, usage.input, behaviour.life, has_time=clock.has_time(call), answered=True
+                )
+                sent = self._simulator.send(prompt, clock.latest(call), began=clock.earliest(call))
+                if self._prompts.has_recorded_markers(call):
                     self._left[call.id] = sent
         clock.tick(call)
 
-    def _at(self, call: Call, asked: bool) -> float:
-        """When `call` is sent, as the cache sees it (Unix seconds): as if the requests that are no calls of the record
-        had been made at the time of the call before. Lifetimes count from the last use, on record or not."""
+    def _time_of(self, call: Call, person_wrote: bool) -> float:
+        """Time of `call` for the cache (Unix seconds), corrected for unrecorded requests.
+
+        Lifetimes count from the last use, recorded or not: requests that are not calls of the record are treated
+        as if they were made at the time of the previous call.
+        """
         clock = self._clock(call)
-        at = clock.at(call)
+        at = clock.earliest(call)
         if clock.last is None or at <= clock.last:
             return at
-        aside = clock.ended if asked and self._habit(call).asks_aside else None
+        aside = clock.ended if person_wrote and self._behaviour(call).asks_aside else None
         used = max(clock.last, self._used_between(clock.call, at), aside or 0.0)
         return clock.last + max(0.0, at - used)
 
     def _used_between(self, call_id: str, until: float) -> float:
-        """Time (Unix seconds, at most `until`) of the last request after the call `call_id` that is on record, but no
-        call: the client's own, or one that was interrupted. 0 where there was none."""
-        happened = self._session.happenings[self._happenings_read :]
-        self._happenings_read += len(happened)
-        for one in happened:
+        """Time (Unix seconds, at most `until`) of the last recorded request after `call_id` that is not a call.
+
+        The client's own, or an interrupted one. 0 if there was none.
+        """
+        events = self._session.happenings[self._happenings_read :]
+        self._happenings_read += len(events)
+        for event in events:
             # An interrupted tool was no request.
-            if one.kind in _REQUESTS and one.at is not None and "for tool use" not in one.text:
-                self._requests.setdefault(one.after, []).append(one.at)
+            if event.kind in _REQUESTS and event.at is not None and "for tool use" not in event.text:
+                self._requests.setdefault(event.after, []).append(event.at)
         return max((at for at in self._requests.get(call_id, ()) if at <= until), default=0.0)
 
-    def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
-        """What the report says of the client's habit and of the provider's cache."""
-        missed, cause = read * 2 <= forecast.held, forecast.cause.name
-        if cause == RESUME or (not cause and forecast.call.epoch.start == EpochStart.RESUME and _anew(forecast)):
-            habit.lost += missed
-            habit.kept += not missed
-        if missed and cause in FROM_OUTSIDE:
-            habit.cold = read
+    def _learn_report(
+        self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int
+    ) -> None:
+        """Update the client's behaviour and the provider's shortfalls from a report."""
+        missed, cause = read * 2 <= forecast.previous_input, forecast.cause.name
+        if cause == RESUME or (
+            not cause and forecast.call.epoch.start == EpochStart.RESUME and _is_new_epoch(forecast)
+        ):
+            behaviour.lost += missed
+            behaviour.kept += not missed
+        if missed and cause in SHARED_PREFIX_CAUSES:
+            behaviour.shared_prefix = read
         elif missed and read and cause:
-            habit.warm = read
+            behaviour.unexpired_prefix = read
         expected = forecast.outcome.read
         if forecast.outcome.prompt.rules.mechanism.keeps_every_prefix:
-            habit.read(read, expected, not cause)
+            behaviour.learn_read(read, expected, not cause)
             if not cause:
                 self._shortfalls[forecast.call.model].learn(read, expected)
-        elif foretold.step.asked and not missed and cause in AFTER_ASIDE:
-            answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
-            habit.aside(read - expected > max(answer / 2, 0))
+        elif input_forecast.step.person_wrote and not missed and cause in IRRELEVANT_AFTER_ASIDE:
+            answer = forecast.input - expected - self._prompts.weigher(forecast.call)(input_forecast.step.added)
+            behaviour.learn_aside(read - expected > max(answer / 2, 0))
 
-    def _cause(self, foretold: Forecast, outcome: CacheOutcome) -> Cause:
-        """What part of what the base left is lost to."""
-        call, step, habit = foretold.call, foretold.step, self._habit(foretold.call)
+    def _cause(self, input_forecast: Forecast, outcome: CacheOutcome) -> MissCause:
+        """Cause of a loss of part of the base's cache."""
+        call, step, behaviour = input_forecast.call, input_forecast.step, self._behaviour(input_forecast.call)
         left = self._left.get(step.base.id)
-        if left is None or not self._prompts.recorded(call):
-            found = inferred(self._tree, call, step, outcome, self._clock(call), habit)
+        if left is None or not self._prompts.has_recorded_markers(call):
+            cause = infer_cause(self._tree, call, step, outcome, self._clock(call), behaviour)
         else:
-            before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
-            found = recorded(self._tree, before, now, left, outcome)
-        return by_edits(self._tree, step.base, call, found)
+            before, now = (
+                self._prompts.sent_request(step.base, left.prompt),
+                self._prompts.sent_request(call, outcome.prompt),
+            )
+            cause = cause_from_requests(self._tree, before, now, left, outcome)
+        return attribute_to_edits(self._tree, step.base, call, cause)
 
-    def _read(self, foretold: Forecast, outcome: CacheOutcome, cause: str) -> int:
-        """Tokens read, if everything goes as it should."""
-        rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
-        aside = rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE
-        if self._prompts.recorded(foretold.call) and not aside:
+    def _read(self, input_forecast: Forecast, outcome: CacheOutcome, cause: str) -> int:
+        """Tokens read if everything goes as predicted."""
+        rules, behaviour, step = outcome.prompt.rules, self._behaviour(input_forecast.call), input_forecast.step
+        aside = (
+            rules.mechanism.writes_at_markers
+            and step.person_wrote
+            and behaviour.asks_aside
+            and cause in IRRELEVANT_AFTER_ASIDE
+        )
+        if self._prompts.has_recorded_markers(input_forecast.call) and not aside:
             return outcome.read
-        if cause in FROM_OUTSIDE:
-            return habit.cold if cause == RESUME else max(outcome.read, 0 if cause == MODEL else habit.cold)
+        if cause in SHARED_PREFIX_CAUSES:
+            return (
+                behaviour.shared_prefix
+                if cause == RESUME
+                else max(outcome.read, 0 if cause == MODEL else behaviour.shared_prefix)
+            )
         if aside:
-            new = round(self._prompts.tokens(foretold.call)(step.added))
-            return max(outcome.read, foretold.predicted - new)
-        if outcome.hit is not None and outcome.read >= (habit.warm or 0):
+            new = round(self._prompts.weigher(input_forecast.call)(step.added))
+            return max(outcome.read, input_forecast.predicted - new)
+        if outcome.hit is not None and outcome.read >= (behaviour.unexpired_prefix or 0):
             return outcome.read
-        if not habit.caches:
+        if not behaviour.caches:
             return outcome.read
-        if habit.warm is not None:
-            return habit.warm
+        if behaviour.unexpired_prefix is not None:
+            return behaviour.unexpired_prefix
         if rules.mechanism.takes_breakpoints:
-            # Entries end where breakpoints stood, and the simulator knows those: no front is read by itself.
-            return max(outcome.read, habit.cold)
-        front = self._prompts.front(foretold.call)
+            # Entries end at breakpoints, which the simulator knows: no prefix before them is read.
+            return max(outcome.read, behaviour.shared_prefix)
+        front = self._prompts.front(input_forecast.call)
         if rules.mechanism.keeps_every_prefix:
-            return rules.reported_read(front, foretold.predicted)
-        return max(front, habit.cold)
+            return rules.reported_read(front, input_forecast.predicted)
+        return max(front, behaviour.shared_prefix)
 
-    def _habit(self, call: Call) -> Habit:
+    def _behaviour(self, call: Call) -> ClientBehaviour:
         key = (call.thread, call.model)
-        found = self._habits.get(key)
-        if found is None:
+        behaviour = self._behaviours.get(key)
+        if behaviour is None:
             rules = self._rules(call)
-            # Its suggestions are for a person at its screen, and where requests are on record they show themselves.
-            unseen = not self._prompts.recorded(call) and not call.extra.get(UNATTENDED)
+            # Its suggestions need a person at the screen, and with recorded requests they are recorded too.
+            unseen = not self._prompts.has_recorded_markers(call) and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
-            found = self._habits[key] = Habit(
+            behaviour = self._behaviours[key] = ClientBehaviour(
                 stays=int(rules.settles),
                 asides=aside,
                 turns=aside,
                 kept=int(rules.keeps_resumed),
             )
-        return found
+        return behaviour
 
     def _clock(self, call: Call) -> Clock:
-        found = self._clocks.get(call.thread)
-        return found if found is not None else self._clocks.setdefault(call.thread, Clock())
+        clock = self._clocks.get(call.thread)
+        return clock if clock is not None else self._clocks.setdefault(call.thread, Clock())

@@ -1,4 +1,7 @@
-"""Input cost of a session under other cache breakpoints: per strategy, and the optimum with all pauses known."""
+"""Input cost of a session under other cache markers: per strategy, and the optimum.
+
+The optimum knows all pauses.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.client_habit import sent_at
+from ctxtui.analysis.cache.client_behaviour import sent_at
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.marker_placement import (
@@ -29,36 +32,36 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 
-FEWEST = 2
-"""Calls from which on markers can be compared."""
+MIN_CALLS = 2
+"""Minimum number of calls for comparing markers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class StrategyTrial:
     """A thread's input cost (USD) under one breakpoint strategy, and the share (0..1) read from the cache."""
 
     name: str
-    told: str
+    description: str
     cost: float
     read: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placing:
+class MarkerTrials:
     """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
 
-    `calls` are those with a report and a time of their own. `paid` is what their recorded usage costs; what follows is
-    simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each strategy, the
-    cheapest first, `plan` the least with all pauses known. `relative`: costs are multiples of the price of one fresh
-    token, because no price is known. `markers` says what each entry that the client's markers wrote was good for
-    (`inferred`: they are not recorded). `static`: system prompt or tools are recorded.
+    `calls` are those with a report and a time of their own. `paid` is the cost of their recorded usage; the rest
+    is simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each
+    strategy, the cheapest first, `plan` the minimum with all pauses known. `relative`: costs are multiples of the
+    price of one fresh token, because no price is known. `markers` gives the value of each entry that the client's
+    markers wrote (`inferred`: they are not recorded). `static`: system prompt or tools are recorded.
     """
 
     thread: str
     calls: tuple[Call, ...]
     paid: float
     own: float
-    tried: tuple[Tried, ...]
+    tried: tuple[StrategyTrial, ...]
     relative: bool
     plan: MarkerPlan
     markers: tuple[MarkerValue, ...]
@@ -66,26 +69,25 @@ class Placing:
     static: bool
 
 
-def placing(
+def try_markers(
     book: Book,
     rules: Callable[[Call], CacheRules],
     rates: Callable[[Call], MarkerRates | None],
     thread: str,
     prompts: CachePrompts | None = None,
-) -> Placing | None:
-    """The calls of `thread` under every strategy, with the least that markers can cost and what the client's own are
-    worth; None where its provider takes no markers or too little is known.
+) -> MarkerTrials | None:
+    """Compare the calls of `thread` under every strategy, with the optimum and the client's own markers.
 
-    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted. `prompts` is what
-    `taught` gave, where it was asked before.
+    None if its provider takes no markers or too little is known. `rates` prices a call's tokens (None: no price
+    is known). Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if already computed.
     """
-    prompts = prompts or taught(book, rules)
-    calls = comparable(book, rules, thread)
-    if len(calls) < FEWEST:
+    prompts = prompts or learnt_prompts(book, rules)
+    calls = comparable_calls(book, rules, thread)
+    if len(calls) < MIN_CALLS:
         return None
-    known = [price for call in calls if (price := rates(call)) is not None]
-    priced = len(known) == len(calls)
-    prices = known if priced else [relative_rates(rules(call)) for call in calls]
+    rates_known = [price for call in calls if (price := rates(call)) is not None]
+    priced = len(rates_known) == len(calls)
+    prices = rates_known if priced else [relative_rates(rules(call)) for call in calls]
     tree = book.session.tree
     static = static_end(tree, calls[-1].sent_head) != ROOT
     timed = [
@@ -93,12 +95,12 @@ def placing(
         for call, price in zip(calls, prices, strict=True)
     ]
     tried = [
-        _tried(strategy, *simulate_cost(timed, strategic(book, prompts, calls, timed, strategy)))
+        _trial(strategy, *simulate_cost(timed, markers_by_strategy(book, prompts, calls, timed, strategy)))
         for strategy in STRATEGIES
         if static or strategy.name not in PREFIX_STRATEGIES
     ]
     own, outcomes = simulate_cost(timed, [call.prompt.markers for call in timed])
-    return Placing(
+    return MarkerTrials(
         thread=thread,
         calls=tuple(calls),
         paid=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
@@ -107,53 +109,57 @@ def placing(
         relative=not priced,
         plan=solve(timed, lambda node: markable_at(tree, node) == node),
         markers=tuple(evaluate_markers(outcomes, prices)),
-        inferred=not any(prompts.recorded(call) for call in calls),
+        inferred=not any(prompts.has_recorded_markers(call) for call in calls),
         static=static,
     )
 
 
-def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
-    """Prompts of a session's calls whose lengths are known from all its reports."""
+def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
+    """Build prompts of a session's calls with lengths from all its reports."""
     inputs = Forecaster(book.session, book.cumulated, book.card)
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
     for call in list(book.session.calls.values()):
         if call.usage is not None:
             foretold = inputs.forecast(call)
-            prompts.reported(call, first=foretold is None)
+            prompts.learn_report(call, first=foretold is None)
             inputs.learn(call, foretold)
     return prompts
 
 
-def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
-    """The calls of a thread that other markers can be tried on; none where some time goes back."""
+def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
+    """Calls of a thread that other markers can be tried on; empty if times are not in order."""
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).mechanism.writes_at_markers]
     times = [sent_at(call) or 0.0 for call in calls]
     return calls if all(a <= b for a, b in pairwise(times)) else []
 
 
-def strategic(
+def markers_by_strategy(
     book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[TimedPrompt], strategy: Strategy
 ) -> list[tuple[CacheMarker, ...]]:
-    """The marks that `strategy` puts on each call, which knows what is cached by then."""
-    simulator, found = Simulator(), []
-    tree, known = book.session.tree, KnownEnds()
-    for call, one in zip(calls, timed, strict=True):
-        held = partial(simulator.deepest_cached, one.prompt, one.at)
-        here = PlacementRequest(tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens, known)
-        made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
-        simulator.send(made, one.at)
-        found.append(made.markers)
-    return found
+    """Markers that `strategy` sets on each call, given the cache at that time."""
+    simulator, markers = Simulator(), []
+    tree, known_ends = book.session.tree, KnownEnds()
+    for call, timed_prompt in zip(calls, timed, strict=True):
+        deepest_cached = partial(simulator.deepest_cached, timed_prompt.prompt, timed_prompt.at)
+        request = PlacementRequest(
+            tree, call.sent_head, timed_prompt.prompt.rules, deepest_cached, timed_prompt.prompt.tokens, known_ends
+        )
+        prompt = prompts.prompt(call, timed_prompt.prompt.total, "", markers=strategy.place(request))
+        simulator.send(prompt, timed_prompt.at)
+        markers.append(prompt.markers)
+    return markers
 
 
-def _tried(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> Tried:
+def _trial(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> StrategyTrial:
     total = sum(outcome.total for outcome in outcomes)
-    return Tried(strategy.name, strategy.description, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
+    return StrategyTrial(
+        strategy.name, strategy.description, cost, sum(outcome.read for outcome in outcomes) / max(total, 1)
+    )
 
 
 def _life(call: Call) -> str:
-    """The lifetime that its client is taken to have asked for where its markers are not recorded ("": the default)."""
+    """Lifetime that the client is assumed to request if its markers are not recorded ("": the default)."""
     return "1h" if call.usage is not None and call.usage.write_1h > call.usage.write_5m else ""
 
 

@@ -1,11 +1,10 @@
-"""Why a call does not read all that the one before it left: foretold from what was known before its report, and what
-the recording holds about a miss that was not foretold."""
+"""Finds the cause of a miss: predicted before a call's report, or found in the recording afterwards."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.cache.client_habit import Clock, Habit
+from ctxtui.analysis.cache.client_behaviour import ClientBehaviour, Clock
 from ctxtui.analysis.cache.prompts import THINKING_LEVEL, sent_params
 from ctxtui.analysis.lineage import LineageStep
 from ctxtui.analysis.money.resent import Resent
@@ -27,144 +26,168 @@ CONTENT: Final = explain.CONTENT
 TOOLS: Final = explain.TOOLS
 PARAMETER: Final = explain.PARAMETER
 BEHIND: Final = "cache behind"
-"""An automatic cache that had not caught up at the call before, and was not expected to."""
+"""An automatic cache that was behind at the previous call, unexpectedly."""
 EDITS: Final = "edits"
-"""Edits alone: they were applied or taken back, and the agent's own context only went on."""
+"""Edits alone, applied or taken back: the agent's own context only grew."""
 
-FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
-"""Causes after which only what other traffic keeps warm is left."""
-AFTER_ASIDE: Final = ("", STRIPPED)
-"""What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
+SHARED_PREFIX_CAUSES: Final = (EXPIRED, RESUME, MODEL)
+"""Causes after which only the prefix kept alive by other traffic is left."""
+IRRELEVANT_AFTER_ASIDE: Final = ("", STRIPPED)
+"""Causes without effect if the client made its own call after the turn: that call has cached the current prompt."""
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
-class Cause(NamedTuple):
-    """`name` is one of this module's or of `cache.explain`, "" where nothing is lost. `by` is how much too late
-    (seconds), too far (positions), too short (tokens); `what` names the tool, parameter or model."""
+class MissCause(NamedTuple):
+    """Cause of a miss. `name` is one of this module's or of `cache.explain`, "" if nothing is lost.
+
+    `by` is the amount: seconds too late, positions too far, tokens too few; `what` names the tool, parameter or
+    model.
+    """
 
     name: str = ""
     by: float = 0.0
     what: str = ""
 
 
-NO_CAUSE: Final = Cause()
+NO_CAUSE: Final = MissCause()
 
 
-def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Cause:
-    """The cause between two requests whose markers and parameters are on record; `left` is what the first one left."""
-    found = explain.why(tree, before, now, left, outcome)
-    if found is None or found.cause == explain.NOT_IN_RECORD:
-        return Cause()
-    return Cause(found.cause, found.by, found.what)
+def cause_from_requests(
+    tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
+) -> MissCause:
+    """Cause between two requests with recorded markers and parameters.
+
+    `left` is the outcome of the first.
+    """
+    explanation = explain.explain_miss(tree, before, now, left, outcome)
+    if explanation is None or explanation.cause == explain.NOT_IN_RECORD:
+        return MissCause()
+    return MissCause(explanation.cause, explanation.by, explanation.what)
 
 
-def by_edits(tree: Tree, before: Call, call: Call, found: Cause) -> Cause:
-    """`found`, a cause between two calls; `EDITS` where it says that another context left, and it was edits alone that
-    made it another one."""
-    if found.name not in _OTHER_CONTEXT or ROOT in (before.raw_head, call.raw_head):
-        return found
-    parts = not tree.holds(call.sent_head, before.sent_head)
-    return Cause(EDITS) if parts and tree.holds(call.raw_head, before.raw_head) else found
+def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -> MissCause:
+    """Replace the cause between two calls by `EDITS` if edits alone changed the context that was sent."""
+    if cause.name not in _CONTEXT_CAUSES or ROOT in (before.raw_head, call.raw_head):
+        return cause
+    differs = not tree.holds(call.sent_head, before.sent_head)
+    return MissCause(EDITS) if differs and tree.holds(call.raw_head, before.raw_head) else cause
 
 
-def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, habit: Habit) -> Cause:
-    """The cause where the recording has no markers. The outcome is that of the earliest time at which the call starts,
-    less what the cache was used by requests that are no calls."""
+def infer_cause(
+    tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, behaviour: ClientBehaviour
+) -> MissCause:
+    """Cause if the recording has no markers.
+
+    The outcome is for the earliest possible start of the call, minus the time until the last unrecorded use of
+    the cache.
+    """
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
-        return Cause(MODEL, what=f"{base.model} → {call.model}")
+        return MissCause(MODEL, what=f"{base.model} → {call.model}")
     late = next((reason.by for reason in outcome.reasons if reason.kind == reasons.EXPIRED), None)
-    late = _late(rules, outcome.at, clock, habit) if late is None else late
+    late = _seconds_expired(rules, outcome.at, clock, behaviour) if late is None else late
     if late is not None:
-        return Cause(EXPIRED, late)
-    anew = call.epoch != base.epoch
-    # Another version has another system prompt.
-    other = base.extra.get(CLIENT_VERSION) != call.extra.get(CLIENT_VERSION)
-    if anew and call.epoch.start is EpochStart.RESUME and step.asked and (other or habit.loses_at_resume):
-        return Cause(RESUME)
+        return MissCause(EXPIRED, late)
+    is_new_epoch = call.epoch != base.epoch
+    # Each client version has its own system prompt.
+    version_changed = base.extra.get(CLIENT_VERSION) != call.extra.get(CLIENT_VERSION)
+    if (
+        is_new_epoch
+        and call.epoch.start is EpochStart.RESUME
+        and step.person_wrote
+        and (version_changed or behaviour.loses_at_resume)
+    ):
+        return MissCause(RESUME)
     for reason in outcome.reasons:
         if reason.kind == reasons.NO_MARKER:
-            return Cause(explain.MARKER_MISSING)
-        if reason.kind == reasons.MINIMUM and not habit.caches:
-            return Cause(explain.MINIMUM, reason.by)
+            return MissCause(explain.MARKER_MISSING)
+        if reason.kind == reasons.MINIMUM and not behaviour.caches:
+            return MissCause(explain.MINIMUM, reason.by)
     hit = outcome.hit
     if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
-        return Cause()
-    if anew and call.epoch.start in _SHRUNK:
-        return Cause(COMPACTION)
-    if changed := _parameters(base, call, rules):
-        return Cause(PARAMETER, what=changed)
-    return Cause(STRIPPED if rules.strips and step.asked else CONTENT)
+        return MissCause()
+    if is_new_epoch and call.epoch.start in _SHRUNK:
+        return MissCause(COMPACTION)
+    if changed := _changed_parameters(base, call, rules):
+        return MissCause(PARAMETER, what=changed)
+    return MissCause(STRIPPED if rules.strips and step.person_wrote else CONTENT)
 
 
-def in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules) -> Cause:
-    """What the recording itself holds about why `call` could not read all that `before` had left, whether or not it was
-    foretold: no cause that stands in the file is left out. `late` are the seconds since what its thread had left has
-    expired, None where it had not."""
-    return by_edits(tree, before, call, _in_record(tree, before, call, resent, late, rules))
+def cause_in_record(
+    tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules
+) -> MissCause:
+    """Cause found in the recording for a loss between `before` and `call`, whether it was predicted or not.
+
+    `late` is the time in seconds since the thread's cache expired, None if it had not.
+    """
+    return attribute_to_edits(tree, before, call, _find_in_record(tree, before, call, resent, late, rules))
 
 
-def _in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules) -> Cause:
+def _find_in_record(
+    tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules
+) -> MissCause:
     if before.model != call.model:
-        return Cause(MODEL, what=f"{before.model} → {call.model}")
+        return MissCause(MODEL, what=f"{before.model} → {call.model}")
     if late is not None:
-        return Cause(EXPIRED, late)
-    anew = call.epoch.number != before.epoch.number
-    if anew and call.epoch.start in _SHRUNK:
-        return Cause(COMPACTION)
+        return MissCause(EXPIRED, late)
+    is_new_epoch = call.epoch.number != before.epoch.number
+    if is_new_epoch and call.epoch.start in _SHRUNK:
+        return MissCause(COMPACTION)
     first, second = explain.first_difference(tree, before.sent_head, call.sent_head)
     if first != ROOT and ROOT not in (before.sent_head, call.sent_head):
-        # Tools stand in front of everything: a change of theirs is the first there is.
+        # Tools come first in a prompt, so that a change of tools is always the first difference.
         sections = {tree[node].place.section for node in (first, second) if node != ROOT}
         if "tools" in sections:
-            return Cause(TOOLS, what=explain.describe_tool_changes(tree, before.sent_head, call.sent_head))
+            return MissCause(TOOLS, what=explain.describe_tool_changes(tree, before.sent_head, call.sent_head))
         if "system" in sections:
-            return Cause(CONTENT)
-    changed = _parameters(before, call, rules)
+            return MissCause(CONTENT)
+    changed = _changed_parameters(before, call, rules)
     if changed:
-        return Cause(PARAMETER, what=changed)
+        return MissCause(PARAMETER, what=changed)
     if resent.changed:
-        return Cause(CONTENT)
+        return MissCause(CONTENT)
     if resent.stripped:
-        return Cause(STRIPPED)
-    if anew and call.epoch.start in (EpochStart.RESUME, EpochStart.CLIENT):
-        return Cause(RESUME, what=call.epoch.detail)
-    return Cause()
+        return MissCause(STRIPPED)
+    if is_new_epoch and call.epoch.start in (EpochStart.RESUME, EpochStart.CLIENT):
+        return MissCause(RESUME, what=call.epoch.detail)
+    return MissCause()
 
 
-_OTHER_CONTEXT: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
-"""Causes that say that another context left."""
-CHANGES: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
-"""Causes that say that the request is another one: what was lost to them no cache would have kept."""
-_EFFORT: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
-"""Members of `Call.extra` under which clients record what they asked for beside the context."""
+_CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
+"""Causes in which a different context was sent."""
+CHANGED_REQUEST: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
+"""Causes in which the request itself changed: no cache could have kept the tokens lost to them."""
+_EFFORT_KEYS: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
+"""Keys of `Call.extra` for settings that clients record besides the context."""
 
 
-def _parameters(before: Call, call: Call, rules: CacheRules) -> str:
-    """Which parameters that reach the prompt differ between two calls, as far as they are on record."""
+def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
+    """Describe the recorded parameters that reach the prompt and differ between two calls."""
     if before.skeleton is not None and call.skeleton is not None:
-        given = [
-            {path: value for path, _, value in effective_parameters(rules, one.skeleton.dialect, sent_params(one))}
-            for one in (before, call)
-            if one.skeleton is not None
+        effective = [
+            {path: value for path, _, value in effective_parameters(rules, call_.skeleton.dialect, sent_params(call_))}
+            for call_ in (before, call)
+            if call_.skeleton is not None
         ]
-        changed = [path for path in {**given[0], **given[1]} if given[0].get(path) != given[1].get(path)]
+        changed = [
+            path for path in {**effective[0], **effective[1]} if effective[0].get(path) != effective[1].get(path)
+        ]
         if changed:
             return ", ".join(changed)
-    told = []
-    for name in _EFFORT:
+    changes = []
+    for name in _EFFORT_KEYS:
         old, new = before.extra.get(name), call.extra.get(name)
         if isinstance(old, str) and isinstance(new, str) and old != new:
-            told.append(f"{name} {old} → {new}")
-    return ", ".join(told)
+            changes.append(f"{name} {old} → {new}")
+    return ", ".join(changes)
 
 
-def _late(rules: CacheRules, at: float, clock: Clock, habit: Habit) -> float | None:
-    """Seconds since everything of the thread has expired; None where it has not."""
-    does = rules.mechanism
-    if clock.last is None or not (does.writes_at_markers or does.keeps_every_prefix):
+def _seconds_expired(rules: CacheRules, at: float, clock: Clock, behaviour: ClientBehaviour) -> float | None:
+    """Seconds since the thread's whole cache expired; None if it has not."""
+    mechanism = rules.mechanism
+    if clock.last is None or not (mechanism.writes_at_markers or mechanism.keeps_every_prefix):
         return None
-    life = rules.seconds(habit.life) if does.writes_at_markers else rules.retention
-    # The latest that the call before can have started.
+    life = rules.seconds(behaviour.life) if mechanism.writes_at_markers else rules.retention
+    # `clock.last` is the latest possible start of the previous call.
     past = at - clock.last - life
     return past if past > 0 else None

@@ -1,4 +1,4 @@
-"""The calls of a recorded session as prompts for the cache simulator."""
+"""Turns the calls of a recorded session into prompts for the cache simulator."""
 
 from __future__ import annotations
 
@@ -24,60 +24,62 @@ from ctxtui.wire.translate.turns import detect_dialect
 
 
 class Lengths:
-    """Tokens of contexts by node. What is known by report is pinned; between two pins blocks are counted.
+    """Tokens of contexts by node. Reported lengths are pinned; between two pins blocks are counted.
 
-    `measure` gives one node's own features, always the same for one node; `tokens` what features come to.
+    `measure` gives one node's own features, always the same for one node; `tokens` weighs features.
     """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._pins: dict[int, int] = {}
         self._version = 0
-        # The pin below a node and the features between the two: a prompt asks for every place of a long context.
+        # The pin above a node and the features in between: a prompt needs every position of a long context.
         self._since: dict[int, tuple[int, Features]] = {}
 
     def pin(self, node: int, tokens: int) -> None:
-        """A report says that the context `node` has `tokens` tokens."""
+        """Set the reported length of the context `node`."""
         self._pins[node] = tokens
         self._version += 1
         self._since.clear()
 
-    def start(self, tokens: int) -> None:
-        """What stands before everything that is recorded, as far as it is not known yet: system prompt and tools."""
+    def set_front(self, tokens: int) -> None:
+        """Set the tokens before everything recorded (system prompt and tools), if not known yet."""
         self._version += ROOT not in self._pins
         self._pins.setdefault(ROOT, max(0, tokens))
 
     @property
     def front(self) -> int:
-        """Tokens before everything that is recorded; 0 while nothing is known."""
+        """Tokens before everything recorded; 0 while unknown."""
         return self._pins.get(ROOT, 0)
 
-    def reported(self, node: int) -> tuple[int, int]:
-        """The last node at or above `node` whose length a report told, with that length."""
+    def last_reported(self, node: int) -> tuple[int, int]:
+        """Last node at or above `node` with a reported length, and that length."""
         while node not in self._pins and node != ROOT:
             node = self._tree[node].parent
         return node, self._pins.get(node, 0)
 
-    def reader(self, measure: Callable[[int], Features], tokens: Callable[[Features], float]) -> Callable[[int], int]:
-        """A function from node to tokens, for one model at one moment."""
+    def length_reader(
+        self, measure: Callable[[int], Features], tokens: Callable[[Features], float]
+    ) -> Callable[[int], int]:
+        """Return a function from node to tokens, for one model at one moment."""
 
-        known: tuple[int, dict[int, int]] = -1, {}
+        cache: tuple[int, dict[int, int]] = -1, {}
 
         def length(node: int) -> int:
-            nonlocal known
-            if known[0] != self._version:
-                known = self._version, {}
-            found = known[1].get(node)
-            if found is None:
+            nonlocal cache
+            if cache[0] != self._version:
+                cache = self._version, {}
+            tokens_ = cache[1].get(node)
+            if tokens_ is None:
                 pinned, features = self._from_pin(node, measure)
-                found = self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
-                known[1][node] = found
-            return found
+                tokens_ = self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
+                cache[1][node] = tokens_
+            return tokens_
 
         return length
 
     def _from_pin(self, node: int, measure: Callable[[int], Features]) -> tuple[int, Features]:
-        """The last node at or above `node` whose length is known, and the features of what stands between them."""
+        """Last node at or above `node` with a known length, and the features between them."""
         above = []
         while node not in self._pins and node != ROOT and node not in self._since:
             above.append(node)
@@ -90,14 +92,14 @@ class Lengths:
 
 
 THINKING_LEVEL: Final = "thinking_level"
-"""In `Call.extra`: how much thinking a client asked for, in its own words."""
-THINKS_NOT: Final = "off"
-"""The level at which it asks for none."""
+"""Key in `Call.extra`: the client's name of the requested thinking level."""
+NO_THINKING: Final = "off"
+"""The level without thinking."""
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 
 
 class CachePrompts:
-    """Makes prompts of calls. What is known of their lengths is kept per thread and model."""
+    """Makes prompts of calls; keeps known lengths per thread and model."""
 
     def __init__(
         self,
@@ -113,34 +115,34 @@ class CachePrompts:
         self._path = tree.running()
         self._params: dict[str, tuple[str, dict[str, Json]]] = {}
         self._prefixes = PrefixChains(tree)
-        self._seeds: dict[tuple[str, str, bool], PrefixSalt] = {}
+        self._salts: dict[tuple[str, str, bool], PrefixSalt] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
-        self._likely: dict[str, list[tuple[int, float, int]]] = {}
+        self._assumed: dict[str, list[tuple[int, float, int]]] = {}
 
-    def tokens(self, call: Call) -> Callable[[Features], float]:
-        """What features come to in tokens of the call's model, as far as is learnt."""
+    def weigher(self, call: Call) -> Callable[[Features], float]:
+        """Return a function from features to tokens of the call's model, as learnt so far."""
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens of what stands before everything recorded, as the first report of the thread has it."""
+        """Tokens before everything recorded, from the first report of the thread."""
         return self._length(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
-        """The last node at or above `node` of whose length in the thread of `call` a report told, with that length."""
-        return self._length(call).reported(node)
+        """Last node at or above `node` with a reported length in the thread of `call`, and that length."""
+        return self._length(call).last_reported(node)
 
     def before_messages(self, call: Call) -> int:
-        """Tokens of what stands in front of the messages of `call`: what is not recorded, system prompt and tools."""
+        """Tokens before the messages of `call`: unrecorded input, system prompt and tools."""
         head, tree = call.sent_head, self._tree
         while head != ROOT and tree[head].place.section == "messages":
             head = tree[head].parent
         return self.front(call) + round(self._counted(call, head))
 
     def _counted(self, call: Call, head: int) -> float:
-        """Tokens of the blocks of the context `head`, as they are counted."""
+        """Counted tokens of the blocks of the context `head`."""
         parts = self._counts(call.model).composition_at(head)
-        return self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
+        return self.weigher(call)(Features._make(map(sum, zip(*parts, strict=True))))
 
     def prompt(
         self,
@@ -148,114 +150,120 @@ class CachePrompts:
         total: int,
         life: str,
         *,
-        known: bool = True,
+        has_time: bool = True,
         answered: bool = False,
-        marks: Sequence[tuple[int, float] | tuple[int, float, int]] | None = None,
+        markers: Sequence[tuple[int, float] | tuple[int, float, int]] | None = None,
     ) -> CachedPrompt:
-        """`call` as a prompt of `total` tokens.
+        """Build `call` as a prompt of `total` tokens.
 
-        Its markers are `marks` (node, lifetime in seconds), else those of the recorded request, else those that the
-        client is taken to set: at the ends of its last messages, with the lifetime `life` ("": the default).
-        Where it is not `known` when the call was made, its entries do not expire. `answered`: its answer is there.
+        Its markers are `markers` (node, lifetime in seconds), else those of the recorded request, else the assumed
+        ones: at the ends of the client's last messages, with the lifetime `life` ("": the default). If the time
+        of the call is not `has_time`, its entries do not expire. `answered`: its answer is included.
         """
         rules, head = self._rules(call), call.sent_head
         own = self._markers(call, rules)
         explicit = own.explicit if own is not None else False
-        if marks is None and own is None:
-            marks = self._likely.get(call.id)
-        if marks is None and own is not None:
+        if markers is None and own is None:
+            markers = self._assumed.get(call.id)
+        if markers is None and own is not None:
             path = self._path.to(head)
-            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.valid]
-        if marks is None:
+            markers = [(path[marker.item], marker.life, marker.ends) for marker in own.valid]
+        if markers is None:
             marked = rules.mechanism.writes_at_markers
             lasts = rules.seconds(life) if marked else 0.0
             nodes = self._last_ends(head, rules.marked) if marked else ()
-            marks = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
-        if not known:
-            marks = [(node, math.inf) for node, *_ in marks]
+            markers = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
+        if not has_time:
+            markers = [(node, math.inf) for node, *_ in markers]
         keeps = rules.answers or rules.mechanism.keeps_answers
-        # An answer under edits goes on from another context than the one that left, which no cache holds.
+        # An answer under edits continues another context than the one sent, which no cache holds.
         answer = call.response_head if answered and keeps and self._goes_on(call) else None
         counts = self._counts(call.model)
-        lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
-        base = self._seed(call, rules)
+        lengths = self._length(call).length_reader(lambda n: counts.measure(self._tree[n].block), self.weigher(call))
+        salt = self._make_salt(call, rules)
         return build_prompt(
-            self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer
+            self._prefixes, rules, salt, head, lengths, markers, total=total, explicit=explicit, answer=answer
         )
 
     def _last_ends(self, head: int, count: int) -> tuple[int, ...]:
-        """The nodes at which the last `count` messages of the context `head` end, in order."""
+        """Nodes at which the last `count` messages of the context `head` end, in order."""
         ends = [head]
         while len(ends) < count:
             ends.append(message_before(self._tree, ends[-1]))
         return tuple(reversed(ends))
 
-    def places(self, call: Call) -> RequestEnds:
-        """Where the request ends that `call` would be with another context."""
+    def request_ends(self, call: Call) -> RequestEnds:
+        """End positions of requests like `call` with other contexts."""
         rules = self._rules(call)
-        return RequestEnds(self._prefixes, self._seed(call, rules), rules.strips)
+        return RequestEnds(self._prefixes, self._make_salt(call, rules), rules.strips)
 
-    def expect(self, coming: Call, after: Call) -> None:
-        """Take it that `coming`, which is not made yet, sets the markers that the request of `after` had: where they
-        stood on the last two messages at their ends now, else where they stood. Nothing where none are on record."""
-        own, rules = self._markers(after, self._rules(after)), self._rules(coming)
-        if own is None or coming.skeleton is not None or not rules.mechanism.writes_at_markers:
+    def assume_markers(self, next_call: Call, after: Call) -> None:
+        """Assume that `next_call`, which is not made yet, sets the recorded markers of `after`.
+
+        Markers on its last two messages move to the ends of the new last messages, others stay. Nothing without
+        recorded markers.
+        """
+        own, rules = self._markers(after, self._rules(after)), self._rules(next_call)
+        if own is None or next_call.skeleton is not None or not rules.mechanism.writes_at_markers:
             return
-        tree, head, path = self._tree, coming.sent_head, self._path.to(after.sent_head)
-        found: list[tuple[int, float, int]] = []
-        for mark in own.valid:
-            node = path[mark.item]
+        tree, head, path = self._tree, next_call.sent_head, self._path.to(after.sent_head)
+        markers: list[tuple[int, float, int]] = []
+        for marker in own.valid:
+            node = path[marker.item]
             behind = tree[after.sent_head].message - tree[node].message
             if tree[node].place.section == "messages" and behind < 2:
-                found.append((head if behind == 0 else message_before(tree, head), mark.life, behind + 1))
+                markers.append((head if behind == 0 else message_before(tree, head), marker.life, behind + 1))
             elif tree.holds(head, node):
-                found.append((node, mark.life, 0))
-        self._likely[coming.id] = [mark for mark in found if mark[0] != ROOT]
+                markers.append((node, marker.life, 0))
+        self._assumed[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
 
     def markers(self, call: Call) -> Markers | None:
-        """The markers of `call` as its request has them, by position; None where they are not on record."""
+        """Recorded markers of `call` by position; None if they are not recorded."""
         return self._markers(call, self._rules(call))
 
-    def seed(self, call: Call) -> PrefixSalt:
-        """What the prefix keys of `call` begin with."""
-        return self._seed(call, self._rules(call))
+    def salt(self, call: Call) -> PrefixSalt:
+        """Prefix salt of `call`."""
+        return self._make_salt(call, self._rules(call))
 
-    def expected(self, call: Call) -> bool:
-        """Whether markers are taken for likely because an earlier request had them."""
-        return call.id in self._likely
+    def has_assumed_markers(self, call: Call) -> bool:
+        """Whether the markers of `call` are assumed from an earlier request."""
+        return call.id in self._assumed
 
-    def recorded(self, call: Call) -> bool:
-        """Whether the markers of `call` are on record."""
+    def has_recorded_markers(self, call: Call) -> bool:
+        """Whether the markers of `call` are recorded."""
         return self._markers(call, self._rules(call)) is not None
 
-    def sent(self, call: Call, made: CachedPrompt) -> SentRequest:
-        """A call whose request is on record, as it was sent; `made` is its prompt."""
+    def sent_request(self, call: Call, prompt: CachedPrompt) -> SentRequest:
+        """The sent request of a call with a recorded request; `prompt` is its prompt."""
         assert call.skeleton is not None
-        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
+        return SentRequest(prompt, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
 
     def _markers(self, call: Call, rules: CacheRules) -> Markers | None:
         if call.skeleton is None:
             return None
-        found = self._marked.get(call.id)
-        if found is None:
+        markers = self._marked.get(call.id)
+        if markers is None:
             items = PathItems(self._tree, self._path.to(call.sent_head))
-            found = self._marked[call.id] = read_markers_on(items, Request((), call.skeleton), rules)
-        return found
+            markers = self._marked[call.id] = read_markers_on(items, Request((), call.skeleton), rules)
+        return markers
 
-    def reported(self, call: Call, first: bool) -> bool:
-        """Take in the lengths that the report of `call` tells (`first`: of its thread); whether it cached anything."""
+    def learn_report(self, call: Call, first: bool) -> bool:
+        """Store the lengths in the report of `call` (`first`: of its thread).
+
+        Returns whether it cached anything.
+        """
         usage, lengths, rules = call.usage, self._length(call), self._rules(call)
         if usage is None:
             return False
         if first:
-            lengths.start(round(usage.input - self._counted(call, call.sent_head)))
+            lengths.set_front(round(usage.input - self._counted(call, call.sent_head)))
         marked = rules.mechanism.writes_at_markers
         whole = usage.cache_read + usage.cache_write if marked else usage.input
         if not whole:
             return False
         own = self._markers(call, rules)
         if own is not None and own.valid and marked:
-            # What was cached ends at the last marker.
+            # The cached prefix ends at the last marker.
             lengths.pin(call.sent_head, usage.input)
             lengths.pin(self._path.to(call.sent_head)[own.valid[-1].item], whole)
         else:
@@ -267,56 +275,58 @@ class CachePrompts:
     def _goes_on(self, call: Call) -> bool:
         return answer_start(self._tree, call) == call.sent_head
 
-    def _seed(self, call: Call, rules: CacheRules) -> PrefixSalt:
+    def _make_salt(self, call: Call, rules: CacheRules) -> PrefixSalt:
         if call.skeleton is not None:
             self._params[call.thread] = dialect, params = call.skeleton.dialect, sent_params(call)
             return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
         if call.thread in self._params:
-            # A client goes on with what it asked for before, also in a request that is not on record or not made yet.
+            # A client keeps its parameters, also in a request that is not recorded or not made yet.
             dialect, params = self._params[call.thread]
             return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
-        params = _told_params(call)
+        params = _recorded_params(call)
         key = (call.provider, call.model, bool(params))
-        found = self._seeds.get(key)
-        if found is None:
+        salt = self._salts.get(key)
+        if salt is None:
             dialect = self._dialect(call, rules)
-            found = self._seeds[key] = prefix_salt(
+            salt = self._salts[key] = prefix_salt(
                 rules, dialect, provider=call.provider, model=call.model, params=params
             )
-        return found
+        return salt
 
     def _dialect(self, call: Call, rules: CacheRules) -> str:
         if not call.provider:
             return rules.mechanism.dialect or CHAT
-        known = _DIALECTS.get(call.provider)
-        # A name that the user gave a provider says nothing of its dialect, the blocks do.
-        return known or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
+        dialect = _DIALECTS.get(call.provider)
+        # The dialect does not follow from a user's own provider name, but from the blocks.
+        return dialect or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
     def _length(self, call: Call) -> Lengths:
         key = (call.thread, call.model)
-        found = self._lengths.get(key)
-        if found is None:
-            found = self._lengths[key] = Lengths(self._tree)
-        return found
+        lengths = self._lengths.get(key)
+        if lengths is None:
+            lengths = self._lengths[key] = Lengths(self._tree)
+        return lengths
 
 
 def sent_params(call: Call) -> dict[str, Json]:
-    """The parameters of a recorded request, with the betas that its record names."""
+    """Parameters of a recorded request, with the betas in its record."""
     params = Request((), call.skeleton).params if call.skeleton is not None else {}
     betas = call.extra.get("betas")
     return {**params, "betas": betas} if isinstance(betas, list) else params
 
 
-def _told_params(call: Call) -> dict[str, Json]:
-    """What a client that records no request says of its parameters: whether it asked for thinking, which a provider
-    caches messages apart by (facts §2). From one level to another the request may stay the same: what a level stands
-    for is the client's own."""
+def _recorded_params(call: Call) -> dict[str, Json]:
+    """Recorded parameters of a client that records no requests: whether it requested thinking.
+
+    The provider caches messages separately by it (facts §2). Different levels may send the same request: their
+    meaning is the client's own.
+    """
     level = call.extra.get(THINKING_LEVEL)
-    return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != THINKS_NOT else {}
+    return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != NO_THINKING else {}
 
 
 def message_before(tree: Tree, head: int) -> int:
-    """The node at which the message before the last one of the context `head` ends (`ROOT`: there is none)."""
+    """Node at which the message before the last one of the context `head` ends (`ROOT`: none)."""
     message = tree[head].message
     while head != ROOT and tree[head].message == message:
         head = tree[head].parent

@@ -1,4 +1,4 @@
-"""A server that cut the prompt without a word: what it evaluated against what it was sent (facts §5)."""
+"""Detects a server that silently cut the prompt: tokens evaluated against tokens sent (facts §5)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Final, NamedTuple
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
-SURE: Final = 0.75
-"""A report below this share of what we count means that something was cut, whatever the window is."""
+CUT_SHARE: Final = 0.75
+"""A report below this share of our count means that something was cut, whatever the window is."""
 _SYSTEM: Final = (INDEX["system"], INDEX["tools"])
 
 
 class CutPrompt(NamedTuple):
-    """A prompt of about `sent` tokens of which the server read `read`; `unseen` are the nodes that it never saw, as far
-    as servers cut: the oldest messages first, system prompt and tools stay."""
+    """A prompt of about `sent` tokens of which the server read `read`.
+
+    `unseen` are the nodes that it did not read, assuming the usual cut: the oldest messages first, system prompt
+    and tools stay.
+    """
 
     sent: int
     read: int
@@ -23,36 +26,43 @@ class CutPrompt(NamedTuple):
 
 
 def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
-    """Whether a prompt counted as `sent` tokens, give or take the share `slack`, was cut to `read` by a server whose
-    window is `window` tokens (0: unknown)."""
+    """Whether a prompt counted as `sent` tokens was cut to `read`.
+
+    `slack` is the count's relative error, `window` the server's window in tokens (0: unknown).
+    """
     if not sent or not read or read >= sent * (1 - slack):
         return False
-    return read < sent * SURE or (window > 0 and sent > window)
+    return read < sent * CUT_SHARE or (window > 0 and sent > window)
 
 
 def cut_prompt(
     tree: Tree, head: int, own: Callable[[int], int], sent: int, *, slack: float, read: int, window: int
 ) -> CutPrompt | None:
-    """What was cut from the context `head` of `tree`, of `sent` tokens by `own`, of which a server says that it read
-    `read`; None where nothing was. `slack` and `window` as for `is_cut`."""
-    return CutPrompt(sent, read, unseen(tree, head, own, sent, read)) if is_cut(sent, slack, read, window) else None
+    """Find the part cut from the context `head` of `tree`; None if nothing was cut.
+
+    The context has `sent` tokens by `own`, of which the server reports `read`. `slack` and `window` as for
+    `is_cut`.
+    """
+    return (
+        CutPrompt(sent, read, unseen_nodes(tree, head, own, sent, read)) if is_cut(sent, slack, read, window) else None
+    )
 
 
-def unseen(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
-    """The nodes of the context `head`, of `sent` tokens by `own`, that a server leaves out to read `read` of them."""
+def unseen_nodes(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
+    """Nodes that a server leaves out of the context `head` to read `read` of its `sent` tokens by `own`."""
     path = tree.path(head, ROOT)
-    firm = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
-    if sum(map(own, firm)) > read:
-        firm = set()  # Not even these were read whole: then the end of the prompt was.
-    found: list[int] = []
+    kept_nodes = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
+    if sum(map(own, kept_nodes)) > read:
+        kept_nodes = set()  # Not even these were read whole: then the end of the prompt was.
+    nodes: list[int] = []
     left = sent
     for node in path:
         if left <= read:
             break
-        if node not in firm:
-            found.append(node)
+        if node not in kept_nodes:
+            nodes.append(node)
             left -= own(node)
-    return tuple(found)
+    return tuple(nodes)
 
 
 FIXES: Final = {
@@ -62,10 +72,10 @@ FIXES: Final = {
     "llama-cpp-python": "start it with --n_ctx {window}",
     "vllm": "start it with --max-model-len {window}",
 }
-"""How each server is given a larger window."""
+"""Way to give each server a larger window."""
 
 
 def fix_for(kind: str, sent: int) -> str:
-    """What to do about it on a server of `kind`, for prompts of `sent` tokens: the next larger power of two."""
+    """Fix for a server of `kind`, for prompts of `sent` tokens: the next larger power of two."""
     window = 1 << max(12, (sent * 5 // 4).bit_length())
     return FIXES.get(kind, "give the server a context of {window} tokens").format(window=window)

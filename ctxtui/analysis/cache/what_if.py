@@ -1,4 +1,4 @@
-"""A recorded call, or the one after it, as a question to the cache simulator: what a what-if starts from."""
+"""Replays a recorded session up to a call or the one after it, for what-ifs with the cache simulator."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.call_forecasts import CallForecasts
-from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, Floors
-from ctxtui.analysis.cache.losses import lifetime
+from ctxtui.analysis.cache.cached_input import entry_lifetime
+from ctxtui.analysis.cache.call_forecasts import CallForecaster
+from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, ReadFloors
 from ctxtui.analysis.figures import figures
 from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
@@ -21,94 +21,97 @@ from ctxtui.tokens.features import Features
 from ctxtui.wire.request import Request
 
 Weigh = Callable[[Features], float]
-"""What features come to in tokens."""
+"""Gives the tokens of features."""
 
 
 class NextRequest(NamedTuple):
-    """The caches before a request, the request, and when it is sent (Unix seconds).
+    """Caches before a request, the request, and its time (Unix seconds).
 
-    `forecast` is what is foretold of it beyond the simulator, from what the client did before: the same forecast that
-    the audit holds against the reports. None where no earlier call tells. `weigh` gives the tokens of a block's
-    features, as the lengths of the prompt have it, `place` where the same request with another context ends,
-    `floors` what it reads anyway.
+    `forecast` adds to the simulation what the client's behaviour predicts; the audit compares the same forecast
+    with the reports. None if no earlier call allows one. `weigh` gives the tokens of a block's features in this
+    prompt, `ends` the end position of the same request with another context, `floors` its read in any case.
     """
 
     simulator: Simulator
     prompt: CachedPrompt
     at: float
     weigh: Weigh
-    place: RequestEnds
-    floors: Floors
+    ends: RequestEnds
+    floors: ReadFloors
     forecast: CacheForecast | None = None
 
 
-Beside = Callable[[], CallForecasts | None]
-"""Gives what another one who goes through the same session has learnt so far; None where there is nobody."""
+OtherForecasts = Callable[[], CallForecaster | None]
+"""Gives the forecasts of another reader of the same session; None if there is none."""
 
 
 class Replay:
-    """A session's calls in order, up to one of them: what was known then. Asked about a later call it goes on from
-    where it is, about an earlier one, or where the record changed, it begins anew. `rules` gives how a call is cached;
-    everything in `book` must be counted. Who has gone through the session `beside` it is asked first: what they have
-    learnt is taken where it is the same, and gone on from once they have begun anew."""
+    """A session's calls in order up to one of them, with the forecasts learnt so far.
 
-    def __init__(self, book: Book, rules: Callable[[Call], CacheRules], beside: Beside = lambda: None) -> None:
+    A later call continues from the current one; an earlier call, or a changed record, restarts. `rules` gives the
+    cache rules of a call; everything in `book` must be counted. Forecasts of another reader (`beside`) are used
+    if it has learnt the same calls, and continued once that reader has restarted.
+    """
+
+    def __init__(self, book: Book, rules: Callable[[Call], CacheRules], beside: OtherForecasts = lambda: None) -> None:
         self._book = book
         self._rules = rules
-        self._beside = beside
-        self._lent: CallForecasts | None = None
-        """What was learnt by the one beside, when that was last looked at."""
-        self._known = self._begun()
+        self._other_forecasts = beside
+        self._borrowed: CallForecaster | None = None
+        """Forecasts of the other reader when last used."""
+        self._known = self._new_forecaster()
         self._lives: tuple[list[Call], float] = [], 0.0
-        """The calls of which the longest life was asked last, and that."""
+        """Calls of the last `longest_life`, and its result."""
 
-    def _begun(self) -> CallForecasts:
-        return CallForecasts(self._book, self._rules)
+    def _new_forecaster(self) -> CallForecaster:
+        return CallForecaster(self._book, self._rules)
 
-    def _upto(self, last: Call, *, inclusive: bool) -> CallForecasts:
-        """What the calls before `last` have taught, and it too where it is `inclusive`."""
-        wanted = list(self._book.session.calls.values())
-        # From the end: that is where it stands, of a session that grows.
-        place = next((at for at in range(len(wanted) - 1, -1, -1) if wanted[at].id == last.id), None)
+    def _advance_to(self, last: Call, *, inclusive: bool) -> CallForecaster:
+        """Forecasts learnt from the calls before `last`, and from it too if `inclusive`."""
+        calls = list(self._book.session.calls.values())
+        # Search from the end, where it is in a growing session.
+        place = next((at for at in range(len(calls) - 1, -1, -1) if calls[at].id == last.id), None)
         if place is not None:
-            del wanted[place + inclusive :]
-        beside = self._beside()
-        if self._lent is not None and self._lent is not beside:
-            # Nobody goes on with it any more.
-            self._known, self._lent = self._lent, None
-        if beside is not None and inclusive and _asks_alike(last) and beside.taken == wanted:
-            self._lent = beside
-            return beside
-        if wanted[: len(self._known.taken)] != self._known.taken:  # compared by identity first: quick
-            self._known = self._begun()
-        known = self._known
-        for call in wanted[len(known.taken) :]:
-            known.learn(call, known.foretell(call))
-        return known
+            del calls[place + inclusive :]
+        other = self._other_forecasts()
+        if self._borrowed is not None and self._borrowed is not other:
+            # The other reader no longer uses it.
+            self._known, self._borrowed = self._borrowed, None
+        if other is not None and inclusive and _has_no_effect(last) and other.calls == calls:
+            self._borrowed = other
+            return other
+        if calls[: len(self._known.calls)] != self._known.calls:  # identity is compared first, which is fast
+            self._known = self._new_forecaster()
+        forecasts = self._known
+        for call in calls[len(forecasts.calls) :]:
+            forecasts.learn(call, forecasts.forecast(call))
+        return forecasts
 
     def longest_life(self, calls: Sequence[Call]) -> float:
-        """Seconds that what `calls` wrote to the cache is promised to live at most; each is looked at once as long as
-        there are only more of them."""
-        known, longest = self._lives
-        if list(calls[: len(known)]) != known:  # compared by identity first: quick
-            known, longest = [], 0.0
-        longest = max(longest, *map(lifetime, calls[len(known) :]), 0.0)
+        """Longest promised lifetime of the cache writes of `calls` in seconds.
+
+        Each is read once while calls are only added.
+        """
+        checked, longest = self._lives
+        if list(calls[: len(checked)]) != checked:  # identity is compared first, which is fast
+            checked, longest = [], 0.0
+        longest = max(longest, *map(entry_lifetime, calls[len(checked) :]), 0.0)
         self._lives = list(calls), longest
         return longest
 
-    def before(self, call: Call) -> NextRequest:
-        """`call` as it was sent, after every call that the session made before it."""
-        known = self._upto(call, inclusive=False)
-        foretold = known.inputs.forecast(call)
-        given = call.usage.input if call.usage else call.estimated_input
-        total = given if given is not None else foretold.predicted if foretold else self._counted(call)
-        return _asking(known.reads, call, total)
+    def request_of(self, call: Call) -> NextRequest:
+        """Request of `call` as it was sent, with the caches of all earlier calls of the session."""
+        forecasts = self._advance_to(call, inclusive=False)
+        forecast = forecasts.inputs.forecast(call)
+        recorded = call.usage.input if call.usage else call.estimated_input
+        total = recorded if recorded is not None else forecast.predicted if forecast else self._counted(call)
+        return _start_request(forecasts.reads, call, total)
 
-    def following(self, call: Call, head: int, at: float | None = None) -> NextRequest:
-        """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
-        known = self._upto(call, inclusive=True)
+    def request_after(self, call: Call, head: int, at: float | None = None) -> NextRequest:
+        """Request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
+        forecasts = self._advance_to(call, inclusive=True)
         started = at if at is not None else call.ended or call.started
-        coming = replace(
+        next_call = replace(
             call,
             id=f"after {call.id} with {head}",
             raw_head=head,
@@ -118,50 +121,58 @@ class Replay:
             first_byte=None,
             ended=None,
             usage=None,
-            skeleton=_bare(call.skeleton),
+            skeleton=_known_skeleton(call.skeleton),
         )
-        known.reads.expect(coming, call)
-        # Where the recording has a figure of its own for `call`, that is what its context is shown as.
-        foretold = known.inputs.forecast(coming) if call.estimated_input is None else None
-        forecast = known.reads.forecast(coming, foretold) if foretold is not None else None
-        total = foretold.predicted if foretold else self._grown(call, coming)
-        return _asking(known.reads, coming, total, forecast)
+        forecasts.reads.assume_markers(next_call, call)
+        # An estimate in the recording takes precedence, because the screen shows it for `call`.
+        input_forecast = forecasts.inputs.forecast(next_call) if call.estimated_input is None else None
+        forecast = forecasts.reads.forecast(next_call, input_forecast) if input_forecast is not None else None
+        total = input_forecast.predicted if input_forecast else self._grown(call, next_call)
+        return _start_request(forecasts.reads, next_call, total, forecast)
 
     def _counted(self, call: Call) -> int:
         return sum(self._book.sums(call.model, call.sent_head))
 
-    def _grown(self, call: Call, coming: Call) -> int:
-        """What the context of `call` comes to, with all that it has beyond its blocks, and the blocks that `coming` has
-        more (or less)."""
-        return max(0, figures(self._book, call).context_tokens + self._counted(coming) - self._counted(call))
+    def _grown(self, call: Call, next_call: Call) -> int:
+        """Size of the context of `call` plus the blocks that `next_call` adds (or lacks).
+
+        It includes the unrecorded part of `call`.
+        """
+        return max(0, figures(self._book, call).context_tokens + self._counted(next_call) - self._counted(call))
 
 
-def _asks_alike(last: Call) -> bool:
-    """Whether asking what would follow `last` leaves no trace in what is learnt: its parameters are not on record, and
-    its client's habit is known."""
+def _has_no_effect(last: Call) -> bool:
+    """Whether a what-if after `last` has no effect on what is learnt.
+
+    True if its parameters are not recorded, and its client's behaviour is known.
+    """
     return last.skeleton is None and last.usage is not None and last.usage.has_cache
 
 
-def _asking(reads: CacheForecaster, call: Call, total: int, forecast: CacheForecast | None = None) -> NextRequest:
-    simulator, made, at = reads.asking(call, total)
-    # A copy: what is asked of stays as it is when the replay goes on.
-    return NextRequest(simulator.copy(), made, at, reads.tokens(call), reads.places(call), reads.floors(call), forecast)
+def _start_request(
+    reads: CacheForecaster, call: Call, total: int, forecast: CacheForecast | None = None
+) -> NextRequest:
+    simulator, prompt, at = reads.start_what_if(call, total)
+    # A copy, so that the request stays valid when the replay continues.
+    return NextRequest(
+        simulator.copy(), prompt, at, reads.tokens(call), reads.request_ends(call), reads.floors(call), forecast
+    )
 
 
-def before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:
-    """As `Replay.before`, once."""
-    return Replay(book, rules).before(call)
+def replay_before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:
+    """Like `Replay.request_of`, for a single call."""
+    return Replay(book, rules).request_of(call)
 
 
-def following(
+def replay_after(
     book: Book, rules: Callable[[Call], CacheRules], call: Call, head: int, at: float | None = None
 ) -> NextRequest:
-    """As `Replay.following`, once."""
-    return Replay(book, rules).following(call, head, at)
+    """Like `Replay.request_after`, for a single call."""
+    return Replay(book, rules).request_after(call, head, at)
 
 
-def _bare(skeleton: Skeleton | None) -> Skeleton | None:
-    """What is known beforehand of how the next request is written: its parameters, where its marker sets itself."""
+def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:
+    """The known parts of the next request's format: its parameters, and a marker at its end."""
     if skeleton is None or "cache_control" not in Request((), skeleton).params:
         return None
     parts = {key: value for key, value in skeleton.parts.items() if key in ("frame", "styles")}

@@ -1,1 +1,1 @@
-"""What blocks hold: differences, duplicates, tools, files, notes, and how long each block stays."""
+"""Content of blocks: differences, duplicates, tools, files, notes, and the lifetime of each block."""

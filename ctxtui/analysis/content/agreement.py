@@ -1,6 +1,6 @@
-"""Does it still work: whether a model, asked again under other edits, takes the same next step as was recorded.
+"""Tests whether a model takes the recorded next step again when asked under other edits.
 
-What it does on the unchanged request is the noise floor: a model does not always do the same twice.
+Its answers to the unchanged request are the noise floor: a model does not always do the same twice.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ctxtui.core.category import category_of
 from ctxtui.core.usage import Usage
 
 UNCHANGED: Final = "unchanged"
-"""The variant that sends what was recorded: the noise floor."""
-NINETY: Final = 1.6448536269514722
-"""Standard deviations of an interval that holds nine cases of ten."""
+"""The variant that sends the recorded request: the noise floor."""
+DEVIATIONS_90: Final = 1.6448536269514722
+"""Standard deviations of a 90 % interval."""
 WORSE, BETTER, ALIKE, UNTOLD = "worse", "better", "not told apart", "not told"
-"""What a variant is beside the noise floor: their intervals lie apart, or they do not; or nothing came back."""
+"""Verdicts on a variant against the noise floor: disjoint intervals (worse, better), overlapping ones, no answers."""
 
 
 class ToolCall(NamedTuple):
@@ -34,48 +34,50 @@ class ToolCall(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """What an answer does: the tools it calls (none: it says something and rests), and what it says."""
+    """The step of an answer: the tools it calls (empty: it only writes text and stops), and its text."""
 
     calls: tuple[ToolCall, ...] = ()
     text: str = ""
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the tools, in their order."""
+        """Names of the tools, in order."""
         return tuple(call.name for call in self.calls)
 
-    def same_tools(self, other: NextStep) -> bool:
-        """Whether the same tools are called in the same order; two answers that call none do the same."""
-        return self.tools == other.tools
+    def same_tools(self, step: NextStep) -> bool:
+        """Whether the same tools are called in the same order; two answers without calls are the same."""
+        return self.tools == step.tools
 
-    def same_calls(self, other: NextStep) -> bool:
-        """Whether the arguments are the same, too."""
-        return self.calls == other.calls
+    def same_calls(self, step: NextStep) -> bool:
+        """Whether the arguments are the same too."""
+        return self.calls == step.calls
 
 
-def next_step(items: Iterable[Item]) -> NextStep:
-    """What the blocks of an answer do."""
-    calls, said = [], []
+def extract_step(items: Iterable[Item]) -> NextStep:
+    """Extract the step from the blocks of an answer."""
+    calls, texts = [], []
     for block, place in items:
         category = category_of(block, place)
-        got = read(block)
+        content = read(block)
         if category == "tool_call":
-            calls.append(ToolCall(got.name, canonical.dumps(_sorted(arguments_value(got))).decode()))
-        elif category == "assistant" and got.text.strip():
-            said.append(got.text.strip())
-    return NextStep(tuple(calls), "\n\n".join(said))
+            calls.append(ToolCall(content.name, canonical.dumps(_sort_members(arguments_value(content))).decode()))
+        elif category == "assistant" and content.text.strip():
+            texts.append(content.text.strip())
+    return NextStep(tuple(calls), "\n\n".join(texts))
 
 
-def _sorted(value: Json) -> Json:
-    """The same value, its members in the order of their names: that order is no other argument."""
+def _sort_members(value: Json) -> Json:
+    """Sort the members of objects by name, as their order does not change the arguments."""
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+        return {key: _sort_members(value[key]) for key in sorted(value)}
+    return [_sort_members(item) for item in value] if isinstance(value, list) else value
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """Call `number` (from 1) sent again under `variant`: the step that was `recorded` and the one that came (`got`;
-    None: none did, `error` says why), and what it was charged for."""
+    """Call `number` (from 1) sent again under `variant`, with its charge.
+
+    `recorded` is the recorded step, `got` the new one (None: no answer, see `error`).
+    """
 
     variant: str
     number: int
@@ -97,7 +99,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class Share(NamedTuple):
-    """So many `hits` of `of`, and the 90 % interval of the share behind them (Wilson's)."""
+    """`hits` out of `of`, with the 90 % interval of the underlying share (Wilson's)."""
 
     hits: int
     of: int
@@ -106,12 +108,15 @@ class Share(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The share that was seen; None where nothing was."""
+        """The observed share; None without cases."""
         return self.hits / self.of if self.of else None
 
 
-def wilson(hits: int, of: int, deviations: float = NINETY) -> Share:
-    """The share behind `hits` of `of`, with its interval: that of Wilson, which holds at small counts, too."""
+def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Share:
+    """Estimate the share behind `hits` out of `of` with Wilson's interval.
+
+    It is valid for small counts too.
+    """
     if of <= 0:
         return Share(0, 0, 0.0, 1.0)
     share, square = hits / of, deviations * deviations
@@ -123,9 +128,12 @@ def wilson(hits: int, of: int, deviations: float = NINETY) -> Share:
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """How often a variant took the recorded next step: the same `tools`, and the same `calls` with their arguments.
-    `lost` are the calls whose tools agreed unchanged and not under the variant, `won` the other way round; `failed` so
-    many that nothing came back of; `verdict` is what it is beside the noise floor."""
+    """Agreement of a variant with the recorded next steps.
+
+    The same `tools`, and the same `calls` with their arguments. `lost` are the calls whose tools agreed unchanged
+    but not under the variant, `won` the opposite; `failed` counts trials without an answer; `verdict` compares it
+    with the noise floor.
+    """
 
     variant: str
     tools: Share
@@ -137,27 +145,27 @@ class Agreement(Struct, frozen=True, kw_only=True):
     verdict: str = UNTOLD
 
 
-def agreements(trials: Sequence[Trial]) -> list[Agreement]:
-    """Each variant's agreement, in the order in which they were first tried."""
+def compare_variants(trials: Sequence[Trial]) -> list[Agreement]:
+    """Agreement of each variant, in the order of their first trials."""
     by_variant: dict[str, list[Trial]] = {}
-    for one in trials:
-        by_variant.setdefault(one.variant, []).append(one)
-    floor = {one.number: one.tools_agree for one in by_variant.get(UNCHANGED, ()) if one.got is not None}
-    noise = wilson(sum(floor.values()), len(floor))
+    for trial in trials:
+        by_variant.setdefault(trial.variant, []).append(trial)
+    floor = {trial.number: trial.tools_agree for trial in by_variant.get(UNCHANGED, ()) if trial.got is not None}
+    noise = wilson_interval(sum(floor.values()), len(floor))
     return [_agreement(variant, some, floor, noise) for variant, some in by_variant.items()]
 
 
 def _agreement(variant: str, some: Sequence[Trial], floor: dict[int, bool], noise: Share) -> Agreement:
-    came = [one for one in some if one.got is not None]
-    tools = wilson(sum(one.tools_agree for one in came), len(came))
-    charged = [one.usd for one in some if one.usd is not None]
+    answered = [trial for trial in some if trial.got is not None]
+    tools = wilson_interval(sum(trial.tools_agree for trial in answered), len(answered))
+    charged = [trial.usd for trial in some if trial.usd is not None]
     return Agreement(
         variant=variant,
         tools=tools,
-        calls=wilson(sum(one.calls_agree for one in came), len(came)),
-        lost=tuple(one.number for one in came if floor.get(one.number) and not one.tools_agree),
-        won=tuple(one.number for one in came if floor.get(one.number) is False and one.tools_agree),
-        failed=len(some) - len(came),
+        calls=wilson_interval(sum(trial.calls_agree for trial in answered), len(answered)),
+        lost=tuple(trial.number for trial in answered if floor.get(trial.number) and not trial.tools_agree),
+        won=tuple(trial.number for trial in answered if floor.get(trial.number) is False and trial.tools_agree),
+        failed=len(some) - len(answered),
         usd=sum(charged) if charged else None,
         verdict=_verdict(tools, noise),
     )
@@ -171,19 +179,22 @@ def _verdict(tools: Share, noise: Share) -> str:
     return BETTER if tools.low > noise.high else ALIKE
 
 
-def load_bearing(found: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
-    """Of variants that leave one block out each: the one without which the model did otherwise most often first; of
-    those alike the heavier one, by `weights`, last: it is the best to go."""
-    left = [one for one in found if one.variant in weights]
-    return sorted(left, key=lambda one: (_share(one.tools), _share(one.calls), weights[one.variant], one.variant))
+def rank_by_importance(agreements: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
+    """Rank variants that leave out one block each by its importance, the most important first.
+
+    Without an important block the model does something else most often. Of equal ones the heavier block, by
+    `weights`, is last: removing it saves most.
+    """
+    ranked = [agreement for agreement in agreements if agreement.variant in weights]
+    return sorted(ranked, key=lambda one: (_share(one.tools), _share(one.calls), weights[one.variant], one.variant))
 
 
 def _share(one: Share) -> float:
     return one.share if one.share is not None else 1.0
 
 
-def spread(numbers: Sequence[int], most: int) -> list[int]:
-    """At most `most` of `numbers`, evenly spread, the last one among them: the same each time."""
+def spread_evenly(numbers: Sequence[int], most: int) -> list[int]:
+    """Choose at most `most` of `numbers`, evenly spread and including the last one; deterministic."""
     if len(numbers) <= most:
         return list(numbers)
     return [numbers[(n + 1) * len(numbers) // most - 1] for n in range(most)]

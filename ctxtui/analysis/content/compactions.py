@@ -1,8 +1,10 @@
-"""What compactions did to a context: what the summary kept, what it lost, what of that came back and what it cost.
+"""Effects of compactions: facts kept by the summary, facts lost, and the cost of recovering them.
 
-What is looked for are *facts* of the context before: files that were read or changed, literals (paths, ids, numbers,
-error lines, as `curation.price.dependence` finds them) and decisions: what a person said is to be done, and sentences
-in which the model says what it chose or found.
+*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines,
+as in
+`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a
+choice
+or a finding.
 """
 
 from __future__ import annotations
@@ -24,25 +26,25 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.core.tree import Node, Tree
 from ctxtui.curation.price.dependence import literals_of
-from ctxtui.curation.record_summary import CHOSE
+from ctxtui.curation.record_summary import DECISION_WORDS
 
 FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
-"""What facts are, in the order in which they are told."""
+"""Kinds of facts, in the order in which they are shown."""
 READ_AGAIN, SAID_AGAIN, USED_AGAIN, CAME_AGAIN = "read again", "said again", "used again", "in a result again"
-"""How a fact comes back: its file is read, a person says it, the model gives it to a tool or says it, a result has
-it."""
+"""Ways in which a fact comes back: its file is read, a person repeats it, the model passes it to a tool or repeats it,
+a result has it."""
 
-MOST: Final = 200
-"""Literals that are listed for a compaction; how many there were is counted."""
-_SAME: Final = 0.6
-"""The share of a sentence's telling words from which on another text says it, too."""
-_PROSE: Final = 0.94
-"""The share of a sentence's characters that are letters and plain punctuation, at least."""
-_LEAST_WORDS: Final = 4
-"""Telling words of a sentence, at least."""
-_PASTED: Final = 4000
-"""Characters of a message in which a person's own words are looked for; what follows was pasted."""
+MAX_LITERALS: Final = 200
+"""Maximum number of literals listed for a compaction; all are counted."""
+_MIN_COMMON_SHARE: Final = 0.6
+"""Share of a sentence's significant words that another text must have to say the same."""
+_MIN_PROSE_SHARE: Final = 0.94
+"""Minimum share of letters and plain punctuation in a sentence."""
+_MIN_WORDS: Final = 4
+"""Minimum number of significant words in a sentence."""
+_MAX_PERSON_CHARACTERS: Final = 4000
+"""Characters of a message that are searched for a person's own words; the rest is considered pasted."""
 
 _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"]
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
@@ -56,9 +58,12 @@ _COMMON: Final = frozenset(
 )
 
 
-class Again(Struct, frozen=True):
-    """A fact came back: `how`, in call `call` (from 1), with the block of `node`. Where a file was read again for it,
-    that block and its call have `tokens` and have cost `usd` since (None: not known)."""
+class Recovery(Struct, frozen=True):
+    """Recovery of a fact: `how`, in call `call` (from 1), with the block of `node`.
+
+    If a file was read again for it, that block and its call have `tokens` and have cost `usd` since (None:
+    unknown).
+    """
 
     how: str
     call: int
@@ -68,23 +73,29 @@ class Again(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """Something of the context before a compaction: it stood in `times` blocks, last in that of `node`. `kept` says
-    that the summary, or a block that was kept, has it; `again` how it came back before the next compaction."""
+    """A fact in the context before a compaction, in `times` blocks, last in that of `node`.
+
+    `kept` says that the summary, or a block that was kept, has it; `again` lists its recoveries before the next
+    compaction.
+    """
 
     kind: str
     text: str
     node: int
     times: int
     kept: bool
-    again: tuple[Again, ...] = ()
+    again: tuple[Recovery, ...] = ()
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
-    """A compaction before call `number` (from 1) of `thread`: `kind` as `EpochStart` says, `trigger` ``auto``,
-    ``manual`` or "". `before` and `after` are the figures of the calls around it, `summary` the new blocks that stand
-    for the history (nodes), with their `summary_tokens`, `kept` the blocks that stayed word for word, `replaced` those
-    that went. `sealed`: the summary is encrypted, so that nobody but the provider knows what it says. `literals` is how
-    many different ones there were, and how many of them were kept: `facts` lists the first `MOST` that were lost."""
+    """A compaction before call `number` (from 1) of `thread`.
+
+    `kind` is from `EpochStart`, `trigger` is ``auto``, ``manual`` or "". `before` and `after` are the figures of
+    the calls around it, `summary` the new blocks that replace the history (nodes), with their `summary_tokens`,
+    `kept` the blocks that stayed verbatim, `replaced` counts the removed ones. `sealed`: the summary is
+    encrypted, so that only the provider can read it. `literals` counts the different ones, and those kept:
+    `facts` lists the first `MAX_LITERALS` that were lost.
+    """
 
     thread: str
     number: int
@@ -102,62 +113,64 @@ class Compaction(Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...]
     literals: tuple[int, int]
 
-    def of(self, kind: str) -> list[Fact]:
-        """The facts of a kind."""
-        return [one for one in self.facts if one.kind == kind]
+    def facts_of(self, kind: str) -> list[Fact]:
+        """Facts of a kind."""
+        return [fact for fact in self.facts if fact.kind == kind]
 
-    def lost(self, kind: str) -> int:
-        """How many facts of a kind were lost."""
+    def count_lost(self, kind: str) -> int:
+        """Number of lost facts of a kind."""
         if kind == LITERAL:
             return self.literals[0] - self.literals[1]
-        return sum(not one.kept for one in self.of(kind))
+        return sum(not fact.kept for fact in self.facts_of(kind))
 
-    def total(self, kind: str) -> int:
-        """How many facts of a kind there were."""
-        return self.literals[0] if kind == LITERAL else len(self.of(kind))
+    def count_facts(self, kind: str) -> int:
+        """Number of facts of a kind."""
+        return self.literals[0] if kind == LITERAL else len(self.facts_of(kind))
 
     @property
-    def brought_back(self) -> list[Again]:
-        """What was brought back for the sake of a fact, each block once."""
-        found = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
-        return sorted(found.values(), key=lambda again: (again.call, again.node))
+    def brought_back(self) -> list[Recovery]:
+        """Recoveries with blocks that were read again, each block once."""
+        by_node = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
+        return sorted(by_node.values(), key=lambda again: (again.call, again.node))
 
     @property
     def again_tokens(self) -> int:
-        """Tokens of what was brought back."""
+        """Tokens of the blocks that were read again."""
         return sum(again.tokens for again in self.brought_back)
 
     @property
     def again_usd(self) -> float | None:
-        """What was brought back has cost so many USD since; None where no price is known."""
-        known = [again.usd for again in self.brought_back if again.usd is not None]
-        return sum(known) if known or not self.brought_back else None
+        """USD spent so far on the blocks that were read again; None if no price is known."""
+        amounts = [again.usd for again in self.brought_back if again.usd is not None]
+        return sum(amounts) if amounts or not self.brought_back else None
 
 
 Usd = Callable[[int, int], float | None]
-"""What a block has cost since it entered, in USD, by its node and its tokens; None where that is not known."""
+"""Gives the cost of a block since it was added, in USD, by its node and tokens; None if unknown."""
 
 
 def is_compaction(before: Call, call: Call) -> bool:
-    """Whether a client put a summary in the place of its history between two calls."""
+    """Whether a client replaced its history by a summary between two calls."""
     return call.epoch.number != before.epoch.number and call.epoch.start == EpochStart.COMPACTION
 
 
-def compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
-    """The compactions of `thread`, in order; everything in `book` must be counted."""
+def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
+    """Compactions of `thread`, in order; everything in `book` must be counted."""
     calls = book.session.thread_calls(thread)
     places = [n for n in range(1, len(calls)) if is_compaction(calls[n - 1], calls[n])]
     ends = pairwise([*places, len(calls)]) if places else ()
-    return [_Found(book, calls, at, end, usd).compaction(thread) for at, end in ends]
+    return [_CompactionAnalysis(book, calls, at, end, usd).compaction(thread) for at, end in ends]
 
 
-def compactions_of(book: Book, costs: ThreadCosts) -> list[Compaction]:
-    """The compactions of a thread, with what it has cost to its end."""
-    return compactions(book, costs.thread, lambda node, tokens: costs.ledger.block(node, tokens, len(costs.calls)))
+def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
+    """Compactions of a thread, with costs up to its end."""
+    return find_compactions(
+        book, costs.thread, lambda node, tokens: costs.ledger.block_usd(node, tokens, len(costs.calls))
+    )
 
 
-class _Found:
-    """What there is to find of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
+class _CompactionAnalysis:
+    """Analysis of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
 
     def __init__(self, book: Book, calls: Sequence[Call], at: int, end: int, usd: Usd) -> None:
         self._book, self._calls, self._at, self._end, self._usd = book, calls, at, end, usd
@@ -170,21 +183,21 @@ class _Found:
         fresh = [node for node in now if self._tree[node].block.digest not in digests]
         self._kept = [node for node in now if self._tree[node].block.digest in digests]
         told = [n for n, node in enumerate(fresh) if self._tree[node].category in _BASE]
-        # What follows the summary came after the compaction: a person's next words, as a rule.
+        # Blocks after the summary were added after the compaction, usually a person's next message.
         self._base = fresh[: told[-1] + 1] if told else fresh
         self._later = [(at + 1, node) for node in fresh[len(self._base) :]]
         self._later += self._after()
 
     def compaction(self, thread: str) -> Compaction:
-        """All of it."""
+        """Build the complete result."""
         call, before = self._calls[self._at], self._calls[self._at - 1]
-        held = [*self._base, *self._kept]
-        text = "\n".join(self._said(node) for node in held)
-        known = frozenset[str]().union(*(self._literals(node) for node in held))
+        remaining = [*self._base, *self._kept]
+        text = "\n".join(self._block_text(node) for node in remaining)
+        kept_literals = frozenset[str]().union(*(self._literals(node) for node in remaining))
         files, decisions = self._files(text), self._decisions(text)
-        literals, counts = self._lost_literals(known, text, {fact.text for fact in files})
-        told = call.extra.get(COMPACTED)
-        trigger = told.get("trigger") if isinstance(told, dict) else ""
+        literals, counts = self._lost_literals(kept_literals, text, {fact.text for fact in files})
+        recorded = call.extra.get(COMPACTED)
+        trigger = recorded.get("trigger") if isinstance(recorded, dict) else ""
         summary = [node for node in self._base if self._tree[node].category == _SUMMARY] or self._base
         return Compaction(
             thread=thread,
@@ -195,26 +208,26 @@ class _Found:
             before=figures(self._book, before),
             after=figures(self._book, call),
             summary=tuple(summary),
-            summary_tokens=sum(map(self._own, summary)),
+            summary_tokens=sum(map(self._block_tokens, summary)),
             kept=tuple(self._kept),
-            kept_tokens=sum(map(self._own, self._kept)),
+            kept_tokens=sum(map(self._block_tokens, self._kept)),
             replaced=len(self._old) - len(self._kept),
-            sealed=bool(summary) and not any(self._said(node).strip() for node in summary),
+            sealed=bool(summary) and not any(self._block_text(node).strip() for node in summary),
             facts=(*files, *decisions, *literals),
             literals=counts,
         )
 
-    # What there is
+    # Blocks
 
     def _blocks(self, path: Iterable[int]) -> list[int]:
         return [node for node in path if self._tree[node].block.kind != HEADER]
 
     def _after(self) -> Iterator[tuple[int, int]]:
-        """(number of the call that brought it, node) of every block that came after, up to the next compaction."""
+        """Yield (number of the call that added it, node) for every later block, up to the next compaction."""
         tree, before, seen = self._tree, self._calls[self._at], set[int]()
         for index in range(self._at, self._end):
             call = self._calls[index]
-            # The answer of the call before came with that.
+            # The previous call's answer was added with that call.
             seen.update(answer_nodes_in(tree, before, call.sent_head))
             for node in tree.path(call.sent_head, tree.common(before.sent_head, call.sent_head)):
                 if node not in seen and tree[node].block.kind != HEADER:
@@ -225,10 +238,10 @@ class _Found:
                 yield index + 1, node
             before = call
 
-    def _own(self, node: int) -> int:
-        return self._book.own(self._model, node)
+    def _block_tokens(self, node: int) -> int:
+        return self._book.block_tokens(self._model, node)
 
-    def _said(self, node: int) -> str:
+    def _block_text(self, node: int) -> str:
         got = read(self._tree[node].block)
         return f"{got.text}\n{got.arguments}" if got.arguments else got.text
 
@@ -238,29 +251,31 @@ class _Found:
     # Files
 
     def _files(self, text: str) -> list[Fact]:
-        found: dict[str, list[int]] = {}
+        nodes_by_path: dict[str, list[int]] = {}
         for node in self._old:
             if self._tree[node].category == _CALL:
                 for touch in find_touches(read(self._tree[node].block), self._cwd):
-                    found.setdefault(touch.path, []).append(node)
-        back = self._read_again(found)
-        names = [path.rpartition("/")[2] for path in found]
+                    nodes_by_path.setdefault(touch.path, []).append(node)
+        back = self._read_again(nodes_by_path)
+        names = [path.rpartition("/")[2] for path in nodes_by_path]
         return [
             Fact(
                 kind=FILE,
                 text=path,
                 node=nodes[-1],
                 times=len(nodes),
-                kept=path in text or (names.count(path.rpartition("/")[2]) == 1 and _named(path, text)),
+                kept=path in text or (names.count(path.rpartition("/")[2]) == 1 and _has_file_name(path, text)),
                 again=tuple(back.get(path, ())),
             )
-            for path, nodes in found.items()
+            for path, nodes in nodes_by_path.items()
         ]
 
-    def _read_again(self, known: Container[str]) -> dict[str, list[Again]]:
-        """The readings of `known` files that brought lines which no reading since the compaction had brought; a file
-        that was changed since is read for another reason."""
-        back: dict[str, list[Again]] = {}
+    def _read_again(self, files: Container[str]) -> dict[str, list[Recovery]]:
+        """Reads of `files` that gave lines not read since the compaction.
+
+        A file that was changed since is read for another reason.
+        """
+        back: dict[str, list[Recovery]] = {}
         had: dict[str, list[Touch]] = {}
         answers = self._answers()
         for number, node in self._later:
@@ -271,71 +286,85 @@ class _Found:
                 before = had.setdefault(touch.path, [])
                 new = touch.kind == READ and not any(one.kind != READ or one.covers(touch) for one in before)
                 before.append(touch)
-                if new and touch.path in known:
-                    again = self._brought(number, node, answers.get(got.call_id))
+                if new and touch.path in files:
+                    again = self._make_recovery(number, node, answers.get(got.call_id))
                     back.setdefault(touch.path, []).append(again)
         return back
 
     def _answers(self) -> dict[str, int]:
-        """The results that came after, by the id of their call."""
-        found = {}
+        """Later results, by the id of their call."""
+        results = {}
         for _, node in self._later:
             here = self._tree[node]
             if here.category == _RESULT:
-                found[read(here.block).call_id or self._book.names.answered(here)] = node
-        return found
+                results[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
+        return results
 
-    def _brought(self, number: int, node: int, answer: int | None) -> Again:
+    def _make_recovery(self, number: int, node: int, answer: int | None) -> Recovery:
         nodes = [node] if answer is None else [node, answer]
-        sizes = [self._own(one) for one in nodes]
-        paid = [self._usd(one, size) for one, size in zip(nodes, sizes, strict=True)]
-        known = [one for one in paid if one is not None]
-        return Again(READ_AGAIN, number, nodes[-1], sum(sizes), sum(known) if known else None)
+        sizes = [self._block_tokens(node_) for node_ in nodes]
+        paid = [self._usd(node_, size) for node_, size in zip(nodes, sizes, strict=True)]
+        amounts = [node_ for node_ in paid if node_ is not None]
+        return Recovery(READ_AGAIN, number, nodes[-1], sum(sizes), sum(amounts) if amounts else None)
 
     # Decisions
 
     def _decisions(self, text: str) -> list[Fact]:
-        held = frozenset(_WORD.findall(text.lower()))
-        found: dict[str, tuple[frozenset[str], list[int]]] = {}
+        present = frozenset(_WORD.findall(text.lower()))
+        sentences: dict[str, tuple[frozenset[str], list[int]]] = {}
         for node in self._old:
             for sentence in self._sentences(self._tree[node]):
-                words = _telling(sentence)
-                if len(words) >= _LEAST_WORDS:
-                    found.setdefault(sentence, (words, []))[1].append(node)
+                words = _significant_words(sentence)
+                if len(words) >= _MIN_WORDS:
+                    sentences.setdefault(sentence, (words, []))[1].append(node)
         later = [
             (number, node, frozenset(_WORD.findall(sentence.lower())))
             for number, node in self._later
-            if _asks(self._tree[node])
+            if _is_from_person(self._tree[node])
             for sentence in self._sentences(self._tree[node])
         ]
         out = []
-        for sentence, (words, nodes) in found.items():
-            kept = _says(held, words)
-            said = {node: Again(SAID_AGAIN, number, node) for number, node, told in later if _says(told, words)}
+        for sentence, (words, nodes) in sentences.items():
+            kept = _has_words(present, words)
+            said = {node: Recovery(SAID_AGAIN, number, node) for number, node, told in later if _has_words(told, words)}
             again = tuple(said.values())
             out.append(Fact(kind=DECISION, text=sentence, node=nodes[-1], times=len(nodes), kept=kept, again=again))
         return out
 
     def _sentences(self, node: Node) -> Iterator[str]:
-        if _asks(node):
-            yield from (one for one in _sentences(read(node.block).text[:_PASTED]) if _prose(one))
+        if _is_from_person(node):
+            yield from (
+                sentence
+                for sentence in _sentences(read(node.block).text[:_MAX_PERSON_CHARACTERS])
+                if _is_prose(sentence)
+            )
         elif node.category == _ASSISTANT:
-            yield from (one for one in _sentences(read(node.block).text) if CHOSE.search(one) and _prose(one))
+            yield from (
+                sentence
+                for sentence in _sentences(read(node.block).text)
+                if DECISION_WORDS.search(sentence) and _is_prose(sentence)
+            )
 
     # Literals
 
-    def _lost_literals(self, known: frozenset[str], text: str, files: set[str]) -> tuple[list[Fact], tuple[int, int]]:
-        found: dict[str, list[int]] = {}
+    def _lost_literals(
+        self, kept_literals: frozenset[str], text: str, files: set[str]
+    ) -> tuple[list[Fact], tuple[int, int]]:
+        by_literal: dict[str, list[int]] = {}
         for node in self._old:
             for literal in self._literals(node):
                 if literal not in files:
-                    found.setdefault(literal, []).append(node)
-        gone = {literal: nodes for literal, nodes in found.items() if literal not in known and literal not in text}
-        back: dict[str, Again] = {}
+                    by_literal.setdefault(literal, []).append(node)
+        gone = {
+            literal: nodes
+            for literal, nodes in by_literal.items()
+            if literal not in kept_literals and literal not in text
+        }
+        back: dict[str, Recovery] = {}
         for number, node in self._later:
             for literal in self._literals(node) & gone.keys() - back.keys():
-                back[literal] = Again(self._how(self._tree[node]), number, node)
-        # What the model or a person had to say again counts for more than what a result happened to have.
+                back[literal] = Recovery(self._how(self._tree[node]), number, node)
+        # Literals that the model or a person had to repeat rank above those that only occur in a result.
         rank = {SAID_AGAIN: 0, USED_AGAIN: 1, CAME_AGAIN: 2}
         order = sorted(
             gone, key=lambda one: (rank[back[one].how] if one in back else 3, -len(gone[one]), gone[one][0], one)
@@ -349,20 +378,20 @@ class _Found:
                 kept=False,
                 again=(back[literal],) if literal in back else (),
             )
-            for literal in order[:MOST]
+            for literal in order[:MAX_LITERALS]
         ]
-        return facts, (len(found), len(found) - len(gone))
+        return facts, (len(by_literal), len(by_literal) - len(gone))
 
     def _how(self, node: Node) -> str:
-        return CAME_AGAIN if node.category == _RESULT else SAID_AGAIN if _asks(node) else USED_AGAIN
+        return CAME_AGAIN if node.category == _RESULT else SAID_AGAIN if _is_from_person(node) else USED_AGAIN
 
 
-def _asks(node: Node) -> bool:
+def _is_from_person(node: Node) -> bool:
     return node.category == _USER and node.place.mark != "meta"
 
 
-def _named(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name, as a word of its own."""
+def _has_file_name(path: str, text: str) -> bool:
+    """Whether a text has a file's bare name as a separate word."""
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -371,46 +400,52 @@ def _sentences(text: str) -> Iterator[str]:
     return (" ".join(found[0].strip(" \t-*#>").split()) for found in _SENTENCE.finditer(text))
 
 
-def _prose(sentence: str) -> bool:
-    """Whether a line is somebody's words: not a log's, a path's or a program's."""
+def _is_prose(sentence: str) -> bool:
+    """Whether a line is a person's sentence, not from a log, path or program."""
     plain = sum(char.isalpha() or char in " ,'-." for char in sentence)
-    return sentence[:1].isalpha() and " " in sentence and plain >= _PROSE * len(sentence)
+    return sentence[:1].isalpha() and " " in sentence and plain >= _MIN_PROSE_SHARE * len(sentence)
 
 
-def _telling(sentence: str) -> frozenset[str]:
+def _significant_words(sentence: str) -> frozenset[str]:
     return frozenset(_WORD.findall(sentence.lower())) - _COMMON
 
 
-def _says(held: frozenset[str], words: frozenset[str]) -> bool:
-    return len(words & held) >= _SAME * len(words)
+def _has_words(present: frozenset[str], words: frozenset[str]) -> bool:
+    return len(words & present) >= _MIN_COMMON_SHARE * len(words)
 
 
-_FILES, _DECISIONS, _LITERALS = 40, 30, 40
-"""How many of each are added at most."""
+_MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
+"""Maximum number of each that is added."""
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
-def better_summary(tree: Tree, one: Compaction, otherwise: str) -> str:
-    """The words of the compaction's summary with the files and decisions that it lost and the literals that somebody
-    had to say again. `otherwise` is said where the client's is
-    encrypted."""
-    said = "\n\n".join(text for node in one.summary if (text := read(tree[node].block).text.strip()))
-    parts = [said or otherwise]
-    files, decisions, literals = _lost(one, FILE), _lost(one, DECISION), _lost(one, LITERAL)
+def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
+    """Add the lost facts to the text of the compaction's summary.
+
+    Files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
+    summary.
+    """
+    text_ = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))
+    parts = [text_ or otherwise]
+    files, decisions, literals = (
+        _lost_facts(compaction, FILE),
+        _lost_facts(compaction, DECISION),
+        _lost_facts(compaction, LITERAL),
+    )
     if files or decisions or literals:
         parts.append("[What the summary above left out]")
     if files:
-        parts.append(f"- files: {'; '.join(fact.text for fact in files[:_FILES])}")
-    parts += [f"- said: {fact.text}" for fact in decisions[:_DECISIONS]]
+        parts.append(f"- files: {'; '.join(fact.text for fact in files[:_MAX_FILES])}")
+    parts += [f"- said: {fact.text}" for fact in decisions[:_MAX_DECISIONS]]
     spelled = [fact.text for fact in literals if fact.again and fact.again[0].how in _SPELLED]
     if spelled:
-        parts.append(f"- spelled out: {'; '.join(spelled[:_LITERALS])}")
+        parts.append(f"- spelled out: {'; '.join(spelled[:_MAX_REPEATED])}")
     return "\n".join(parts)
 
 
-def _lost(one: Compaction, kind: str) -> list[Fact]:
-    """What was lost of a kind, what came back first."""
-    return _first_again(fact for fact in one.of(kind) if not fact.kept)
+def _lost_facts(compaction: Compaction, kind: str) -> list[Fact]:
+    """Lost facts of a kind, those that came back first."""
+    return _first_again(fact for fact in compaction.facts_of(kind) if not fact.kept)
 
 
 def _first_again(facts: Iterable[Fact]) -> list[Fact]:

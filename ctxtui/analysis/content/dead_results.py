@@ -1,8 +1,8 @@
-"""Dead weight: results of tools that were carried from call to call and that the model never quoted.
+"""Dead weight: tool results that were carried from call to call and that the model never quoted.
 
-A result is quoted where something that the model wrote later says a literal of it (a path, an id, a number, an error
-line) that nobody had said before. What has no such literal is not judged. That nobody quotes it does not prove that it
-was of no use.
+A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error
+line) that occurred nowhere before. A result without such a literal is not judged. A result that is never quoted
+may still have been useful.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Tree
 from ctxtui.curation.price.dependence import literals_of
 
-LEAST: Final = 200
-"""Tokens below which a result is not worth a word."""
-AGE: Final = 3
-"""Calls that could have quoted it, at least, before a result counts as dead."""
+MIN_TOKENS: Final = 200
+"""Minimum tokens of a result to be considered."""
+MIN_CALLS: Final = 3
+"""Minimum number of calls that could have quoted a result before it counts as dead."""
 _RESULTS: Final = frozenset({INDEX["tool_result"], INDEX["image"], INDEX["document"]})
 _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool_call"], INDEX["summary"]})
 
 
 class DeadResult(NamedTuple):
-    """A result that nothing quoted: its first `node`, its `tokens`, the call (from 1) it `entered` with, in how many
-    `calls` it stood."""
+    """A result that was never quoted: its first `node` and its `tokens`.
+
+    Also the call (from 1) that added it, and its number of calls.
+    """
 
     node: int
     tokens: int
@@ -43,8 +45,11 @@ class DeadResult(NamedTuple):
 
 
 class DeadWeight(Struct, frozen=True):
-    """The `dead` results of a thread, the one that was carried most first; of `judged` results with `tokens` carried
-    in all (tokens x calls); `unjudged` have nothing that could be quoted, or came too late."""
+    """Dead results of a thread, the largest carry first.
+
+    `judged` results carried `tokens` in all (tokens x calls); `unjudged` have nothing that could be quoted, or
+    came too late.
+    """
 
     dead: tuple[DeadResult, ...] = ()
     judged: int = 0
@@ -53,31 +58,38 @@ class DeadWeight(Struct, frozen=True):
 
     @property
     def carry(self) -> int:
-        """Tokens x calls of all that is dead."""
-        return sum(one.carry for one in self.dead)
+        """Tokens x calls of all dead results."""
+        return sum(result.carry for result in self.dead)
 
 
-def dead_weight(tree: Tree, calls: Sequence[Call], stays: Stays, own: Callable[[int], int]) -> DeadWeight:
-    """The dead results of a thread's `calls`, which `stays` has taken in; `own` gives a node's tokens."""
-    found = _quoted(tree, calls, stays)
+def find_dead_results(
+    tree: Tree, calls: Sequence[Call], stays: BlockLifetimes, own: Callable[[int], int]
+) -> DeadWeight:
+    """Find the dead results of a thread's `calls`, which `stays` has processed.
+
+    `own` gives a node's tokens.
+    """
+    quotes = _find_quotes(tree, calls, stays)
     dead, judged, unjudged, carried = [], 0, 0, 0
-    for node in stays.every():
+    for node in stays.all_nodes():
         tokens = own(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
-        if tokens < LEAST:
+        if tokens < MIN_TOKENS:
             continue
-        entered, stayed = stays.first(node) or 0, stays.count(node, len(calls))
-        if not found.holds.get(node) or len(calls) - entered < AGE:
+        entered, stayed = stays.first_call(node) or 0, stays.count_calls(node, len(calls))
+        if not quotes.holds.get(node) or len(calls) - entered < MIN_CALLS:
             unjudged += 1
             continue
         judged, carried = judged + 1, carried + tokens * stayed
-        if node not in found.quoted:
+        if node not in quotes.quoted:
             dead.append(DeadResult(node, tokens, entered + 1, stayed))
     return DeadWeight(tuple(sorted(dead, key=lambda one: -one.carry)), judged, unjudged, carried)
 
 
 class _Quotes:
-    """Takes in what stood in a thread's contexts and answers, in order, and finds what is `quoted`; `holds` says of
-    each result whether it has anything that could be."""
+    """Processes a thread's contexts and answers in order, and finds the results `quoted` later.
+
+    `holds` says for each result whether it has anything quotable.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.quoted: set[int] = set()
@@ -87,24 +99,24 @@ class _Quotes:
         self._said: set[str] = set()
         self._known: dict[str, frozenset[str]] = {}
 
-    def enter(self, nodes: Iterable[int]) -> None:
-        """Take in blocks."""
+    def add_blocks(self, nodes: Iterable[int]) -> None:
+        """Process blocks."""
         for node in nodes:
             here = self._tree[node]
             if here.block.kind == HEADER:
                 continue
             if here.category in _RESULTS:
-                self._result(node)
+                self._add_result(node)
             else:
-                self._other(here.block, by_model=here.category in _BY_MODEL)
+                self._add_other(here.block, by_model=here.category in _BY_MODEL)
 
-    def _result(self, node: int) -> None:
+    def _add_result(self, node: int) -> None:
         own = self._literals(self._tree[node].block) - self._said
         self.holds[node] = bool(own)
         for literal in own:
             self._owners.setdefault(literal, []).append(node)
 
-    def _other(self, block: Block, *, by_model: bool) -> None:
+    def _add_other(self, block: Block, *, by_model: bool) -> None:
         for literal in self._literals(block):
             owners = self._owners.get(literal)
             if owners is None:
@@ -113,18 +125,18 @@ class _Quotes:
                 self.quoted.update(owners)
 
     def _literals(self, block: Block) -> frozenset[str]:
-        found = self._known.get(block.digest)
-        if found is None:
-            found = self._known[block.digest] = literals_of(block)
-        return found
+        literals = self._known.get(block.digest)
+        if literals is None:
+            literals = self._known[block.digest] = literals_of(block)
+        return literals
 
 
-def _quoted(tree: Tree, calls: Sequence[Call], stays: Stays) -> _Quotes:
+def _find_quotes(tree: Tree, calls: Sequence[Call], stays: BlockLifetimes) -> _Quotes:
     entering: dict[int, list[int]] = {}
-    for node in stays.every():
-        entering.setdefault(stays.first(node) or 0, []).append(node)
-    found = _Quotes(tree)
+    for node in stays.all_nodes():
+        entering.setdefault(stays.first_call(node) or 0, []).append(node)
+    quotes = _Quotes(tree)
     for index, call in enumerate(calls):
-        found.enter(entering.get(index, ()))
-        found.enter(answer_path(tree, call))
-    return found
+        quotes.add_blocks(entering.get(index, ()))
+        quotes.add_blocks(answer_path(tree, call))
+    return quotes

@@ -1,8 +1,8 @@
-"""The diff of two contexts: of two calls in one tree, or of two sessions.
+"""Diff of two contexts: of two calls in one tree, or of two sessions.
 
-In one tree the contexts share a path; two sessions are compared by digest. What differs there is held against each
-other by what it says (`normalized`), so that another dialect or another id is told apart from other words. Blocks that
-stand for each other are two versions of one.
+In one tree the contexts share a path; two sessions are compared by digest. Blocks that differ are compared by
+content (`normalized`), so that another dialect or id is distinguished from other words. Corresponding blocks are
+two versions of one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.normalized import neutral, words_of
-from ctxtui.analysis.content.parting import read_nodes, reads
-from ctxtui.analysis.figures import block_figure, figures, not_recorded
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.first_difference import read_nodes, reads_block
+from ctxtui.analysis.content.normalized import diff_text, neutral_key
+from ctxtui.analysis.figures import block_figure, figures, not_recorded_tokens
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
@@ -26,15 +26,15 @@ from ctxtui.core.sequence_diff import Range, align
 from ctxtui.core.tree import Node, Tree
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
-"""How a block differs: other words in its place; only in the second context; only in the first; the same words with
-another id or spelling, which a cache does not take for the same."""
+"""Kinds of changes: other words in its place; only in the second context; only in the first; the same words with
+another id or spelling, which a cache treats as different."""
 
 TAKEN_OUT: Final = "taken out by the provider"
-"""Why thinking of earlier turns is not read."""
+"""Reason why thinking of earlier turns is not read."""
 
 
 class DiffSide(Struct, frozen=True):
-    """One side: a call, chosen from the session that `book` counts; everything on its path must be counted."""
+    """One side: a call of the session that `book` counts; everything on its path must be counted."""
 
     book: Book
     chosen: ChosenCall
@@ -45,54 +45,58 @@ class DiffSide(Struct, frozen=True):
         return self.book.session.tree
 
     def rows(self) -> list[int]:
-        """The nodes that the model read of the context in prompt order, headers left out."""
+        """Nodes of the context that the model read, in prompt order, without headers."""
         return read_nodes(self.book, self.chosen.call)
 
-    def unread(self, node: int) -> str:
-        """Why the model did not read a block that the context holds, in words; "" where it did, or has no such
-        block."""
+    def unread_reason(self, node: int) -> str:
+        """Reason why the model did not read a block of the context.
+
+        "" if it did, or if the block is not in it.
+        """
         book, call = self.book, self.chosen.call
-        if not self.tree.holds(call.sent_head, node) or reads(book, call, node):
+        if not self.tree.holds(call.sent_head, node) or reads_block(book, call, node):
             return ""
-        gone = book.contexts.at(call.sent_head).get(node)
-        return TAKEN_OUT if gone is None else gone.says
+        gone = book.contexts.absences_at(call.sent_head).get(node)
+        return TAKEN_OUT if gone is None else gone.reason_text
 
     @property
     def context_tokens(self) -> int:
-        """All tokens of the context, as `figures` has them."""
+        """All tokens of the context, as in `figures`."""
         return figures(self.book, self.chosen.call).context_tokens
 
     def category(self, node: int) -> int:
-        """The index of the category that a block is shown in."""
+        """Index of the category that a block is shown in."""
         return self.book.category(self.chosen.call.model, node)
 
     def by_category(self, node: int) -> dict[int, int]:
-        """As `tokens`, by the index of the category that they count in."""
-        tokens, parts = self.tokens(node), self.book.own_by_category(self.chosen.call.model, node)
-        # Of a block that is not read, or in part, nobody knows which part.
+        """Like `tokens`, by category index."""
+        tokens, parts = self.tokens(node), self.book.block_tokens_by_category(self.chosen.call.model, node)
+        # For a block that is partly read, the parts are unknown.
         return parts if sum(parts.values()) == tokens else {self.category(node): tokens}
 
     def tokens(self, node: int) -> int:
-        """Tokens of one block, 0 where the provider takes it out."""
-        found = block_figure(self.book, self.chosen.call, node)
-        return found.tokens if found.read else 0
+        """Tokens of one block, 0 if the provider removes it."""
+        figure = block_figure(self.book, self.chosen.call, node)
+        return figure.tokens if figure.read else 0
 
 
-def since(side: DiffSide) -> Callable[[int], int]:
-    """The function that gives the number (from 1) of the thread's first call whose context holds a node of the side."""
-    stays = Stays(side.tree)
+def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
+    """Return a function from a node of the side to the first call (from 1) of the thread that held it."""
+    stays = BlockLifetimes(side.tree)
     stays.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
     def number(node: int) -> int:
-        first = stays.first(node)
+        first = stays.first_call(node)
         return side.chosen.number if first is None else first + 1
 
     return number
 
 
 class Change(Struct, frozen=True):
-    """One difference: `kind` as above; the nodes `before` and `after` in the tree of their side and their tokens (None
-    on the side that lacks it); `at` is the place in the context that has it, in blocks from 1."""
+    """One difference: its `kind`, the nodes `before` and `after` in each side's tree, and their tokens.
+
+    Both are None on the side that lacks the block; `at` is its position in the context that has it, from 1.
+    """
 
     kind: str
     before: int | None
@@ -103,10 +107,10 @@ class Change(Struct, frozen=True):
 
 
 class Diff(Struct, frozen=True, kw_only=True):
-    """What turns the context of `a` into that of `b`.
+    """Changes from the context of `a` to that of `b`.
 
-    Both begin with `shared` blocks of `shared_tokens`; of the blocks behind these `kept` stand in both. `changes` are
-    in prompt order. Tokens are those of the side that a block stands on, of `b` where it stands on both.
+    Both begin with `shared` blocks of `shared_tokens`; of the later blocks `kept` are in both. `changes` are in
+    prompt order. Tokens are those of the side that has a block, of `b` if both do.
     """
 
     a: DiffSide
@@ -117,65 +121,70 @@ class Diff(Struct, frozen=True, kw_only=True):
     kept_tokens: int
     changes: tuple[Change, ...]
 
-    def why(self, change: Change) -> str:
-        """Why a block left that the second context still holds, in words; "" where it does not, or did not leave."""
+    def removal_reason(self, change: Change) -> str:
+        """Reason for the absence of a removed block that the second context still holds.
+
+        "" if there is none.
+        """
         if change.kind != LEFT or change.before is None or self.a.tree is not self.b.tree:
             return ""
-        return self.b.unread(change.before)
+        return self.b.unread_reason(change.before)
 
     @property
     def token(self) -> int:
-        """The token of the second context at which they part, system prompt and tools that are not recorded
-        included."""
-        return self.shared_tokens + (not_recorded(self.b.book, self.b.chosen.call) or 0)
+        """Token of the second context at which they differ, including unrecorded system prompt and tools."""
+        return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
-    def same(self) -> bool:
+    def is_same(self) -> bool:
         """Whether the model reads the same blocks."""
         return not self.changes
 
     @property
-    def first(self) -> Change | None:
-        """Where the contexts part."""
+    def first_change(self) -> Change | None:
+        """The first change."""
         return self.changes[0] if self.changes else None
 
-    def total(self, kind: str) -> tuple[int, int, int]:
-        """How many changes of a kind there are, and their tokens before and after."""
+    def count_changes(self, kind: str) -> tuple[int, int, int]:
+        """Number of changes of a kind, and their tokens before and after."""
         mine = [change for change in self.changes if change.kind == kind]
         return (len(mine), sum(c.tokens_before or 0 for c in mine), sum(c.tokens_after or 0 for c in mine))
 
 
-def diff(a: DiffSide, b: DiffSide) -> Diff:
-    """The diff of two contexts. Time grows with what differs; in one tree what is shared costs nothing."""
-    one, other = a.rows(), b.rows()
-    shared = _shared(a, b, one, other)
-    found: list[Change] = []
+def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
+    """Compare two contexts. Time grows with the differences; a shared path in one tree costs nothing."""
+    old_rows, new_rows = a.rows(), b.rows()
+    shared = _count_shared(a, b, old_rows, new_rows)
+    changes: list[Change] = []
     kept = kept_tokens = 0
-    for (start, end), (first, last), equal in parts(a.tree, b.tree, one[shared:], other[shared:]):
-        olds, news = one[shared + start : shared + end], other[shared + first : shared + last]
+    for (start, end), (first, last), equal in matching_ranges(a.tree, b.tree, old_rows[shared:], new_rows[shared:]):
+        olds, news = old_rows[shared + start : shared + end], new_rows[shared + first : shared + last]
         if equal:
             kept, kept_tokens = kept + len(news), kept_tokens + sum(map(b.tokens, news))
-            found += _respelled(a, b, olds, news, shared + first)
+            changes += _respelled(a, b, olds, news, shared + first)
         else:
-            found += _changes(a, b, olds, news, (shared + start, shared + first))
-    begun = sum(map(b.tokens, other[:shared]))
-    return Diff(a=a, b=b, shared=shared, shared_tokens=begun, kept=kept, kept_tokens=kept_tokens, changes=tuple(found))
+            changes += _changes(a, b, olds, news, (shared + start, shared + first))
+    begun = sum(map(b.tokens, new_rows[:shared]))
+    return Diff(
+        a=a, b=b, shared=shared, shared_tokens=begun, kept=kept, kept_tokens=kept_tokens, changes=tuple(changes)
+    )
 
 
-def _shared(a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int]) -> int:
-    # Headers are no rows: behind one that is spelled otherwise the same blocks may go on.
+def _count_shared(a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int]) -> int:
+    # Headers are no rows: the same blocks may follow a header that is spelled differently.
     same, count = a.tree is b.tree, 0
-    while count < min(len(one), len(other)) and (
-        (same and one[count] == other[count]) or key(a.tree[one[count]]) == key(b.tree[other[count]])
+    while count < min(len(old_rows), len(new_rows)) and (
+        (same and old_rows[count] == new_rows[count])
+        or block_key(a.tree[old_rows[count]]) == block_key(b.tree[new_rows[count]])
     ):
         count += 1
     return count
 
 
-def _respelled(a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int], at: int) -> Iterator[Change]:
-    for number, (old, new) in enumerate(zip(one, other, strict=True), at + 1):
+def _respelled(a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int], at: int) -> Iterator[Change]:
+    for number, (old, new) in enumerate(zip(old_rows, new_rows, strict=True), at + 1):
         before, after = a.tree[old].block, b.tree[new].block
-        # The same words in another shape are another dialect's: no change of the conversation.
+        # The same words in another shape come from another dialect, not from a change of the conversation.
         if before.digest != after.digest and _shape(before) == _shape(after):
             yield Change(RESPELLED, old, new, a.tokens(old), b.tokens(new), number)
 
@@ -186,20 +195,20 @@ def _shape(block: Block) -> Hashable:
 
 
 def _changes(
-    a: DiffSide, b: DiffSide, one: Sequence[int], other: Sequence[int], at: tuple[int, int]
+    a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: Sequence[int], at: tuple[int, int]
 ) -> Iterator[Change]:
-    """What left and what entered, in order; a block and its other version as one change."""
-    pairs = dict(versions(a.tree, b.tree, one, other))
+    """Yield removed and added blocks in order; a block and its other version are one change."""
+    pairs = dict(match_versions(a.tree, b.tree, old_rows, new_rows))
     done = 0
-    for here, old in enumerate(one):
+    for here, old in enumerate(old_rows):
         there = pairs.get(here)
         if there is None:
             yield Change(LEFT, old, None, a.tokens(old), None, at[0] + here + 1)
             continue
-        yield from _entered(b, other[done:there], at[1] + done)
-        yield Change(CHANGED, old, other[there], a.tokens(old), b.tokens(other[there]), at[1] + there + 1)
+        yield from _entered(b, new_rows[done:there], at[1] + done)
+        yield Change(CHANGED, old, new_rows[there], a.tokens(old), b.tokens(new_rows[there]), at[1] + there + 1)
         done = there + 1
-    yield from _entered(b, other[done:], at[1] + done)
+    yield from _entered(b, new_rows[done:], at[1] + done)
 
 
 def _entered(side: DiffSide, nodes: Sequence[int], at: int) -> Iterator[Change]:
@@ -207,39 +216,41 @@ def _entered(side: DiffSide, nodes: Sequence[int], at: int) -> Iterator[Change]:
         yield Change(ENTERED, None, node, None, side.tokens(node), number)
 
 
-_NEAR: Final = 24
-"""How many blocks further a block's changed version is looked for."""
-_ALIKE: Final = 0.4
-"""The share of words that two versions of one block have in common, at least."""
-_COMPARED: Final = 50_000
+_MAX_DISTANCE: Final = 24
+"""Number of blocks searched for a block's changed version."""
+_MIN_OVERLAP: Final = 0.4
+"""Minimum share of common words in two versions of one block."""
+_MAX_CHARACTERS: Final = 50_000
 """Characters of a block that are compared to find its other version."""
 
 
-def key(node: Node) -> Hashable:
-    """What makes a block the same one, letter for letter."""
+def block_key(node: Node) -> Hashable:
+    """Key of a block's exact content."""
     return node.block.digest, node.category
 
 
-def parts(a: Tree, b: Tree, one: Sequence[int], other: Sequence[int]) -> Iterator[tuple[Range, Range, bool]]:
-    """Ranges of both that are equal, by digest or at least in what they say, and those that are not."""
-    olds, news = [key(a[n]) for n in one], [key(b[n]) for n in other]
+def matching_ranges(
+    a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]
+) -> Iterator[tuple[Range, Range, bool]]:
+    """Yield ranges of both sides that are equal, by digest or at least by content, and those that are not."""
+    olds, news = [block_key(a[n]) for n in old_rows], [block_key(b[n]) for n in new_rows]
     for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:
             yield (start, end), (first, last), True
             continue
-        said = [neutral(a[n]) for n in one[start:end]]
-        says = [neutral(b[n]) for n in other[first:last]]
-        for (low, high), (left, right) in align(said, says):
-            equal = said[low:high] == says[left:right]
+        old_keys = [neutral_key(a[n]) for n in old_rows[start:end]]
+        new_keys = [neutral_key(b[n]) for n in new_rows[first:last]]
+        for (low, high), (left, right) in align(old_keys, new_keys):
+            equal = old_keys[low:high] == new_keys[left:right]
             yield (start + low, start + high), (first + left, first + right), equal
 
 
-def versions(a: Tree, b: Tree, one: Sequence[int], other: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Indices of blocks that are two versions of one: the same kind of thing, alike in words or in place."""
-    alone, free = len(one) == len(other) == 1, 0
-    for here, old in enumerate(one):
-        for there in range(free, min(len(other), free + _NEAR)):
-            if _are_versions(a[old], b[other[there]], alone):
+def match_versions(a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield indices of blocks that are two versions of one: the same kind, with similar words or position."""
+    alone, free = len(old_rows) == len(new_rows) == 1, 0
+    for here, old in enumerate(old_rows):
+        for there in range(free, min(len(new_rows), free + _MAX_DISTANCE)):
+            if _are_versions(a[old], b[new_rows[there]], alone):
                 yield here, there
                 free = there + 1
                 break
@@ -255,11 +266,11 @@ def _are_versions(old: Node, new: Node, alone: bool) -> bool:
         return True
     if was.name != now.name:
         return False
-    return alike(words_of(old), words_of(new)) >= _ALIKE
+    return word_overlap(diff_text(old), diff_text(new)) >= _MIN_OVERLAP
 
 
-def alike(one: str, other: str) -> float:
-    """The share of words that two texts have in common, of the longer one's: 0 to 1."""
-    here, there = Counter(one[:_COMPARED].split()), Counter(other[:_COMPARED].split())
+def word_overlap(first: str, second: str) -> float:
+    """Share of common words in two texts, of the longer one's: 0 to 1."""
+    here, there = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
     most = max(here.total(), there.total())
     return (here & there).total() / most if most else 1.0

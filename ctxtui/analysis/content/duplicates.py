@@ -1,5 +1,7 @@
-"""Content that stands elsewhere too: the same text twice, nearly the same, a file that was read again or changed; and
-which tool results are stale for that, or as they answer a call of an earlier turn."""
+"""Duplicate content: equal or similar text, and files that were read again or changed later.
+
+Also finds stale tool results: those, and results for calls of an earlier turn.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.normalized import words_of
+from ctxtui.analysis.content.normalized import diff_text
 from ctxtui.analysis.short_names import Names
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
@@ -21,107 +23,115 @@ from ctxtui.core.file_accesses import CHANGE, READ, Touch, find_touches
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.turns import Turns
 
-LEAST: Final = 200
-"""Characters from which a text is worth comparing."""
-_ALL: Final = 64
-"""Lines up to which every line is kept; of longer texts one in `_SAMPLED`."""
-_SAMPLED: Final = 4
-_SHORTEST: Final = 12
-"""Characters from which a line tells anything."""
-STEP: Final = 1 << 16
-"""Characters that are looked through at once: a regular expression holds up every other thread until it is done."""
+MIN_CHARACTERS: Final = 200
+"""Minimum characters of a text to be compared."""
+_MAX_LINES: Final = 64
+"""Up to this many lines every line is kept; of longer texts one in `_SAMPLING`."""
+_SAMPLING: Final = 4
+_MIN_LINE_CHARACTERS: Final = 12
+"""Minimum characters of a significant line."""
+STEP_CHARACTERS: Final = 1 << 16
+"""Characters searched at once: a regular expression blocks all other threads until it is done."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
 _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 
 
 class Sketch(NamedTuple):
-    """The hashes of a text's lines: all, or where `sampled` those that are divisible by `_SAMPLED`."""
+    """Hashes of a text's lines: all, or if `sampled` those divisible by `_SAMPLING`."""
 
     hashes: frozenset[int]
     sampled: bool
 
-    def common(self, other: Sketch) -> tuple[int, int, int]:
-        """How many hashes both have, and how many each has, of those that both could have."""
-        mine, theirs = self.hashes, other.hashes
-        if self.sampled != other.sampled:
+    def common(self, second: Sketch) -> tuple[int, int, int]:
+        """Count the common hashes, and those of each side, among those that both could have."""
+        mine, theirs = self.hashes, second.hashes
+        if self.sampled != second.sampled:
             if self.sampled:
-                theirs = frozenset(h for h in theirs if h % _SAMPLED == 0)
+                theirs = frozenset(h for h in theirs if h % _SAMPLING == 0)
             else:
-                mine = frozenset(h for h in mine if h % _SAMPLED == 0)
+                mine = frozenset(h for h in mine if h % _SAMPLING == 0)
         return len(mine & theirs), len(mine), len(theirs)
 
 
 def plain_lines(text: str) -> list[str]:
-    """The telling lines of `text`, without the line numbers that clients put in front, blanks at their ends left out.
-    A text of few long lines is cut after punctuation."""
-    lines = [line for line in map(str.strip, _unnumbered(text).splitlines()) if len(line) >= _SHORTEST]
+    """Significant lines of `text`, without line numbers added by clients and surrounding blanks.
+
+    A text of few long lines is split after punctuation.
+    """
+    lines = [line for line in map(str.strip, _unnumbered(text).splitlines()) if len(line) >= _MIN_LINE_CHARACTERS]
     if len(lines) < 4 < len(text) // 100:
-        pieces = (piece for line in lines for piece in _cut(line))
-        lines = [piece for piece in map(str.strip, pieces) if len(piece) >= _SHORTEST]
+        pieces = (piece for line in lines for piece in _split_line(line))
+        lines = [piece for piece in map(str.strip, pieces) if len(piece) >= _MIN_LINE_CHARACTERS]
     return lines
 
 
 def _unnumbered(text: str) -> str:
-    """`text` less the numbers that its lines begin with."""
+    """Remove line numbers from `text`."""
     if "\t" not in text and "→" not in text:
         return text
-    if len(text) <= STEP:
+    if len(text) <= STEP_CHARACTERS:
         return _NUMBERED.sub("", text)
     begins = ((line, _NUMBERED.match(line)) for line in text.split("\n"))
-    return "\n".join(line[found.end() :] if found else line for line, found in begins)
+    return "\n".join(line[match.end() :] if match else line for line, match in begins)
 
 
-def _cut(line: str) -> Iterator[str]:
-    """The pieces of `line` between its ends of sentences, `STEP` characters at a time; empty ones among them."""
+def _split_line(line: str) -> Iterator[str]:
+    """Yield the pieces of `line` between ends of sentences, in steps of `STEP_CHARACTERS`.
+
+    Some are empty.
+    """
     at = 0
-    for begin in range(0, len(line), STEP):
-        for found in _ENDS.finditer(line, begin, begin + STEP):
-            yield line[at : found.start()]
-            at = found.end()
+    for begin in range(0, len(line), STEP_CHARACTERS):
+        for match in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):
+            yield line[at : match.start()]
+            at = match.end()
     yield line[at:]
 
 
-def sketch(text: str) -> Sketch | None:
-    """The sketch of `text`; None where it is too short to tell."""
-    if len(text) < LEAST:
+def make_sketch(text: str) -> Sketch | None:
+    """Sketch of `text`; None if it is too short."""
+    if len(text) < MIN_CHARACTERS:
         return None
     hashes = {zlib.crc32(line.encode("utf-8", "replace")) for line in plain_lines(text)}
-    sampled = len(hashes) > _ALL
+    sampled = len(hashes) > _MAX_LINES
     if sampled:
-        hashes = {one for one in hashes if one % _SAMPLED == 0}
+        hashes = {one for one in hashes if one % _SAMPLING == 0}
     return Sketch(frozenset(hashes), sampled) if len(hashes) >= 3 else None
 
 
-def contained(text: str, other: str) -> tuple[float, float]:
+def containment(text: str, other: str) -> tuple[float, float]:
     """The share of the telling lines of each text (by characters) that occur in the other one, too: 0 to 1."""
     mine, theirs = plain_lines(text), plain_lines(other)
-    return _share(mine, set(theirs)), _share(theirs, set(mine))
+    return _contained_share(mine, set(theirs)), _contained_share(theirs, set(mine))
 
 
-def _share(lines: Sequence[str], there: set[str]) -> float:
+def _contained_share(lines: Sequence[str], there: set[str]) -> float:
     whole = sum(map(len, lines))
     return sum(len(line) for line in lines if line in there) / whole if whole else 0.0
 
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
-"""Why a block could go: its text stands before it, or nearly so; its file was read again later, or changed later; its
-file holds the text now."""
+"""Reasons to remove a block: equal text before it, or similar; its file was read again later, or changed later; its
+text is still in its file."""
 EARLIER: Final = "earlier turn"
-"""Why a tool's result is stale that stands nowhere else: it answers a call of an earlier turn."""
+"""Reason for a stale result without duplicates: it answers a call of an earlier turn."""
 _STALE: Final = {EDITED: "changed since", REREAD: "read again", IDENTICAL: "twice", NEAR: "nearly twice"}
 
-NEARLY: Final = 0.85
-"""The share of a block's lines that must stand in another one."""
-_POPULAR: Final = 8
-"""Blocks that are remembered for one line."""
-_ASKED: Final = 48
-"""Lines of a block by which others like it are looked for."""
+MIN_SIMILARITY: Final = 0.85
+"""Minimum share of a block's lines that must be in the other one."""
+_MAX_BLOCKS_PER_LINE: Final = 8
+"""Maximum number of blocks stored for one line."""
+_MAX_LOOKUP_LINES: Final = 48
+"""Number of lines of a block used to look up similar blocks."""
 _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
 
 
-class Repeat(Struct, frozen=True):
-    """The block `node` could go: `kind` says why, `other` is the node that stands for it (`ROOT`: a file), `share` the
-    part of its lines found there, `path` the file that it is about, where it is about one."""
+class Duplicate(Struct, frozen=True):
+    """The block `node` could be removed, for the reason `kind`.
+
+    `other` is the node that replaces it (`ROOT`: a file), `share` the part of its lines found there, `path` the
+    file concerned, if any.
+    """
 
     node: int
     kind: str
@@ -131,15 +141,16 @@ class Repeat(Struct, frozen=True):
 
 
 class DuplicateFinder:
-    """Finds repeats along a path, block by block; `cwd` is the session's directory, `names` pairs results with calls.
+    """Finds duplicates along a path, block by block.
 
-    `found` holds them by node. A block that stands for another one is never marked itself: what all of them come to in
-    tokens can go, and no text that still holds goes with it.
+    `cwd` is the session's directory, `names` pairs results with calls. `found` holds them by node. A block that
+    replaces another one is never marked itself, so that all marked blocks can be removed together without losing
+    text that is still valid.
     """
 
     def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:
-        self.found: dict[int, Repeat] = {}
-        self._stood_for: dict[int, list[int]] = {}
+        self.duplicates: dict[int, Duplicate] = {}
+        self._replaced_by: dict[int, list[int]] = {}
         self._tree = tree
         self._names = names
         self._cwd = cwd
@@ -154,145 +165,159 @@ class DuplicateFinder:
         self._reads: dict[str, list[tuple[int, Touch]]] = {}
         self._calls: dict[str, tuple[Touch, ...]] = {}
 
-    def show(self, head: int, limit: int | None = None) -> bool:
-        """Look through the path to `head`, up to `limit` further blocks of it; whether all of it is done. A path that
-        does not go on from the last one is looked through from its beginning; what was found before stays."""
+    def search_path(self, head: int, limit: int | None = None) -> bool:
+        """Search the path to `head`, up to `limit` further blocks; returns whether all of it is done.
+
+        A path that does not continue the last one is searched from the start; earlier finds stay.
+        """
         tree = self._tree
         if tree.common(self._head, head) != self._head:
             self._forget()
         path = tree.path(head, self._head)
         for node in path if limit is None else path[:limit]:
             if tree[node].block.kind != HEADER:
-                self._take(tree[node])
+                self._add_node(tree[node])
             self._head = node
         return limit is None or len(path) <= limit
 
     @property
     def head(self) -> int:
-        """The context up to which the last path was looked through."""
+        """End of the last path that was searched."""
         return self._head
 
     def files(self) -> Iterator[tuple[int, Touch]]:
-        """What was read of files on the last path and not marked: the nodes of the results, with the files."""
+        """Yield unmarked reads of files on the last path: nodes of results with their files."""
         for reads in self._reads.values():
-            yield from ((node, touch) for node, touch in reads if node not in self.found)
+            yield from ((node, touch) for node, touch in reads if node not in self.duplicates)
 
-    def _take(self, node: Node) -> None:
+    def _add_node(self, node: Node) -> None:
         if node.category == _TOOLS:
             return
-        got = read(node.block)
+        content = read(node.block)
         if node.category == _CALL:
-            self._called(got)
+            self._add_call(content)
         if node.category == _RESULT:
-            touched = self._calls.get(got.call_id or self._names.answered(node), ())
-            if not got.is_error:
+            touched = self._calls.get(content.call_id or self._names.answered_call_id(node), ())
+            if not content.is_error:
                 for touch in touched:
                     self._touch(node.id, touch)
-        text = _said(node, got)
-        if len(text) >= LEAST:
+        text = _block_text(node, content)
+        if len(text) >= MIN_CHARACTERS:
             self._compare(node, text)
 
-    def _called(self, got: BlockContent) -> None:
-        found = tuple(find_touches(got, self._cwd))
-        if found:
-            self._calls[got.call_id] = found
+    def _add_call(self, content: BlockContent) -> None:
+        touched = tuple(find_touches(content, self._cwd))
+        if touched:
+            self._calls[content.call_id] = touched
 
     def _touch(self, node: int, touch: Touch) -> None:
-        """A file was read or changed: what was read of it before is outdated."""
+        """Mark earlier reads of a file as outdated after it was read or changed."""
         before = self._reads.setdefault(touch.path, [])
         for earlier, what in before:
-            if earlier not in self.found and (touch.kind == CHANGE or touch.covers(what)):
+            if earlier not in self.duplicates and (touch.kind == CHANGE or touch.covers(what)):
                 kind = EDITED if touch.kind == CHANGE else REREAD
-                self._mark(Repeat(earlier, kind, node, path=touch.path))
+                self._mark(Duplicate(earlier, kind, node, path=touch.path))
         if touch.kind == READ:
             before.append((node, touch))
         else:
             before.clear()
 
-    def _mark(self, repeat: Repeat) -> None:
-        if repeat.node in self.found:
+    def _mark(self, repeat: Duplicate) -> None:
+        if repeat.node in self.duplicates:
             return
-        # What this block stood for must stay: no text that still holds may go with it.
-        for node in self._stood_for.pop(repeat.node, ()):
-            del self.found[node]
-        self.found[repeat.node] = repeat
-        self._stood_for.setdefault(repeat.other, []).append(repeat.node)
+        # The blocks that this one replaced must stay, so that no valid text is lost.
+        for node in self._replaced_by.pop(repeat.node, ()):
+            del self.duplicates[node]
+        self.duplicates[repeat.node] = repeat
+        self._replaced_by.setdefault(repeat.other, []).append(repeat.node)
 
-    def _stands(self, node: int) -> bool:
-        """Whether a block is one that stays."""
-        return node not in self.found
+    def _is_unmarked(self, node: int) -> bool:
+        return node not in self.duplicates
 
     def _compare(self, node: Node, text: str) -> None:
         key = canonical.digest(text.encode("utf-8", "replace"))
         first = self._texts.get(key)
-        if first is not None and self._stands(first):
-            self._mark(Repeat(node.id, IDENTICAL, first))
+        if first is not None and self._is_unmarked(first):
+            self._mark(Duplicate(node.id, IDENTICAL, first))
             return
         self._texts[key] = node.id
         digest = node.block.digest
-        made = self._sketches[digest] if digest in self._sketches else self._sketches.setdefault(digest, sketch(text))
-        if made is None:
+        sketch = (
+            self._sketches[digest] if digest in self._sketches else self._sketches.setdefault(digest, make_sketch(text))
+        )
+        if sketch is None:
             return
-        asked = sorted(made.hashes)[:_ASKED]
-        others = Counter(other for line in asked for other in self._having(line))
+        looked_up = sorted(sketch.hashes)[:_MAX_LOOKUP_LINES]
+        others = Counter(other for line in looked_up for other in self._blocks_with_line(line))
         for other, hits in others.most_common(3):
-            if hits * 3 >= len(asked) and self._stands(other) and self._near(node.id, text, made, other):
+            if (
+                hits * 3 >= len(looked_up)
+                and self._is_unmarked(other)
+                and self._mark_similar(node.id, text, sketch, other)
+            ):
                 break
-        for line in made.hashes:
+        for line in sketch.hashes:
             if line in self._by_line:
                 self._also.setdefault(line, []).append(node.id)
-                del self._also[line][:-_POPULAR]
+                del self._also[line][:-_MAX_BLOCKS_PER_LINE]
             else:
-                # A number, not a list: most lines stand once, and every list costs the collector a look.
+                # A number, not a list: most lines occur once, and lists cost time in garbage collection.
                 self._by_line[line] = node.id
 
-    def _having(self, line: int) -> Iterator[int]:
-        """The blocks with that line: the first, and the last few."""
+    def _blocks_with_line(self, line: int) -> Iterator[int]:
+        """Yield the blocks with a line: the first, and the last few."""
         if line in self._by_line:
             yield self._by_line[line]
             yield from self._also.get(line, ())
 
-    def _near(self, node: int, text: str, made: Sketch, other: int) -> bool:
-        """Mark the one of two blocks that the other contains, if there is one."""
+    def _mark_similar(self, node: int, text: str, sketch: Sketch, other: int) -> bool:
+        """Mark the one of two blocks that the other contains; returns whether there is one."""
         block = self._tree[other].block
         theirs = self._sketches[block.digest]
         assert theirs is not None
-        both, mine, its = made.common(theirs)
+        both, mine, its = sketch.common(theirs)
         if both < 3 or both < 0.7 * min(mine, its):
             return False
-        said = _said(self._tree[other], read(block))
-        here, there = contained(text, said)
-        if here >= NEARLY and here >= there:
-            self._mark(Repeat(node, NEAR, other, here))
-        elif there >= NEARLY and other not in self._stood_for:
-            self._mark(Repeat(other, NEAR, node, there))
+        other_text = _block_text(self._tree[other], read(block))
+        here, there = containment(text, other_text)
+        if here >= MIN_SIMILARITY and here >= there:
+            self._mark(Duplicate(node, NEAR, other, here))
+        elif there >= MIN_SIMILARITY and other not in self._replaced_by:
+            self._mark(Duplicate(other, NEAR, node, there))
         else:
             return False
         return True
 
 
-def _said(node: Node, got: BlockContent) -> str:
-    return words_of(node) if node.category == _CALL else got.text
+def _block_text(node: Node, got: BlockContent) -> str:
+    return diff_text(node) if node.category == _CALL else got.text
 
 
-def standing(found: Mapping[int, Repeat], tree: Tree, head: int) -> list[Repeat]:
-    """Those of `found` that hold for the context `head`: both blocks stand in it. In prompt order."""
+def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) -> list[Duplicate]:
+    """Filter `duplicates` to pairs that are both in the context `head`, in prompt order."""
     path = set(tree.path(head))
     return sorted(
-        (one for one in list(found.values()) if one.node in path and (one.other == ROOT or one.other in path)),
+        (
+            duplicate
+            for duplicate in list(duplicates.values())
+            if duplicate.node in path and (duplicate.other == ROOT or duplicate.other in path)
+        ),
         key=lambda one: tree[one.node].depth,
     )
 
 
-def stale(tree: Tree, head: int, turns: Turns, repeats: Iterable[Repeat]) -> dict[int, str]:
-    """The stale tool results of the context `head`, each with why: its file was read again or changed since, its text
-    stands elsewhere too (`repeats` of this context), or it answers a call of an earlier turn."""
-    known = {one.node: _STALE[one.kind] for one in repeats if one.kind != WORKSPACE}
+def stale_results(tree: Tree, head: int, turns: Turns, repeats: Iterable[Duplicate]) -> dict[int, str]:
+    """Stale tool results of the context `head`, each with the reason.
+
+    Its file was read again or changed since, it has a duplicate (`repeats` of this context), or it answers a call
+    of an earlier turn.
+    """
+    reasons = {duplicate.node: _STALE[duplicate.kind] for duplicate in repeats if duplicate.kind != WORKSPACE}
     now = turns.number_of(head)
-    found = {}
+    stale = {}
     for node in tree.path(head):
         if tree[node].category == _RESULT:
-            why = known.get(node) or (EARLIER if now and turns.number_of(node) < now else "")
+            why = reasons.get(node) or (EARLIER if now and turns.number_of(node) < now else "")
             if why:
-                found[node] = why
-    return found
+                stale[node] = why
+    return stale

@@ -1,4 +1,4 @@
-"""What the large categories of a context are made of: the blocks of one file, one program or one tool as a group."""
+"""Groups the blocks of a context's large categories: by file, program or tool."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from ctxtui.core.file_accesses import find_touches
 from ctxtui.core.tree import Node, Tree
 
 FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"
-"""What a group is: readings of a file, a program's output, a tool's results, texts that a tool writes, a tool's
-calls."""
+"""Kinds of groups: reads of a file, a program's output, a tool's results, texts written by a tool, a tool's calls."""
 
 _OF_CALLS: Final = frozenset({BODIES, CALLS})
-"""The others are of results."""
+"""Groups of calls; the others are of results."""
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
-_NEWEST: Final = 64
-"""Blocks at the end of a context that are looked at first."""
+_CHECKED_FIRST: Final = 64
+"""Number of blocks at the end of a context that are checked first."""
 _COMMANDS: Final = ("command", "cmd", "script")
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
@@ -31,8 +30,11 @@ _WRITING: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook",
 
 
 class HeavyGroup(Struct, frozen=True):
-    """Blocks of `category` (an index) that belong together: `name` is a file, a program or a tool, `what` says which
-    (`FILE` ...), `tokens` their sum, `count` how many they are, `node` the heaviest of them."""
+    """Blocks of `category` (an index) that belong together: `name` is a file, a program or a tool.
+
+    `what` is the kind of group (`FILE` ...), `tokens` their sum, `count` their number, `node` the heaviest of
+    them.
+    """
 
     category: int
     name: str
@@ -43,7 +45,7 @@ class HeavyGroup(Struct, frozen=True):
 
 
 class HeavyGroups:
-    """Groups calls and results of contexts in one session. One thread learns; any may ask."""
+    """Groups calls and results of contexts in one session. One thread learns; any may read."""
 
     def __init__(self, tree: Tree, cwd: str = "") -> None:
         self._tree = tree
@@ -51,43 +53,47 @@ class HeavyGroups:
         self._names: Names | None = None
         self._reached = 1
         self._of: dict[int, int] = {}
-        """By node the number of its group, where that is learnt."""
+        """Number of its group by node, if known."""
         self._keys: list[tuple[str, str]] = []
-        """By number the name of a group, and what it is (`FILE` ...)."""
+        """Name and kind (`FILE` ...) of a group, by number."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._learnt = 0
 
     def learn_new(self) -> None:
-        """Learn all blocks of the session that came since this was done last."""
+        """Learn all blocks added to the session since the last time."""
         last = len(self._tree)
         self.learn(range(self._reached, last))
         self._reached = last
 
     @property
-    def learnt(self) -> int:
-        """How many blocks are learnt."""
+    def learnt_count(self) -> int:
+        """Number of blocks learnt."""
         return self._learnt
 
     def learn(self, path: Iterable[int]) -> None:
-        """Find out to which group each block of a `path` belongs."""
+        """Assign each block of a `path` to its group."""
         for node in path:
             here = self._tree[node]
             if here.category not in (_CALL, _RESULT) or node in self._of:
                 continue
-            key = self._named(here)
+            key = self._group_key(here)
             number = self._numbers.get(key)
             if number is None:
-                # Whoever asks finds a number only when its group is there.
+                # Append the group before any node refers to its number: other threads may be reading.
                 number = self._numbers[key] = len(self._keys)
                 self._keys.append(key)
             self._of[node] = number
             self._learnt += 1
 
-    def of(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
-        """The groups on a `path`, the heaviest first; None while a block of it is not learnt. `tokens` gives what the
-        model reads of a block."""
-        # The newest are learnt last: where they are not, the others need not be gone through.
-        if any(node not in self._of and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
+    def groups_on(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
+        """Groups on a `path`, the heaviest first; None while a block of it is not learnt.
+
+        `tokens` gives the tokens of a block that the model reads.
+        """
+        # The newest are learnt last, so they are checked first.
+        if any(
+            node not in self._of and self._tree[node].category in (_CALL, _RESULT) for node in path[-_CHECKED_FIRST:]
+        ):
             return None
         sums: dict[int, int] = {}
         counts: dict[int, int] = {}
@@ -108,15 +114,15 @@ class HeavyGroups:
         name, what = self._keys[number]
         return HeavyGroup(_CALL if what in _OF_CALLS else _RESULT, name, what, size, count, node)
 
-    def _named(self, node: Node) -> tuple[str, str]:
-        """The name of a node's group, and what it is."""
-        got = read(node.block)
+    def _group_key(self, node: Node) -> tuple[str, str]:
+        """Name and kind of a node's group."""
+        content = read(node.block)
         if node.category == _CALL:
-            return (got.name, BODIES if _WRITING.search(got.name) else CALLS)
+            return (content.name, BODIES if _WRITING.search(content.name) else CALLS)
         names = self._names = self._names or Names(self._tree)
-        call = names.call(got.call_id or names.answered(node), node.id)
+        call = names.call(content.call_id or names.answered_call_id(node), node.id)
         if call is None:
-            return (got.name or "tool", RESULTS)
+            return (content.name or "tool", RESULTS)
         touched = next(iter(find_touches(call, self._cwd)), None)
         if touched is not None and touched.kind == "read":
             return (touched.path, FILE)
@@ -125,16 +131,16 @@ class HeavyGroups:
 
 
 def _program(call: BlockContent) -> str:
-    """The program that a call runs; "" where it runs none."""
-    given = arguments_value(call) if call.arguments else {}
-    if not isinstance(given, dict):
+    """Program that a call runs; "" if it runs none."""
+    arguments = arguments_value(call) if call.arguments else {}
+    if not isinstance(arguments, dict):
         return ""
     for key in _COMMANDS:
-        command = given.get(key)
+        command = arguments.get(key)
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             command = command[2] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)
         if isinstance(command, str) and command.strip():
             start = _BEFORE.match(command)
-            found = _PROGRAM.match(command, start.end() if start is not None else 0)
-            return found[1] if found is not None else ""
+            program = _PROGRAM.match(command, start.end() if start is not None else 0)
+            return program[1] if program is not None else ""
     return ""

@@ -1,4 +1,4 @@
-"""What a block says, apart from how a dialect spells it: the key by which blocks of two sessions are the same."""
+"""Content of a block independent of its dialect: the key by which blocks of two sessions are the same."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Node
 
 
-def neutral(node: Node) -> Hashable:
-    """The category of a block and what it says: text, a call's tool and input, a tool's name, description and schema.
-    Ids, signatures and the role's name are left out, so that two clients' records of one conversation agree."""
+def neutral_key(node: Node) -> Hashable:
+    """Category and content of a block, independent of its dialect.
+
+    Text, a call's tool and input, or a tool's name, description and schema. Ids, signatures and the role's name
+    are left out, so that two clients' records of one conversation agree.
+    """
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
     if category == "tools":
         return category, _definition(value)
-    got = read_value(block.kind, value)
-    given = _sorted(arguments_value(got)) if got.arguments else ""
-    media = tuple((one.media_type, one.data or one.url) for one in got.media)
-    name = got.name if category == "tool_call" else ""
-    return category, got.text, name, given, media, got.hidden if not got.text else 0
+    content = read_value(block.kind, value)
+    arguments = _sorted_json(arguments_value(content)) if content.arguments else ""
+    media = tuple((item.media_type, item.data or item.url) for item in content.media)
+    name = content.name if category == "tool_call" else ""
+    return category, content.text, name, arguments, media, content.hidden if not content.text else 0
 
 
 def _definition(value: Json) -> str:
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(inner, Mapping):
-        return _sorted(value)
+        return _sorted_json(value)
     schema = inner.get("input_schema", inner.get("parameters"))
-    return _sorted({"name": inner.get("name"), "description": inner.get("description"), "schema": schema})
+    return _sorted_json({"name": inner.get("name"), "description": inner.get("description"), "schema": schema})
 
 
-def _sorted(value: Json) -> str:
-    """JSON text in which the order of keys does not matter."""
+def _sorted_json(value: Json) -> str:
+    """JSON text independent of the order of keys."""
     return canonical.dump_text(_ordered(value))
 
 
@@ -44,21 +47,21 @@ def _ordered(value: Json) -> Json:
     return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
-def words_of(node: Node) -> str:
-    """The block as text, for a word diff: what it says, a call's input, a tool's definition, one item per line."""
+def diff_text(node: Node) -> str:
+    """Text of a block for a word diff: its text, a call's input, or a tool's definition, one item per line."""
     value = node.block.value()
     category = CATEGORIES[node.category]
     if category == "tools":
         return "\n".join(_lines(value))
-    got = read_value(node.block.kind, value)
+    content = read_value(node.block.kind, value)
     if category == "tool_call":
-        return "\n".join([got.name, *_lines(arguments_value(got))])
-    media = "\n".join(f"{one.media_type} {one.url or len(one.data)}" for one in got.media)
-    return "\n".join(part for part in (got.text, media) if part) or node.block.body.decode("utf-8", "replace")
+        return "\n".join([content.name, *_lines(arguments_value(content))])
+    media = "\n".join(f"{item.media_type} {item.url or len(item.data)}" for item in content.media)
+    return "\n".join(part for part in (content.text, media) if part) or node.block.body.decode("utf-8", "replace")
 
 
 def _lines(value: Json, name: str = "") -> list[str]:
-    """JSON as lines ``a.b: text``; long texts keep their own lines."""
+    """Render JSON as lines ``a.b: text``; long texts keep their own lines."""
     if isinstance(value, Mapping):
         return [line for key, item in value.items() for line in _lines(item, f"{name}.{key}" if name else str(key))]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Where notes stand in a session as it is read now."""
+"""Finds the positions of notes in a session as currently read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.core.tree import ROOT, Tree
 
 
 def target_of(tree: Tree, node: int) -> Target:
-    """What names the block of `node` whatever comes after it: its digest, and how many equals stand before it."""
+    """Stable name of the block of `node`: its digest, and the number of equal blocks before it."""
     digest, equals, at = tree[node].block.digest, 0, tree[node].parent
     while at != ROOT:
         here = tree[at]
@@ -23,8 +23,10 @@ def target_of(tree: Tree, node: int) -> Target:
 
 
 class PlacedNote(Struct, frozen=True):
-    """Where a note stands: call `call` (from 1) of `thread` is the first to have it; `node` is the block's, None for a
-    note on a call. None for both where the recording no longer holds it."""
+    """Position of a note: call `call` (from 1) of `thread` is the first to have it.
+
+    `node` is the block's, None for a note on a call. Both are None if the recording no longer holds it.
+    """
 
     note: Note
     thread: str = ""
@@ -32,14 +34,13 @@ class PlacedNote(Struct, frozen=True):
     node: int | None = None
 
     @property
-    def found(self) -> bool:
-        """Whether the recording holds what the note is about."""
+    def is_found(self) -> bool:
+        """Whether the recording holds the subject of the note."""
         return bool(self.thread)
 
 
 class SessionNotes(Struct, frozen=True):
-    """The notes of a session: in the order of the calls, by node (every one at which the block stands so) and by the
-    call's id."""
+    """Notes of a session: in the order of the calls, by node (every one with the block), and by call id."""
 
     order: Sequence[PlacedNote] = ()
     nodes: dict[int, Note] = field(default_factory=dict)
@@ -47,11 +48,11 @@ class SessionNotes(Struct, frozen=True):
 
     def at_calls(self) -> set[tuple[str, int]]:
         """(thread, number) of the calls that have a note, or are the first to have a block with one."""
-        return {(one.thread, one.call) for one in self.order if one.call is not None}
+        return {(placed.thread, placed.call) for placed in self.order if placed.call is not None}
 
 
-def standing(session: Session, notes: Iterable[Note]) -> SessionNotes:
-    """Where `notes` stand in `session`. Reads the whole tree once: for a worker."""
+def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
+    """Locate `notes` in `session`. Reads the whole tree once: for a worker."""
     about_calls, about_blocks = {}, {}
     for note in notes:
         if note.target is not None:
@@ -60,43 +61,43 @@ def standing(session: Session, notes: Iterable[Note]) -> SessionNotes:
             about_calls[note.call] = note
     nodes = _nodes(session.tree, about_blocks)
     places = _first_calls(session, set(nodes)) if nodes else {}
-    found: dict[int, PlacedNote] = {}
+    placed: dict[int, PlacedNote] = {}
     for node in sorted(nodes, key=lambda node: (places.get(node, ("", 1 << 30))[1] or 1 << 30, node)):
         thread, call = places.get(node, ("", None))
-        found.setdefault(id(nodes[node]), PlacedNote(nodes[node], thread, call, node))
-    blocks = [found.get(id(note), PlacedNote(note)) for note in about_blocks.values()]
+        placed.setdefault(id(nodes[node]), PlacedNote(nodes[node], thread, call, node))
+    blocks = [placed.get(id(note), PlacedNote(note)) for note in about_blocks.values()]
     calls = [_of_call(session, note) for note in about_calls.values()]
     ranks = {thread: rank for rank, thread in enumerate(session.order)}
     order = sorted([*blocks, *calls], key=lambda one: _rank(one, ranks))
     return SessionNotes(order, nodes, {id_: note for id_, note in about_calls.items() if id_ in session.calls})
 
 
-def _rank(one: PlacedNote, ranks: dict[str, int]) -> tuple[int, float, int]:
-    rank = ranks.get(one.thread, len(ranks)) if one.found else len(ranks) + 1
-    return rank, float("inf") if one.call is None else one.call, one.node or 0
+def _rank(placed: PlacedNote, ranks: dict[str, int]) -> tuple[int, float, int]:
+    rank = ranks.get(placed.thread, len(ranks)) if placed.is_found else len(ranks) + 1
+    return rank, float("inf") if placed.call is None else placed.call, placed.node or 0
 
 
-def _nodes(tree: Tree, wanted: dict[Target, Note]) -> dict[int, Note]:
-    digests = {target.digest for target in wanted}
-    found = {}
+def _nodes(tree: Tree, by_target: dict[Target, Note]) -> dict[int, Note]:
+    digests = {target.digest for target in by_target}
+    notes = {}
     for node in tree.nodes(1) if digests else ():
         if node.block.digest in digests:
-            note = wanted.get(target_of(tree, node.id))
+            note = by_target.get(target_of(tree, node.id))
             if note is not None:
-                found[node.id] = note
-    return found
+                notes[node.id] = note
+    return notes
 
 
-def _first_calls(session: Session, wanted: set[int]) -> dict[int, tuple[str, int | None]]:
-    """(thread, number) of the first call that has each of the `wanted` nodes in its context or answer."""
-    tree, found = session.tree, {}
+def _first_calls(session: Session, nodes: set[int]) -> dict[int, tuple[str, int | None]]:
+    """(thread, number) of the first call that has each of the nodes in its context or answer."""
+    tree, first = session.tree, {}
     seen = {ROOT}
 
     def walk(head: int, thread: str, number: int | None) -> None:
         while head not in seen:
             seen.add(head)
-            if head in wanted:
-                found[head] = thread, number
+            if head in nodes:
+                first[head] = thread, number
             head = tree[head].parent
 
     for thread, ids in list(session.order.items()):
@@ -106,7 +107,7 @@ def _first_calls(session: Session, wanted: set[int]) -> dict[int, tuple[str, int
                 walk(head, thread, number)
     for thread, known in list(session.threads.items()):
         walk(known.tip, thread, None)
-    return found
+    return first
 
 
 def _of_call(session: Session, note: Note) -> PlacedNote:

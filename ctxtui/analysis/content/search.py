@@ -1,4 +1,4 @@
-"""Searching a session: what the text of a block is, which blocks hold it, and where they stand."""
+"""Searches a session: the searchable text of blocks, the blocks with hits, and their positions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
 
 VERSION: Final = 1
-"""Raised when `words_of` gives other words: what was indexed before is then indexed anew."""
+"""To be increased when `searchable_text` changes: the index is then rebuilt."""
 
 Find = Callable[[str], Iterable[tuple[int, int]]]
-"""Gives the hits in a text, from left to right: (first character, character behind the last)."""
+"""Gives the hits in a text, from left to right: (first character, character after the last)."""
 MayHold = Callable[[bytes], bool]
 """Whether a block with this body may have a hit: cheaper than decoding it."""
 
@@ -27,34 +27,36 @@ _AROUND: Final = 60
 """Characters of a snippet before and after the first hit."""
 
 
-def words_of(block: Block) -> str:
-    """The text of `block` that is searched: what its reading says, a call's name and input by name. Neither images nor
-    ciphers; "" for a message's header."""
+def searchable_text(block: Block) -> str:
+    """Searchable text of `block`: its text, or a call's name and input. No images or ciphers; "" for a header."""
     if block.kind == HEADER:
         return ""
-    return words_of_reading(read(block), block.kind)
+    return text_of_content(read(block), block.kind)
 
 
-def words_of_reading(got: BlockContent, kind: str) -> str:
-    """As `words_of`, for a block of `kind` that is read already."""
+def text_of_content(content: BlockContent, kind: str) -> str:
+    """Like `searchable_text`, for a block of `kind` that is already parsed."""
     if kind == HEADER:
         return ""
-    if not got.arguments:
-        return got.text
-    return "\n".join([got.name, *_arguments(arguments_value(got))])
+    if not content.arguments:
+        return content.text
+    return "\n".join([content.name, *_arguments(arguments_value(content))])
 
 
-def _arguments(given: Json) -> Iterator[str]:
-    if not isinstance(given, Mapping):
-        yield given if isinstance(given, str) else dump_text(given)
+def _arguments(arguments: Json) -> Iterator[str]:
+    if not isinstance(arguments, Mapping):
+        yield arguments if isinstance(arguments, str) else dump_text(arguments)
         return
-    for key, item in given.items():
+    for key, item in arguments.items():
         yield f"{key}  {item if isinstance(item, str) else dump_text(item)}"
 
 
 class FirstPlace(Struct, frozen=True):
-    """Where a block first stands: call `call` (from 1) of `thread` is the first to have it in its context or answer,
-    None where no call has it yet; `turn` counts the user's turns, `category` is its name."""
+    """First position of a block: the first call that has it in its context or answer.
+
+    `call` counts from 1 in `thread`. None if no call has it yet; `turn` counts the user's turns, `category` is
+    its name.
+    """
 
     node: int
     thread: str
@@ -63,19 +65,19 @@ class FirstPlace(Struct, frozen=True):
     category: str
 
 
-def places(session: Session) -> dict[str, FirstPlace]:
-    """The first place of every block by digest, in order of the calls."""
-    found: dict[str, FirstPlace] = {}
+def first_places(session: Session) -> dict[str, FirstPlace]:
+    """First position of every block by digest, in order of the calls."""
+    by_digest: dict[str, FirstPlace] = {}
     seen = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}
     for thread, ids in list(session.order.items()):
         for number, id_ in enumerate(ids, 1):
             call = session.calls[id_]
             for head in (call.sent_head, call.raw_head, call.response_head):
-                _place(session, head, turns[thread], thread, number, seen, found)
+                _place(session, head, turns[thread], thread, number, seen, by_digest)
     for thread, known in list(session.threads.items()):
-        _place(session, known.tip, turns.get(thread) or Turns(session.tree), thread, None, seen, found)
-    return found
+        _place(session, known.tip, turns.get(thread) or Turns(session.tree), thread, None, seen, by_digest)
+    return by_digest
 
 
 def _place(
@@ -100,8 +102,10 @@ def _place(
 
 
 class BlockHits(Struct, frozen=True):
-    """A block with hits: how many, where it first stands, and the words around its first hit, of which the characters
-    from `at` to `end` are the hit."""
+    """A block with hits: their number, its first position, and a snippet around the first hit.
+
+    The hit is the characters from `at` to `end` of the snippet.
+    """
 
     block: Block
     place: FirstPlace
@@ -112,22 +116,22 @@ class BlockHits(Struct, frozen=True):
 
 
 def search(
-    session: Session, find: Find, may_hold: MayHold, wanted: Callable[[FirstPlace], bool]
+    session: Session, find: Find, may_hold: MayHold, is_wanted: Callable[[FirstPlace], bool]
 ) -> Iterator[BlockHits]:
-    """The blocks of `session` with hits at a place that is `wanted`, in order of their first calls."""
+    """Yield the blocks of `session` with hits whose position is `is_wanted`, in order of their first calls."""
     blocks = session.tree.blocks
-    for digest, place in places(session).items():
+    for digest, place in first_places(session).items():
         block = blocks[digest]
-        if not wanted(place) or not may_hold(block.body):
+        if not is_wanted(place) or not may_hold(block.body):
             continue
-        text = words_of(block)
+        text = searchable_text(block)
         spans = list(find(text))
         if spans:
             yield BlockHits(block, place, len(spans), *snippet(text, *spans[0]))
 
 
 def snippet(text: str, start: int, end: int) -> tuple[str, int, int]:
-    """The line around a hit, without the rest of a long one, and where in it the hit is."""
+    """Line around a hit, shortened, and the hit's position in it."""
     first = max(text.rfind("\n", 0, start) + 1, start - _AROUND)
     stop = text.find("\n", end)
     last = min(len(text) if stop < 0 else stop, max(end, start + 2 * _AROUND) + _AROUND)

@@ -1,4 +1,4 @@
-"""Which skill each call of a thread served: the one that was called for last in the call's turn."""
+"""Attributes each call of a thread to a skill: the last one requested in the call's turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-from ctxtui.analysis.content.tool_definitions import called
+from ctxtui.analysis.content.tool_definitions import called_tool
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
@@ -16,44 +16,49 @@ from ctxtui.core.turns import turns_of
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 _TOOL: Final = "Skill"
 _TYPED: Final = re.compile(r"<command-name>/?([\w:.-]+)</command-name>")
-"""How Claude Code writes down a skill or command that its user typed."""
+"""Claude Code's record of a skill or command that its user typed."""
 _NAMED: Final = ("skill", "command")
-"""The fields in which Claude Code's tool names the skill, newest first."""
+"""Fields with the skill's name in the input of Claude Code's tool, newest first."""
 
 
-def skills_of(session: Session, thread: str) -> list[str]:
-    """The skill or command of each call of `thread`, in order; "" where none was called for in its turn. A skill that
-    the model asks for serves the calls after it, one that the user typed the calls of the turn that it begins."""
+def call_skills(session: Session, thread: str) -> list[str]:
+    """Skill or command of each call of `thread`, in order; "" if none was requested in its turn.
+
+    A skill requested by the model applies to the calls after it, one typed by the user to the calls of the turn
+    that it begins.
+    """
     calls, tree = session.thread_calls(thread), session.tree
     turns = turns_of(tree, calls)
-    found: list[str] = []
+    skills: list[str] = []
     now, turn, before = "", -1, 0
     for index, call in enumerate(calls):
         if turns.of_call(index) != turn:
             now, turn = "", turns.of_call(index)
         shared = tree.common(before, call.raw_head)
         for node in tree.path(call.raw_head, shared):
-            now = (tree[node].category == _USER and _typed(tree[node].block)) or now
-        found.append(now)
+            now = (tree[node].category == _USER and _typed_skill(tree[node].block)) or now
+        skills.append(now)
         before = call.response_head or call.raw_head
         for node in tree.path(before, tree.common(call.raw_head, before)):
-            now = (tree[node].category == _CALL and _asked(tree[node].block)) or now
-    return found
+            now = (tree[node].category == _CALL and _requested_skill(tree[node].block)) or now
+    return skills
 
 
-def _typed(block: Block) -> str:
+def _typed_skill(block: Block) -> str:
     if b"<command-name>" not in block.body:
         return ""
     named = _TYPED.search(read(block).text)
     return named[1] if named else ""
 
 
-def _asked(block: Block) -> str:
-    if called(block) != ("", _TOOL):
+def _requested_skill(block: Block) -> str:
+    if called_tool(block) != ("", _TOOL):
         return ""
     try:
-        given = json.loads(read(block).arguments or "null")
+        arguments = json.loads(read(block).arguments or "null")
     except ValueError:
         return ""
-    names = [given[key] for key in _NAMED if isinstance(given.get(key), str)] if isinstance(given, dict) else []
+    names = (
+        [arguments[key] for key in _NAMED if isinstance(arguments.get(key), str)] if isinstance(arguments, dict) else []
+    )
     return names[0].lstrip("/") if names else ""

@@ -1,4 +1,4 @@
-"""Tool definitions and calls as any dialect spells them: which tool, which server, loaded at once or found later."""
+"""Tool definitions and calls in any dialect: tool, server, and whether it is loaded or deferred."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ctxtui.core.block import Block
 from ctxtui.core.block_content import read_value
 from ctxtui.core.canonical import Json
 
-PREFIXING: Final = frozenset({"claude code", "codex"})
-"""Clients that name the server in a tool's name: what has none there is their own."""
+PREFIXING_CLIENTS: Final = frozenset({"claude code", "codex"})
+"""Clients that put the server in a tool's name: tools without one there are their own."""
 
 _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
 _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
@@ -24,10 +24,12 @@ _REFERENCE: Final = re.compile(
 )
 
 
-class Defined(NamedTuple):
-    """One definition in a block: `share` is its part (0 to 1) of the block's tokens, `deferred` that it is no part of
-    the prompt until the model finds it. A `server` "" is none that is named; a `name` "" stands for all tools of a
-    server that the request does not list."""
+class ToolDefinition(NamedTuple):
+    """One definition in a block, with its share (0 to 1) of the block's tokens.
+
+    `deferred`: it is not part of the prompt until the model finds it. A `server` "" is unnamed; a `name` "" means
+    all tools of a server that the request does not list.
+    """
 
     server: str
     name: str
@@ -35,18 +37,18 @@ class Defined(NamedTuple):
     deferred: bool
 
 
-def definitions(block: Block) -> Iterator[Defined]:
-    """The definitions in a block of the tools category."""
+def read_definitions(block: Block) -> Iterator[ToolDefinition]:
+    """Yield the definitions in a block of the tools category."""
     value = block.value()
-    found = list(_found(value, "", False))
-    whole = sum(size for *_, size in found) or 1
-    for server, name, deferred, size in found:
+    rows = list(_walk_definitions(value, "", False))
+    whole = sum(size for *_, size in rows) or 1
+    for server, name, deferred, size in rows:
         own, plain = split_name(name)
-        yield Defined(server or own, plain if own else name, size / whole, deferred)
+        yield ToolDefinition(server or own, plain if own else name, size / whole, deferred)
 
 
-def _found(value: Json, server: str, deferred: bool) -> Iterator[tuple[str, str, bool, int]]:
-    """(server, name, deferred, characters) of each definition in `value`."""
+def _walk_definitions(value: Json, server: str, deferred: bool) -> Iterator[tuple[str, str, bool, int]]:
+    """Yield (server, name, deferred, characters) for each definition in `value`."""
     if not isinstance(value, Mapping):
         return
     inner = value.get("function", value.get("tool", value.get("definition")))
@@ -63,48 +65,54 @@ def _found(value: Json, server: str, deferred: bool) -> Iterator[tuple[str, str,
     listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     if listed is not None:
         for item in listed:
-            yield from _found(item if isinstance(item, Mapping) else {"name": item}, server, deferred)
+            yield from _walk_definitions(item if isinstance(item, Mapping) else {"name": item}, server, deferred)
         return
     if inner is not value:
-        yield from _found(inner, server, deferred)
+        yield from _walk_definitions(inner, server, deferred)
         return
     unlisted = kind in ("mcp", "mcp_toolset")
     name = "" if unlisted else str(value.get("name") or kind)
     yield server, name, deferred, len(canonical.dumps(value))
 
 
-def called(block: Block) -> tuple[str, str]:
-    """(server, name) of a tool call; the server is "" where the call does not say."""
-    # Decoding a long session's calls for their names alone would take longer than a frame.
+def called_tool(block: Block) -> tuple[str, str]:
+    """(server, name) of a tool call; the server is "" if the call does not name one."""
+    # Decoding all calls of a long session for their names would take longer than a frame.
     quick = _NAME.match(block.body)
     if quick and not any(f'"{key}"'.encode() in block.body for key in _SERVER):
         server, name = split_name(quick[1].decode())
         return server, name
     value = block.value()
-    got = read_value(block.kind, value)
+    content = read_value(block.kind, value)
     server = next((str(value[key]) for key in _SERVER if value.get(key)), "") if isinstance(value, Mapping) else ""
-    own, name = split_name(got.name)
-    return server_name(server) or own, name if own else got.name
+    own, name = split_name(content.name)
+    return server_name(server) or own, name if own else content.name
 
 
-def referred(block: Block) -> list[str]:
-    """The tools that a search's result names: from there on their definitions are read."""
+def referenced_tools(block: Block) -> list[str]:
+    """Tools named by a search's result: their definitions are read from then on."""
     if b"tool_reference" not in block.body:
         return []
     return [(first or second).decode("utf-8", "replace") for first, second in _REFERENCE.findall(block.body)]
 
 
 def is_mcp(block: Block, server: str) -> bool:
-    """Whether a definition or call shows that `server` is an MCP server: some clients group their own tools, too."""
+    """Whether a definition or call shows that `server` is an MCP server.
+
+    Some clients group their own tools, too.
+    """
     return f'"mcp__{server}'.encode() in block.body or _MCP.search(block.body) is not None
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """The MCP server in a client's name of a tool and the tool's own: ``mcp__puppeteer__navigate``; "" without one."""
+    """Split a client's tool name into MCP server and tool: ``mcp__puppeteer__navigate``.
+
+    "" without a server.
+    """
     parts = name.split("__", 2)
     return (parts[1], parts[2]) if name.startswith("mcp__") and len(parts) == 3 and parts[2] else ("", name)
 
 
 def server_name(name: str) -> str:
-    """A server's name without the prefix that clients give it: ``mcp__github`` is ``github``."""
+    """Name of a server without the clients' prefix: ``mcp__github`` is ``github``."""
     return name.removeprefix("mcp__").removesuffix("__")

@@ -1,4 +1,4 @@
-"""The tools of a context by server: what their definitions take, whether they are loaded, how often each was called."""
+"""Tools of a context by server: tokens of definitions, whether they are loaded, number of calls."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.tool_definitions import Defined, called, definitions, referred
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.tool_definitions import ToolDefinition, called_tool, read_definitions, referenced_tools
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
 LOADED, DEFERRED, FOUND, UNKNOWN = "loaded", "deferred", "found", "unknown"
-"""Whether a definition is read: from the start; not until it is found; found since; not recorded."""
+"""States of a definition: read from the start; not read until found; found since; not recorded."""
 
 _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"]
 
 
 class ToolFigures(Struct, frozen=True):
-    """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, `calls` made of it. A
-    `name` "" stands for all tools of a server that are not listed."""
+    """One tool: `tokens` of its definition, its `state`, and its number of `calls`.
+
+    `tokens` is None if the definition is not recorded or not counted yet. A `name` "" means all tools of a server
+    that are not listed.
+    """
 
     server: str
     name: str
@@ -32,8 +35,10 @@ class ToolFigures(Struct, frozen=True):
 
 
 class ToolServer(Struct, frozen=True):
-    """The tools of one server ("": none that is named), heaviest first; `tokens` of all definitions (None: none is
-    recorded)."""
+    """Tools of one server ("": unnamed), heaviest first.
+
+    `tokens` of all definitions (None: none is recorded).
+    """
 
     name: str
     tools: tuple[ToolFigures, ...]
@@ -41,8 +46,8 @@ class ToolServer(Struct, frozen=True):
     calls: int
 
     @property
-    def unused(self) -> int:
-        """How many recorded definitions were never called."""
+    def unused_count(self) -> int:
+        """Number of recorded definitions that were never called."""
         return sum(tool.state != UNKNOWN and not tool.calls for tool in self.tools)
 
 
@@ -52,23 +57,23 @@ class _Definition(NamedTuple):
     deferred: bool
 
 
-class Homes:
-    """Which server defines a tool, where its call does not name one: of the `defined` (server, name)."""
+class ServerLookup:
+    """Finds the server of a tool whose call does not name one, from the `defined` (server, name) pairs."""
 
     def __init__(self, defined: Iterable[tuple[str, str]]) -> None:
         servers: dict[str, str] = {}
         for server, name in defined:
-            # What is defined without a server is meant by its name alone.
+            # A tool defined without a server is identified by its name.
             servers[name] = server if servers.get(name, server) else ""
         self._servers = servers
 
-    def server(self, server: str, name: str) -> str:
-        """The server of the tool `name` whose call names `server`, or none ("")."""
+    def find(self, server: str, name: str) -> str:
+        """Server of the tool `name` whose call names `server`, or none ("")."""
         return server or self._servers.get(name, "")
 
 
 class ToolUse:
-    """What is defined and called on a path; going to the next call reads its new blocks only."""
+    """Tools defined and called on a path; moving to the next call reads only its new blocks."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -77,8 +82,8 @@ class ToolUse:
         self._defined: dict[tuple[str, str], _Definition] = {}
         self._found: set[str] = set()
 
-    def show(self, head: int) -> None:
-        """Take in what is on the path to `head`."""
+    def read_path(self, head: int) -> None:
+        """Read the path to `head`."""
         tree = self._tree
         if tree.common(self._head, head) != self._head:
             self._head = ROOT
@@ -88,36 +93,40 @@ class ToolUse:
         for node in tree.path(head, self._head):
             block, category = tree[node].block, tree[node].category
             if category == _CALL:
-                self._calls[called(block)] += 1
+                self._calls[called_tool(block)] += 1
             elif category == _TOOLS:
-                for one in definitions(block):
-                    self._define(node, one)
+                for definition in read_definitions(block):
+                    self._define(node, definition)
             elif category == _RESULT:
-                self._found.update(referred(block))
+                self._found.update(referenced_tools(block))
         self._head = head
 
-    def _define(self, node: int, one: Defined) -> None:
-        self._defined[one.server, one.name] = _Definition(node, one.share, one.deferred)
+    def _define(self, node: int, definition: ToolDefinition) -> None:
+        self._defined[definition.server, definition.name] = _Definition(node, definition.share, definition.deferred)
 
     def servers(
         self, own: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None
     ) -> list[ToolServer]:
-        """The tools by server: most tokens first, then most calls. `own` gives the tokens of a node's block; None while
-        they are not counted. Calls are those on the path, or those of `used`."""
-        calls = self._resolved(self._calls if used is None else used)
+        """Tools by server: most tokens first, then most calls.
+
+        `own` gives the tokens of a node's block; None while they are not counted. Calls are those on the path, or
+        those of
+        `used`.
+        """
+        calls = self._resolve_servers(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])
         by_server: dict[str, list[ToolFigures]] = {}
         for server, name in names:
             by_server.setdefault(server, []).append(self._tool(server, name, calls[server, name], own))
-        found = [_server(name, tools) for name, tools in by_server.items()]
-        return sorted(found, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
+        servers = [_server(name, tools) for name, tools in by_server.items()]
+        return sorted(servers, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
 
-    def _resolved(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
-        homes = Homes(self._defined)
-        found: Counter[tuple[str, str]] = Counter()
+    def _resolve_servers(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
+        homes = ServerLookup(self._defined)
+        resolved: Counter[tuple[str, str]] = Counter()
         for (server, name), count in calls.items():
-            found[homes.server(server, name), name] += count
-        return found
+            resolved[homes.find(server, name), name] += count
+        return resolved
 
     def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> ToolFigures:
         defined = self._defined.get((server, name))
@@ -127,42 +136,44 @@ class ToolUse:
         return ToolFigures(server, name, round(own(defined.node) * defined.share) if own else None, state, calls)
 
     def _is_found(self, server: str, name: str) -> bool:
-        return not self._found.isdisjoint(spellings(server, name))
+        return not self._found.isdisjoint(tool_spellings(server, name))
 
 
-def tool_calls(stays: Stays, tree: Tree) -> Iterator[tuple[int, int]]:
-    """Every tool call of a thread once, also where the context has lost it since: its node, and the number (from 0) of
-    the call whose answer it was, or seems to be where the answer is not on record."""
-    for node in stays.every():
+def tool_calls(stays: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
+    """Yield every tool call of a thread once, even if it was removed later.
+
+    Each with its node and the number (from 0) of the call that made it, or probably made it if the answer is not
+    recorded.
+    """
+    for node in stays.all_nodes():
         if tree[node].category == _CALL:
-            made, first = stays.answered(node), stays.first(node) or 0
-            yield node, max(0, first - 1) if made is None else made
-    for node in stays.answers():
-        made = stays.answered(node)
-        if tree[node].category == _CALL and stays.first(node) is None and made is not None:
-            yield node, made
+            number, first = stays.answering_call(node), stays.first_call(node) or 0
+            yield node, max(0, first - 1) if number is None else number
+    for node in stays.answer_nodes():
+        number = stays.answering_call(node)
+        if tree[node].category == _CALL and stays.first_call(node) is None and number is not None:
+            yield node, number
 
 
-def used(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
-    """How often each tool, by (server, name) as its calls say, was called in these `calls` of a thread, their answers
-    included."""
-    stays = Stays(tree)
+def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
+    """Count the calls of each tool, by (server, name), in `calls` including their answers."""
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
-    return Counter(called(tree[node].block) for node, _ in tool_calls(stays, tree))
+    return Counter(called_tool(tree[node].block) for node, _ in tool_calls(stays, tree))
 
 
 def _server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:
     ordered = sorted(tools, key=lambda tool: (-(tool.tokens or 0), -tool.calls, tool.name))
-    known = [tool.tokens for tool in ordered if tool.tokens is not None]
-    return ToolServer(name, tuple(ordered), sum(known) if known else None, sum(tool.calls for tool in ordered))
+    sizes = [tool.tokens for tool in ordered if tool.tokens is not None]
+    return ToolServer(name, tuple(ordered), sum(sizes) if sizes else None, sum(tool.calls for tool in ordered))
 
 
-def spellings(server: str, name: str) -> tuple[str, ...]:
-    """How a search's result may name the tool `name` of `server`."""
+def tool_spellings(server: str, name: str) -> tuple[str, ...]:
+    """Names that a search's result may use for the tool `name` of `server`."""
     return name, f"{server}.{name}", f"mcp__{server}__{name}", f"{server}__{name}"
 
 
-def totals(servers: Sequence[ToolServer]) -> tuple[int, int]:
-    """How many definitions are recorded, and how many of them were never called."""
+def count_definitions(servers: Sequence[ToolServer]) -> tuple[int, int]:
+    """Number of recorded definitions, and of those never called."""
     recorded = sum(tool.state != UNKNOWN for server in servers for tool in server.tools)
-    return recorded, sum(server.unused for server in servers)
+    return recorded, sum(server.unused_count for server in servers)

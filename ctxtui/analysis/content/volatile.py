@@ -1,4 +1,4 @@
-"""Blocks that change within a run: the same place in the context, another content call after call."""
+"""Blocks that change during a run: the same position in the context, with other content."""
 
 from __future__ import annotations
 
@@ -6,35 +6,38 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.diff import parts, versions
+from ctxtui.analysis.content.diff import match_versions, matching_ranges
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 
 
-class Unsteady(Struct, frozen=True):
-    """A block whose content changed: the tree's `nodes` of its versions in order, and the numbers (from 1) of the
-    `calls` with which each began. Everything behind such a block leaves the cached prefix at every change."""
+class ChangingBlock(Struct, frozen=True):
+    """A block whose content changed: the `nodes` of its versions in order.
+
+    `calls` are the calls (from 1) that began each. Everything after such a block leaves the cached prefix at
+    every change.
+    """
 
     nodes: tuple[int, ...]
     calls: tuple[int, ...]
 
     @property
     def changes(self) -> int:
-        """How often it changed."""
+        """Number of changes."""
         return len(self.nodes) - 1
 
 
-def unsteady(session: Session, thread: str) -> list[Unsteady]:
-    """The blocks of a thread's contexts that changed in place, those that changed most often first.
+def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
+    """Blocks of a thread's contexts that changed in place, the most frequent first.
 
-    A context that begins an epoch (compaction, another model) is a new one: nothing in it counts as changed. Time grows
-    with the blocks that each call has and the one before had not.
+    A context that begins an epoch (compaction, another model) is new: nothing in it counts as changed. Time grows
+    with the blocks that each call adds to the previous one.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     chains: dict[int, tuple[list[int], list[int]]] = {}
-    found: list[tuple[list[int], list[int]]] = []
+    changed: list[tuple[list[int], list[int]]] = []
     for number, call in enumerate(calls[1:], 2):
         before = calls[number - 2]
         if before.epoch.number != call.epoch.number:
@@ -49,14 +52,14 @@ def unsteady(session: Session, thread: str) -> list[Unsteady]:
             if not same:
                 if chain is None:
                     chain = ([old], [_first_with(tree, calls, old)])
-                    found.append(chain)
+                    changed.append(chain)
                 chain[0].append(new)
                 chain[1].append(number)
             if chain is not None:
                 moved[new] = chain
         chains.update(moved)
-    steady = [Unsteady(tuple(nodes), tuple(numbers)) for nodes, numbers in found]
-    return sorted(steady, key=lambda one: -one.changes)
+    blocks = [ChangingBlock(tuple(nodes), tuple(numbers)) for nodes, numbers in changed]
+    return sorted(blocks, key=lambda one: -one.changes)
 
 
 def _first_with(tree: Tree, calls: Sequence[Call], node: int) -> int:
@@ -68,12 +71,12 @@ def _rows(tree: Tree, head: int, after: int) -> list[int]:
 
 
 def _pairs(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Blocks that are the same in both, and those that are two versions of one."""
-    found = []
-    for (start, end), (first, last), equal in parts(tree, tree, olds, news):
+    """Pair blocks that are the same in both, and those that are two versions of one."""
+    pairs_ = []
+    for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:
-            found += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
+            pairs_ += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
         else:
-            pairs = versions(tree, tree, olds[start:end], news[first:last])
-            found += [(olds[start + i], news[first + j], False) for i, j in pairs]
-    return found
+            pairs = match_versions(tree, tree, olds[start:end], news[first:last])
+            pairs_ += [(olds[start + i], news[first + j], False) for i, j in pairs]
+    return pairs_

@@ -1,6 +1,6 @@
-"""Two texts word by word: lines first, then the words of the lines that differ.
+"""Compares two texts word by word: lines first, then the words of the lines that differ.
 
-Time stays near linear: a long stretch that shares no line is told as a whole.
+Time stays near linear: a long stretch without a common line is reported as a whole.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ctxtui.core.sequence_diff import align
 SAME, REMOVED, ADDED = "same", "removed", "added"
 
 _WORDS: Final = re.compile(r"\s+|\w+|[^\w\s]")
-_SPLIT: Final = 200_000
-"""Characters of a stretch without a common line up to which it is compared by words."""
+_MAX_WORD_DIFF: Final = 200_000
+"""Maximum characters of a stretch without a common line that is compared by words."""
 
 
 class DiffSpan(NamedTuple):
@@ -26,23 +26,23 @@ class DiffSpan(NamedTuple):
 
 
 def word_diff(before: str, after: str) -> list[DiffSpan]:
-    """The pieces that turn `before` into `after`, in order; where both change, what was removed stands first.
+    """Pieces that turn `before` into `after`, in order; removed text precedes added text.
 
     The texts of all but the added pieces make up `before`, those of all but the removed ones `after`.
     """
     if before == after:
         return [DiffSpan(SAME, before)] if before else []
-    found: list[DiffSpan] = []
+    pieces: list[DiffSpan] = []
     for one, other in _stretches(before.splitlines(keepends=True), after.splitlines(keepends=True)):
         old, new = "".join(one), "".join(other)
         if old == new:
-            found.append(DiffSpan(SAME, old))
-        elif not old or not new or max(len(old), len(new)) > _SPLIT:
-            found += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
+            pieces.append(DiffSpan(SAME, old))
+        elif not old or not new or max(len(old), len(new)) > _MAX_WORD_DIFF:
+            pieces += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
         else:
             for some, others in _stretches(_WORDS.findall(old), _WORDS.findall(new)):
-                found += _pieces("".join(some), "".join(others))
-    return _joined(found)
+                pieces += _pieces("".join(some), "".join(others))
+    return _merge_pieces(pieces)
 
 
 def _pieces(old: str, new: str) -> list[DiffSpan]:
@@ -50,7 +50,7 @@ def _pieces(old: str, new: str) -> list[DiffSpan]:
 
 
 class _Change(NamedTuple):
-    """What was removed and added between two stretches that are in both; then the second of these."""
+    """Text removed and added between two common stretches, followed by the second of these."""
 
     gone: str
     come: str
@@ -61,9 +61,12 @@ class _Change(NamedTuple):
         return max(len(self.gone), len(self.come))
 
 
-def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
-    """Neighbours of one kind as one piece, nothing empty. What is in both but short beside the changes around it is
-    part of them: a few common words do not make two sentences one."""
+def _merge_pieces(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
+    """Merge neighbours of one kind; drop empty pieces.
+
+    Common text that is short compared with the changes around it becomes part of them: a few common words do not
+    make two sentences the same.
+    """
     stack = [_Change("", "", "")]
     for kind, text in pieces:
         last = stack[-1]
@@ -75,7 +78,7 @@ def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
             stack.append(_Change(gone, come, ""))
         else:
             stack[-1] = _Change(last.gone + gone, last.come + come, "")
-        while len(stack) > 1 and _within(stack[-2], stack[-1]):
+        while len(stack) > 1 and _is_part_of_changes(stack[-2], stack[-1]):
             after = stack.pop()
             one = stack[-1]
             stack[-1] = _Change(one.gone + one.same + after.gone, one.come + one.same + after.come, after.same)
@@ -83,13 +86,13 @@ def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
     return [piece for piece in every if piece.text]
 
 
-def _within(one: _Change, after: _Change) -> bool:
-    """Whether what stands between two changes is rather a part of them."""
-    return "\n" not in one.same and 0 < len(one.same) <= min(one.size, after.size)
+def _is_part_of_changes(before: _Change, after: _Change) -> bool:
+    """Whether the common text between two changes should be part of them."""
+    return "\n" not in before.same and 0 < len(before.same) <= min(before.size, after.size)
 
 
 Stretch = tuple[Sequence[str], Sequence[str]]
-"""A part of each side; the two are equal, or they share nothing that was found."""
+"""A part of each side; the two are equal, or share nothing that was found."""
 
 
 def _stretches(a: Sequence[str], b: Sequence[str]) -> Iterator[Stretch]:

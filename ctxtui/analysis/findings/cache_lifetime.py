@@ -1,27 +1,27 @@
-"""Cache entries that live too short for the pauses of this thread, or too long for their price."""
+"""Finding: cache entries that live too short for this thread's pauses, or too long for their price."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by_markers
-from ctxtui.analysis.money.savings import hours, minutes
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_markers
+from ctxtui.analysis.money.savings import five_minute_entries, hour_entries
 
 KIND = "cache lifetime"
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
-    """Entries of an hour where those of five minutes are asked for, and the other way round."""
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report entries of an hour where five minutes are requested, and the opposite."""
     for cure, cache, says, setting in (
         (
-            hours(given.costs, given.missed, given.rates),
+            hour_entries(inputs.costs, inputs.missed, inputs.rates),
             "1h",
             "{count} pauses of 5 minutes to an hour emptied the cache: {tokens} written again; entries of 1 hour would "
             "have cost {usd} less",
             'ask for cache entries of 1 hour ("ttl": "1h")',
         ),
         (
-            minutes(given.costs, given.rates),
+            five_minute_entries(inputs.costs, inputs.rates),
             "5m",
             "entries of 1 hour were hardly needed: {tokens} written into them; entries of 5 minutes would have cost "
             "{usd} less",
@@ -30,4 +30,4 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     ):
         if cure is not None and cure.saves > 0:
             more = {"says": says, "cure": setting, "setting": setting, "tokens": cure.tokens, "count": cure.count}
-            yield from cured_by_markers(given, cache, kind=KIND, **more)
+            yield from finding_from_markers(inputs, cache, kind=KIND, **more)

@@ -4,38 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by_markers
-from ctxtui.analysis.lab.placed_marks import spelled
-from ctxtui.analysis.money.savings import cached
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_markers
+from ctxtui.analysis.lab.placed_markers import spell_name
+from ctxtui.analysis.money.savings import enable_caching
 from ctxtui.cache.marker_placement import STRATEGIES
 
 KIND = "cache markers"
-UNASKED = "moving-tail"
-"""The strategy for a client that sets no markers."""
-WORTH = 0.02
-"""The share of the input's cost that other markers must save to be named."""
+DEFAULT_STRATEGY = "moving-tail"
+"""Strategy for a client that sets no markers."""
+MIN_SAVING_SHARE = 0.02
+"""Minimum share of the input's cost that other markers must save."""
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
+def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report missing caching, and the breakpoint strategy that would have cost least."""
-    none = cached(given.costs, given.rates, given.minimum)
-    if none is not None and none.saves > 0:
-        yield from cured_by_markers(
-            given,
-            UNASKED,
+    caching = enable_caching(inputs.costs, inputs.rates, inputs.minimum)
+    if caching is not None and caching.saves > 0:
+        yield from finding_from_markers(
+            inputs,
+            DEFAULT_STRATEGY,
             kind=KIND,
             says="no call asked for caching: {count} calls could have read what the one before sent, {usd} less",
             cure="set a cache marker on the last message of each call",
-            count=none.count,
+            count=caching.count,
             setting="ctxtui cache --markers shows where; b sets one",
         )
         return
-    known = [(saved, one) for one in STRATEGIES if (saved := given.saved_by_markers(spelled(one.name))) is not None]
-    saved, best = max(known, key=lambda one: one[0], default=(0.0, STRATEGIES[0]))
-    if saved > WORTH * sum(map(given.input_usd, given.calls)):
-        yield from cured_by_markers(
-            given,
-            spelled(best.name),
+    savings = [
+        (saved, strategy)
+        for strategy in STRATEGIES
+        if (saved := inputs.saved_by_markers(spell_name(strategy.name))) is not None
+    ]
+    saved, best = max(savings, key=lambda one: one[0], default=(0.0, STRATEGIES[0]))
+    if saved > MIN_SAVING_SHARE * sum(map(inputs.input_usd, inputs.calls)):
+        yield from finding_from_markers(
+            inputs,
+            spell_name(best.name),
             kind=KIND,
             says="cache markers placed as {names} would have saved {usd} of input over {calls}",
             cure=f"place cache markers: {best.description}",

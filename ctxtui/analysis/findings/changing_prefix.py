@@ -1,60 +1,60 @@
-"""Parts at the front of the context that change from call to call, so that all behind them is written again."""
+"""Finding: early parts of the context that change often, so that everything after them is rewritten."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.cache.missed import CONTENT, SYSTEM, TOOLS, Missed
+from ctxtui.analysis.cache.miss import CONTENT, SYSTEM, TOOLS, CacheMiss
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
 
 KIND: Final = "changing prefix"
 _FRONT: Final = {"system": "the system prompt", "tools": "a tool's definition", "memory": "memory"}
 _CAUSES: Final = frozenset({SYSTEM, TOOLS, CONTENT})
-TWICE: Final = 2
-"""Changes of one part from which on it is said to keep changing."""
-_SHOWN: Final = 30
-"""Characters of what changed that a sentence shows."""
+MIN_CHANGES: Final = 2
+"""Minimum number of changes of one part."""
+_MAX_CHARACTERS: Final = 30
+"""Maximum characters of the changed text in a sentence."""
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
-    """System prompts, tools and memory whose change made the cache miss more than once: a date, a list, a status."""
-    groups: dict[tuple[str, int], list[Missed]] = {}
-    for one in given.missed:
-        if one.thread == given.costs.thread and one.number <= len(given.calls) and _at_front(one):
-            assert one.old is not None
-            groups.setdefault((one.old.category, one.block), []).append(one)
-    for (category, _), found in groups.items():
-        if len(found) < TWICE:
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report system prompts, tools and memory that caused more than one miss: a date, a list, a status."""
+    groups: dict[tuple[str, int], list[CacheMiss]] = {}
+    for miss in inputs.missed:
+        if miss.thread == inputs.costs.thread and miss.number <= len(inputs.calls) and _is_at_front(miss):
+            assert miss.old is not None
+            groups.setdefault((miss.old.category, miss.block), []).append(miss)
+    for (category, _), misses in groups.items():
+        if len(misses) < MIN_CHANGES:
             continue
-        known = [one.usd for one in found if one.usd is not None]
-        usd = sum(known) if known and given.priced else None
-        changed = _changed(max(found, key=lambda one: one.number))
+        amounts = [miss.usd for miss in misses if miss.usd is not None]
+        usd = sum(amounts) if amounts and inputs.priced else None
+        changed = _describe_change(max(misses, key=lambda one: one.number))
         yield Finding(
             kind=KIND,
             says=f"{_FRONT[category]} changed {{count}} times in {{calls}}{' {names}' * bool(changed)}: "
             "{tokens} written again{so_far}",
             cure=f"move what changes in {_FRONT[category]} into the last message",
-            tokens=sum(one.tokens for one in found),
+            tokens=sum(miss.tokens for miss in misses),
             so_far=usd,
-            calls=len(given.calls),
-            count=len(found),
+            calls=len(inputs.calls),
+            count=len(misses),
             names=(changed,) if changed else (),
-            ahead=usd / len(given.calls) if usd is not None else None,
+            ahead=usd / len(inputs.calls) if usd is not None else None,
             setting="dates, lists and status belong into the last message, not in front of all others",
             by_hand="the client writes its front anew for each call: where the text stands is set in the program",
         )
 
 
-def _at_front(one: Missed) -> bool:
-    return one.cause in _CAUSES and one.old is not None and one.new is not None and one.old.category in _FRONT
+def _is_at_front(miss: CacheMiss) -> bool:
+    return miss.cause in _CAUSES and miss.old is not None and miss.new is not None and miss.old.category in _FRONT
 
 
-def _changed(one: Missed) -> str:
-    """What changed last, word by word: ``(“16:00” became “17:00”)``; "" where that is long."""
-    old, new = (side.words.split() if side is not None else [] for side in (one.old, one.new))
+def _describe_change(miss: CacheMiss) -> str:
+    """Describe the last change word by word: ``(“16:00” became “17:00”)``; "" if that is long."""
+    old, new = (side.words.split() if side is not None else [] for side in (miss.old, miss.new))
     start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     back = zip(old[start:][::-1], new[start:][::-1], strict=False)
     same = next((n for n, (a, b) in enumerate(back) if a != b), min(len(old), len(new)) - start)
     was, now = (" ".join(words[start : len(words) - same]) for words in (old, new))
-    return f"(“{was}” became “{now}”)" if 0 < len(was) <= _SHOWN and 0 < len(now) <= _SHOWN else ""
+    return f"(“{was}” became “{now}”)" if 0 < len(was) <= _MAX_CHARACTERS and 0 < len(now) <= _MAX_CHARACTERS else ""

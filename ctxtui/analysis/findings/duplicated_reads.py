@@ -1,36 +1,36 @@
-"""The same file or result read several times."""
+"""Finding: the same file or result read several times."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 from ctxtui.curation.policies.situation import Settings
 from ctxtui.curation.policies.tool_results import path_of
 
 KIND = "duplicated reads"
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
+def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report results that are in the context twice, or outdated by a later read."""
-    wanted: Settings = {"at_least": 200}
-    edits = given.proposed("dedupe_reads", wanted)
-    about = weighed(given, edits)
-    if about is None:
+    settings: Settings = {"at_least": 200}
+    edits = inputs.propose("dedupe_reads", settings)
+    effect = measure_edits(inputs, edits)
+    if effect is None:
         return
-    here = given.situation
+    here = inputs.situation
     at = [p for edit in edits for target in edit.targets if (p := here.context.find(target)) is not None]
     paths = dict.fromkeys(path for p in sorted(at, key=lambda p: -here.size(p)) if (path := path_of(here, p)))
     of = " ({names})" if paths else ""
-    one = about.count == 1
-    yield cured_by(
+    is_single = effect.count == 1
+    yield finding_from_edits(
         edits,
-        about,
+        effect,
         kind=KIND,
-        says=f"{{count}} result{'' if one else 's'}{of} {'stands' if one else 'stand'} there again or "
-        f"{'is' if one else 'are'} outdated: {{tokens}} in every call{{so_far}}",
-        cure=f"replace {{count}} repeated or outdated result{'' if one else 's'} by a line",
+        says=f"{{count}} result{'' if is_single else 's'}{of} {'stands' if is_single else 'stand'} there again or "
+        f"{'is' if is_single else 'are'} outdated: {{tokens}} in every call{{so_far}}",
+        cure=f"replace {{count}} repeated or outdated result{'' if is_single else 's'} by a line",
         names=tuple(paths),
         policy="dedupe_reads",
-        given=wanted,
+        given=settings,
     )

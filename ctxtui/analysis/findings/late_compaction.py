@@ -1,35 +1,35 @@
-"""A context that is above what is usable of its window: nobody made it smaller in time."""
+"""Finding: a context above the usable part of its window, which was not made smaller in time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.situation import Settings
 
 KIND = "late compaction"
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
-    """The context now is above the usable share of its window."""
-    here = given.situation
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report a context above the usable share of its window."""
+    here = inputs.situation
     if not here.usable or here.total <= here.usable:
         return
-    over = [call for call in given.calls if call.usage is not None and call.usage.input > here.usable]
-    wanted: Settings = {"target": here.usable}
-    edits = given.proposed(budget.NAME, wanted)
-    about = weighed(given, edits)
-    if about is None:
+    over = [call for call in inputs.calls if call.usage is not None and call.usage.input > here.usable]
+    settings: Settings = {"target": here.usable}
+    edits = inputs.propose(budget.NAME, settings)
+    effect = measure_edits(inputs, edits)
+    if effect is None:
         return
-    yield cured_by(
+    yield finding_from_edits(
         edits,
-        about,
+        effect,
         kind=KIND,
         says=f"{len(over):,} call{'' if len(over) == 1 else 's'} sent more than is usable of the window; "
         "{tokens} can go{so_far}",
         cure="shrink the context, at the least risk, until it fits",
         calls=len(over),
         policy=budget.NAME,
-        given=wanted,
+        given=settings,
     )

@@ -1,24 +1,24 @@
-"""Definitions of tools that are longer than they need be."""
+"""Finding: tool definitions that are longer than necessary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 
 KIND = "long tool definitions"
-LEAST = 500
-"""Tokens in every call from which on it is worth a word."""
+MIN_TOKENS = 500
+"""Minimum tokens in every call."""
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
-    """Tools whose descriptions could be cut."""
-    edits = given.proposed("minimise_schemas")
-    about = weighed(given, edits, LEAST)
-    if about is not None:
-        yield cured_by(
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report tools whose descriptions could be cut."""
+    edits = inputs.propose("minimise_schemas")
+    effect = measure_edits(inputs, edits, MIN_TOKENS)
+    if effect is not None:
+        yield finding_from_edits(
             edits,
-            about,
+            effect,
             kind=KIND,
             says="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
             cure="shorten descriptions of {count} tools, leave those of properties out",

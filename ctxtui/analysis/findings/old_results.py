@@ -1,28 +1,29 @@
-"""Old results that were carried on when they could have been cleared."""
+"""Finding: old results that are still carried and could be cleared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
-from ctxtui.analysis.money.savings import KEPT
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
+from ctxtui.analysis.money.savings import KEPT_RESULTS
 from ctxtui.curation.policies.situation import Settings
 
 KIND = "old results"
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
-    """All results but the newest."""
-    wanted: Settings = {"trigger": 0, "keep": KEPT}
-    edits = given.proposed("clear_tool_results", wanted)
-    about = weighed(given, edits)
-    if about is not None:
-        yield cured_by(
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report all results but the newest."""
+    settings: Settings = {"trigger": 0, "keep": KEPT_RESULTS}
+    edits = inputs.propose("clear_tool_results", settings)
+    effect = measure_edits(inputs, edits)
+    if effect is not None:
+        yield finding_from_edits(
             edits,
-            about,
+            effect,
             kind=KIND,
-            says=f"{{count}} results older than the newest {KEPT} are carried on: {{tokens}} in every call{{so_far}}",
+            says=f"{{count}} results older than the newest {KEPT_RESULTS} are carried on: "
+            "{tokens} in every call{so_far}",
             cure="clear {count} old tool results",
             policy="clear_tool_results",
-            given=wanted,
+            given=settings,
         )

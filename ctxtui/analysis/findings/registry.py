@@ -1,4 +1,4 @@
-"""The kinds of findings: a further one is a module here and a line."""
+"""Registry of the kinds of findings: a new one is a module here and a line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from ctxtui.analysis.findings import (
     late_compaction,
     long_schemas,
     old_results,
+    repeated_calls,
+    risks,
     stale_images,
     unused_tools,
 )
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NothingToStage, Silent
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NoFinding, NothingToStage
 
 KINDS: Final[tuple[FindingKind, ...]] = (
+    *risks.KINDS,
+    repeated_calls,
     unused_tools,
     long_schemas,
     duplicated_reads,
@@ -35,19 +39,19 @@ KINDS: Final[tuple[FindingKind, ...]] = (
     cache_lifetime,
     cache_markers,
 )
-"""Every kind, in the order in which they are looked for."""
+"""Every kind, in the order of the search."""
 
 
-def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
-    """All that is found, why kinds that found something propose nothing, and which found nothing."""
+def find_all(inputs: FindingInputs) -> Iterator[Finding | NoFinding]:
+    """Yield all findings, and for each kind without one the reason."""
     for kind in KINDS:
-        found = False
+        any_found = False
         try:
-            for one in kind.find(given):
-                found = True
-                yield one
+            for finding in kind.find(inputs):
+                any_found = True
+                yield finding
         except NothingToStage as why:
-            yield Silent(kind.KIND, str(why))
+            yield NoFinding(kind.KIND, str(why))
         else:
-            if not found:
-                yield Silent(kind.KIND)
+            if not any_found:
+                yield NoFinding(kind.KIND)

@@ -1,26 +1,26 @@
-"""Images that the model has long seen."""
+"""Finding: images that the model saw long ago."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 
 KIND = "stale images"
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
-    """Images of all messages but the newest that holds any."""
-    edits = given.proposed("strip_images")
-    about = weighed(given, edits)
-    if about is not None:
-        one = about.count == 1
-        yield cured_by(
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report images of all messages but the newest that has any."""
+    edits = inputs.propose("strip_images")
+    effect = measure_edits(inputs, edits)
+    if effect is not None:
+        is_single = effect.count == 1
+        yield finding_from_edits(
             edits,
-            about,
+            effect,
             kind=KIND,
-            says=f"{{count}} image{'' if one else 's'} of earlier messages {'is' if one else 'are'} still sent: "
-            "{tokens} in every call{so_far}",
-            cure=f"take out {{count}} image{'' if one else 's'} that the model has seen",
+            says=f"{{count}} image{'' if is_single else 's'} of earlier messages "
+            f"{'is' if is_single else 'are'} still sent: {{tokens}} in every call{{so_far}}",
+            cure=f"take out {{count}} image{'' if is_single else 's'} that the model has seen",
             policy="strip_images",
         )

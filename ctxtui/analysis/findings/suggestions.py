@@ -1,4 +1,4 @@
-"""Suggestions: what findings and policies propose for a context, in one order."""
+"""Suggestions: proposals of findings and policies for a context, in one order."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from ctxtui.curation.price.advice import Advice
 
 
 class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
-    """One thing to do: a finding with its cure, or the advice of policies. `is_safe`: no text goes that the model may
-    need again. `staged` are the tokens that staged edits free already, which the price of advice has in it."""
+    """One suggestion: a finding with its cure, or the advice of policies.
+
+    `is_safe`: no text is lost that the model may need again. `staged` are the tokens already freed by staged
+    edits, which the price of advice includes.
+    """
 
     what: PricedFinding | Advice
     is_safe: bool = True
@@ -32,23 +35,28 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
         return self.what if isinstance(self.what, Advice) else None
 
     @property
+    def is_warning(self) -> bool:
+        """Whether it is a risk, told whatever its cure costs."""
+        return self.finding is not None and self.finding.finding.warning
+
+    @property
     def edits(self) -> tuple[Edit, ...]:
-        """What is staged; nothing where it is to be done elsewhere."""
-        return self.what.stages if isinstance(self.what, PricedFinding) else self.what.edits
+        """Edits to stage; empty if the cure is outside the context."""
+        return self.what.staged_edits if isinstance(self.what, PricedFinding) else self.what.edits
 
     @property
     def freed(self) -> int:
-        """Tokens that every later call has less."""
+        """Tokens freed in every later call."""
         return self.what.tag.freed - self.staged if self.what.tag is not None else 0
 
     @property
     def once(self) -> float | None:
-        """USD more (negative: less) in the first call under it; None where that is not known."""
+        """Extra USD (negative: saving) of the first call under it; None if unknown."""
         return self.what.moment.once if self.what.moment is not None else None
 
     @property
     def per_call(self) -> float | None:
-        """The same for each call after that."""
+        """The same for each later call."""
         if self.what.moment is not None:
             return self.what.moment.per_call
         ahead = self.what.finding.ahead if isinstance(self.what, PricedFinding) else None
@@ -56,36 +64,41 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def worth(self) -> float:
-        """What it is ranked by: USD saved over the horizon, or tokens where no price is known."""
+        """Key for ranking: USD saved over the horizon, or tokens if no price is known."""
         return self.what.saves if self.what.saves is not None else float(self.freed)
 
 
-def suggestions(
+def list_suggestions(
     context: Context, findings: Iterable[PricedFinding], advice: Iterable[Advice], staged: int = 0
 ) -> list[Suggestion]:
-    """What there is to do, the safe ones first, then what saves most. A policy by itself is left out where a finding
-    proposes the same one, as is what frees nothing besides what is `staged` (tokens)."""
-    found = [*findings]
-    known = {(one.finding.policy,) for one in found}
-    more = (one for one in advice if one.names not in known and one.tag.freed > staged)
+    """List suggestions: warnings, the safe ones, the others, each by saving.
+
+    Left out are single policies that a finding already proposes, and advice that frees nothing beyond the
+    `staged` tokens.
+    """
+    priced = [*findings]
+    policies = {(advice_.finding.policy,) for advice_ in priced}
+    more = (advice_ for advice_ in advice if advice_.names not in policies and advice_.tag.freed > staged)
     every = [
-        *(Suggestion(what=one, is_safe=not one.loses_text) for one in found),
+        *(Suggestion(what=advice_, is_safe=not advice_.loses_text) for advice_ in priced),
         *(
             Suggestion(
-                what=one, is_safe=one.risk <= Risk.OUTSIDE or drops_only_tools(context, one.edits), staged=staged
+                what=advice_,
+                is_safe=advice_.risk <= Risk.OUTSIDE or drops_only_tools(context, advice_.edits),
+                staged=staged,
             )
-            for one in more
+            for advice_ in more
         ),
     ]
-    return sorted(every, key=lambda one: (not one.is_safe, -one.worth))
+    return sorted(every, key=lambda one: (not one.is_warning, not one.is_safe, 0.0 if one.is_warning else -one.worth))
 
 
-def separate(every: Iterable[Sequence[Edit]]) -> list[Edit]:
-    """The edits of `every`, of each block only the first ones that change it."""
+def combine_edits(every: Iterable[Sequence[Edit]]) -> list[Edit]:
+    """Combine the edits of `every`; for each block only the first ones that change it."""
     chosen: list[Edit] = []
-    taken: set[Target] = set()
+    targets: set[Target] = set()
     for edits in every:
-        free = [edit for edit in edits if taken.isdisjoint(edit.targets)]
+        free = [edit for edit in edits if targets.isdisjoint(edit.targets)]
         chosen += free
-        taken.update(target for edit in free for target in edit.targets)
+        targets.update(target for edit in free for target in edit.targets)
     return chosen

@@ -1,1 +1,1 @@
-"""How a context grows over its calls: phases, the way to a limit, threads and forks."""
+"""Growth of a context over its calls: phases, the time to a limit, threads and forks."""

@@ -1,4 +1,4 @@
-"""Whether so many phases more fit below a limit: the forecast of preflight, put as an answer."""
+"""Whether a number of further phases fits below a limit, from preflight's forecast."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from msgspec import Struct
 
 from ctxtui.analysis.growth.growth import Growth
 from ctxtui.analysis.growth.phases import Phase
-from ctxtui.analysis.growth.projection import Limit, Outlook, Preflight, grows_to, limit, typical_of
+from ctxtui.analysis.growth.projection import (
+    Limit,
+    Outlook,
+    Preflight,
+    project_context,
+    reach_limit,
+    typical_growth_per,
+)
 from ctxtui.analysis.growth.units_ahead import Range, Typical
 
 PHASE: Final = "phase"
@@ -18,12 +25,15 @@ LIKELY: Final = "likely fits"
 UNLIKELY: Final = "likely does not fit"
 NEVER: Final = "does not fit"
 UNKNOWN: Final = "not known"
-"""Answers, by whether the high, the middle or the low end of the range is below the limit."""
+"""Answers, by which end of the range (high, middle, low) is below the limit."""
 
 
-class Feasible(Struct, frozen=True):
-    """Whether `ahead` more of `unit` fit: the context `after` them (None: nothing tells), the `answer` for the usable
-    share of the window and for the window itself, and when each is met (None: no such limit is known)."""
+class Feasibility(Struct, frozen=True):
+    """Whether `ahead` more of `unit` fit, and when each limit is reached.
+
+    `after` is the context after them (None: unknown). The limits are the usable share of the window and the
+    window itself (None: unknown).
+    """
 
     unit: str
     ahead: int
@@ -33,13 +43,13 @@ class Feasible(Struct, frozen=True):
 
     @property
     def answer(self) -> str:
-        """For the usable share, else for the window."""
-        known = self.usable or self.window
-        return verdict(self.after, known.tokens) if known is not None else UNKNOWN
+        """Answer for the usable share, else for the window."""
+        limit = self.usable or self.window
+        return judge_fit(self.after, limit.tokens) if limit is not None else UNKNOWN
 
 
-def verdict(after: Range | None, tokens: int) -> str:
-    """Whether a context that comes to `after` stays below so many `tokens`."""
+def judge_fit(after: Range | None, tokens: int) -> str:
+    """Whether a context of size `after` stays below `tokens`."""
     if after is None or not tokens:
         return UNKNOWN
     if after.high <= tokens:
@@ -49,27 +59,29 @@ def verdict(after: Range | None, tokens: int) -> str:
     return UNLIKELY if after.low <= tokens else NEVER
 
 
-def feasible(seen: Outlook, some: Sequence[Phase], usable: int, window: int) -> Feasible:
-    """Whether the units that lie ahead in `seen` fit below `usable` tokens and the `window` (0: not known). With
-    phases that a user named, phases are counted, by what those so far brought."""
-    steps = [phase.growth for phase in some[1:] if phase.growth > 0]
-    named = sum(phase.own for phase in some) >= 2 and bool(steps)
-    after, unit = seen.after, seen.unit
-    if named:
-        # What a phase brings elsewhere says nothing about these; how far forecasts were off does.
-        typical = Typical(0.0, typical_of(seen.unit).errors)
-        after, unit = grows_to(seen.context, steps, seen.ahead, seen.unit, typical), PHASE
-    pace = None if after is None else after.mapped(lambda size: (size - seen.context) / seen.ahead)
+def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, window: int) -> Feasibility:
+    """Whether the units ahead in `outlook` fit below `usable` tokens and the `window` (0: unknown).
 
-    def met(tokens: int) -> Limit | None:
-        return limit(tokens, "setting", seen.context, pace) if tokens else None
+    If a user named phases, phases are counted, by the growth of those so far.
+    """
+    steps = [phase.growth for phase in phases[1:] if phase.growth > 0]
+    by_phases = sum(phase.own for phase in phases) >= 2 and bool(steps)
+    after, unit = outlook.after, outlook.unit
+    if by_phases:
+        # Typical growth of other sessions does not apply to named phases; typical forecast errors do.
+        typical = Typical(0.0, typical_growth_per(outlook.unit).errors)
+        after, unit = project_context(outlook.context, steps, outlook.ahead, outlook.unit, typical), PHASE
+    pace = None if after is None else after.map(lambda size: (size - outlook.context) / outlook.ahead)
 
-    return Feasible(unit, seen.ahead, after, met(usable), met(window))
+    def reached(tokens: int) -> Limit | None:
+        return reach_limit(tokens, "setting", outlook.context, pace) if tokens else None
+
+    return Feasibility(unit, outlook.ahead, after, reached(usable), reached(window))
 
 
 class GrowthReport(Struct, frozen=True):
-    """How a thread grew, where `ahead` leads (None: it has no call), and whether the phases asked about fit."""
+    """Growth of a thread, its outlook `ahead` (None: it has no call), and whether the phases in question fit."""
 
     growth: Growth
     ahead: Preflight | None = None
-    feasible: Feasible | None = None
+    feasible: Feasibility | None = None

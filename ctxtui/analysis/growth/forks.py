@@ -1,4 +1,4 @@
-"""Forks: a session that went on from a call of another one, and a thread that went back and on another way."""
+"""Forks: sessions continued from another one's call, and threads that went back to an earlier answer."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from ctxtui.core.session import MAIN, Happened, Session
 from ctxtui.core.tree import ROOT
 
 CONTINUED: Final = "continued from"
-"""Kind of the happening that says where a session comes from."""
-_FOLDS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
+"""Kind of the event that records a session's origin."""
+_COMPACTIONS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
 class ForkOrigin(Struct, frozen=True):
-    """Where a session went on from: the other one's id in the database, the `name` it opens by (a path or that id), and
-    call `call` (from 1) of its `thread`."""
+    """Origin of a session: another session's database id, and call `call` (from 1) of its `thread`.
+
+    `name` is what it can be opened by (a path or that id).
+    """
 
     session: str
     name: str
@@ -32,28 +34,31 @@ class ForkOrigin(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As a happening holds it."""
+        """Text of the event."""
         return json.dumps(to_builtins(self), ensure_ascii=False)
 
 
-def origin_from(text: str) -> ForkOrigin | None:
-    """What `ForkOrigin.text` wrote; None for anything else."""
+def parse_origin(text: str) -> ForkOrigin | None:
+    """Parse `ForkOrigin.text`; None for anything else."""
     try:
-        found = json.loads(text)
-        return ForkOrigin(str(found["session"]), str(found["name"]), str(found["thread"]), int(found["call"]))
+        fields = json.loads(text)
+        return ForkOrigin(str(fields["session"]), str(fields["name"]), str(fields["thread"]), int(fields["call"]))
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def origin_of(session: Session) -> ForkOrigin | None:
-    """Where `session` comes from; None where it began by itself, or nobody wrote it down."""
-    told: list[Happened] = [one for one in session.happenings if one.kind == CONTINUED]
-    return origin_from(told[-1].text) if told else None
+def session_origin(session: Session) -> ForkOrigin | None:
+    """Origin of `session`; None if it has none, or if it is not recorded."""
+    origins: list[Happened] = [event for event in session.happenings if event.kind == CONTINUED]
+    return parse_origin(origins[-1].text) if origins else None
 
 
 class CallRange(Struct, frozen=True):
-    """Calls `first` to `last` (from 1) of a thread that follow each other. `after` is the call whose answer they go on
-    from, where that is not the one before (0: they begin the thread), `words` are the first that the user said."""
+    """Consecutive calls `first` to `last` (from 1) of a thread.
+
+    `after` is the call whose answer they continue, if not the previous one (0: they begin the thread), `words`
+    are the first words of the user.
+    """
 
     first: int
     last: int
@@ -61,28 +66,32 @@ class CallRange(Struct, frozen=True):
     words: str = ""
 
 
-def lines(session: Session, thread: str = MAIN) -> list[CallRange]:
-    """The lines of a thread in order: the first one, and one for each time that it went back to an earlier answer.
+def list_lines(session: Session, thread: str = MAIN) -> list[CallRange]:
+    """Lines of a thread in order: the first one, and one for each return to an earlier answer.
 
-    A rewrite of the context (a compaction, another system prompt) goes back to no answer and begins no line.
+    A rewrite of the context (a compaction, another system prompt) returns to no answer and begins no line.
     """
     calls = session.thread_calls(thread)
     ends: dict[int, int] = {}
-    found: list[CallRange] = []
+    ranges: list[CallRange] = []
     for number, call in enumerate(calls, 1):
-        after = _after(session, call, ends) if number > 1 and call.epoch.start not in _FOLDS else number - 1
+        after = (
+            _continued_call(session, call, ends) if number > 1 and call.epoch.start not in _COMPACTIONS else number - 1
+        )
         if number == 1:
-            found.append(CallRange(1, 1, 0, _words(session, call, ROOT)))
+            ranges.append(CallRange(1, 1, 0, _first_user_words(session, call, ROOT)))
         elif after is None or after == number - 1:
-            found[-1] = CallRange(found[-1].first, number, found[-1].after, found[-1].words)
+            ranges[-1] = CallRange(ranges[-1].first, number, ranges[-1].after, ranges[-1].words)
         else:
-            found.append(CallRange(number, number, after, _words(session, call, calls[after - 1].response_head)))
+            ranges.append(
+                CallRange(number, number, after, _first_user_words(session, call, calls[after - 1].response_head))
+            )
         ends[call.response_head or call.raw_head] = number
-    return found
+    return ranges
 
 
-def _after(session: Session, call: Call, ends: dict[int, int]) -> int | None:
-    """The call whose end is nearest above the context of `call`; None where it goes on from none."""
+def _continued_call(session: Session, call: Call, ends: dict[int, int]) -> int | None:
+    """Nearest call whose end is above the context of `call`; None if it continues none."""
     tree, node = session.tree, call.raw_head
     while node != ROOT:
         if node in ends:
@@ -91,7 +100,7 @@ def _after(session: Session, call: Call, ends: dict[int, int]) -> int | None:
     return None
 
 
-def _words(session: Session, call: Call, since: int) -> str:
+def _first_user_words(session: Session, call: Call, since: int) -> str:
     tree = session.tree
     nodes: Sequence[int] = tree.path(call.raw_head, since) if tree.holds(call.raw_head, since) else ()
     user = next((node for node in nodes if tree[node].category == INDEX["user"] and tree[node].block.kind != HEADER), 0)

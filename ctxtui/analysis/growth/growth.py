@@ -1,6 +1,4 @@
-"""How a thread's context grew: each call by category, what grew in each phase, the shape of it, what was carried, sent
-again and never quoted.
-"""
+"""Growth of a thread's context: sizes by call and category, its shape, carry, resent and dead tokens."""
 
 from __future__ import annotations
 
@@ -11,12 +9,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.content.dead_results import DeadWeight, dead_weight
+from ctxtui.analysis.content.dead_results import DeadWeight, find_dead_results
 from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, CallFigures, figures
 from ctxtui.analysis.growth.phases import Phase
-from ctxtui.analysis.growth.projection import broken
+from ctxtui.analysis.growth.projection import was_shortened
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.resent import Sending
+from ctxtui.analysis.money.resent import ResentTracker
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.turns import turns_of
@@ -27,29 +25,32 @@ SLOWING: Final = "slowing"
 FLAT: Final = "flat"
 SHRINKING: Final = "shrinking"
 UNEVEN: Final = "uneven"
-"""Kinds: the same with every call, more with every call, less with every call, none to speak of, less than before, and
-steps that no curve follows."""
+"""Kinds of growth: the same with every call, more with every call, less with every call, almost none, decreasing,
+and steps that no curve fits."""
 
-FEWEST: Final = 4
-"""Calls that a line needs."""
-FEWEST_BENT: Final = 8
-"""Calls that a bend needs."""
-_STILL: Final = 0.05
-"""Growth over all calls, as a share of their mean size, below which a context counts as flat."""
-_FOLLOWS: Final = 0.5
-"""The share of the differences that a line must account for (R²)."""
-_CLEARLY: Final = 12.0
-"""By how much a bend must account for more than a line does (its F with one degree of freedom; about 0.2 % by
-chance)."""
-_BENDS: Final = 2.0
-"""How many times as much the last call must bring as the first, or the other way round, to be called a bend."""
+MIN_CALLS: Final = 4
+"""Minimum number of calls for a line."""
+MIN_CURVE_CALLS: Final = 8
+"""Minimum number of calls for a curve."""
+_MAX_FLAT_SHARE: Final = 0.05
+"""A context that grows less than this over all calls, as a share of their mean size, is flat."""
+_MIN_R2: Final = 0.5
+"""Minimum share of the variance that a line must explain (R²)."""
+_MIN_F: Final = 12.0
+"""Minimum F statistic of a curve over a line (one degree of freedom; about 0.2 % by chance)."""
+_MIN_BEND_RATIO: Final = 2.0
+"""Minimum ratio of the growth at the two ends of a curve."""
 
 
 class GrowthShape(Struct, frozen=True, kw_only=True):
-    """How contexts grew over `calls` that follow each other. `per_call` is the slope of the fitted line in tokens,
-    `begins` and `ends` those of the fitted bend at its ends (the line's, where there is no bend), `r2` the share of the
-    differences that the line accounts for, `r2_bent` that of the bend. `doubled`: twice as many calls would send so
-    many times as much in all, on the fitted curve."""
+    """Shape of the growth over `calls` consecutive contexts.
+
+    `per_call` is the slope of the fitted line in tokens, `begins` and `ends` are the slopes of the fitted curve
+    at its ends
+    (the line's, without a curve), `r2` is the share of the variance that the line explains, `r2_bent` that of the
+    curve.
+    `doubled`: factor on all tokens sent if there were twice as many calls on the fitted curve.
+    """
 
     kind: str
     calls: int
@@ -63,22 +64,25 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
 
     @property
     def sent(self) -> str:
-        """How all that is sent grows with the number of calls: `LINEAR` or `FASTER`."""
+        """Growth of all tokens sent with the number of calls: `LINEAR` or `FASTER`."""
         return FASTER if self.doubled >= 2.5 else LINEAR
 
 
-def shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
-    """The shape of contexts of these `sizes` (tokens), call by call from number `first` on; None of too few."""
+def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
+    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`.
+
+    None for too few.
+    """
     n = len(sizes)
-    if n < FEWEST:
+    if n < MIN_CALLS:
         return None
-    # In the largest unit that leaves whole numbers: on which side of a limit a shape stands is no matter of rounding.
+    # Use the largest unit that gives whole numbers, so that rounding does not decide about a threshold.
     unit = gcd(*sizes) or 1
     sizes = [size // unit for size in sizes]
     mean = sum(sizes) / n
     whole = sum((size - mean) ** 2 for size in sizes)
     middle = (n - 1) / 2
-    # Orthogonal on whole numbers 0 .. n-1, so that each figure stands for itself.
+    # Orthogonal on whole numbers 0 .. n-1, so that the coefficients are independent.
     line = [x - middle for x in range(n)]
     bend = [x * x - (n * n - 1) / 12 for x in line]
     slope = _along(sizes, line)
@@ -90,10 +94,10 @@ def shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
     left = max(whole - by_line - by_bend, 0.0)
     begins, ends = slope - 2 * curve * middle, slope + 2 * curve * middle
     kind = _kind(n, mean, slope, r2)
-    if n >= FEWEST_BENT and kind not in (FLAT, SHRINKING) and by_bend > _CLEARLY * left / (n - 3):
-        if ends >= _BENDS * max(begins, 0.0) and r2_bent >= _FOLLOWS:
+    if n >= MIN_CURVE_CALLS and kind not in (FLAT, SHRINKING) and by_bend > _MIN_F * left / (n - 3):
+        if ends >= _MIN_BEND_RATIO * max(begins, 0.0) and r2_bent >= _MIN_R2:
             kind = FASTER
-        elif begins >= _BENDS * max(ends, 0.0) and r2_bent >= _FOLLOWS:
+        elif begins >= _MIN_BEND_RATIO * max(ends, 0.0) and r2_bent >= _MIN_R2:
             kind = SLOWING
     bent = kind in (FASTER, SLOWING)
     if not bent:
@@ -123,22 +127,24 @@ def _along(sizes: Sequence[int], by: Sequence[float]) -> float:
 
 
 def _kind(n: int, mean: float, slope: float, r2: float) -> str:
-    if abs(slope) * (n - 1) < _STILL * mean:
+    if abs(slope) * (n - 1) < _MAX_FLAT_SHARE * mean:
         return FLAT
-    if r2 < _FOLLOWS:
+    if r2 < _MIN_R2:
         return UNEVEN
     return LINEAR if slope > 0 else SHRINKING
 
 
 RESIDUAL: Final = "residual"
 PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
-"""What a context is made of, in the order in which it is laid on top of one another."""
+"""Parts of a context, in stacking order."""
 
 
 class CallSize(Struct, frozen=True, kw_only=True):
-    """One call: its `number` in the thread (from 1) and `turn`, the `tokens` of its context and how they were obtained
-    (`method`), the same by part (`PARTS`; their sum is `tokens`), and whether the context was cut (`broken`) in front
-    of it."""
+    """One call: its `number` in the thread (from 1) and `turn`, its context's `tokens` and their `method`.
+
+    `parts` are the tokens by part (`PARTS`; their sum is `tokens`), `broken` says that the context was cut before
+    it.
+    """
 
     number: int
     turn: int
@@ -149,7 +155,7 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context: its tokens at the beginning and at the end of a stretch, and tokens x calls in it."""
+    """One part of the context: its tokens at the beginning and end of a stretch, and tokens x calls in it."""
 
     name: str
     begins: int
@@ -158,12 +164,12 @@ class GrownPart(NamedTuple):
 
     @property
     def growth(self) -> int:
-        """By how many tokens it grew."""
+        """Increase in tokens."""
         return self.ends - self.begins
 
 
 class SentAgain(NamedTuple):
-    """Of `sent` input tokens so many were sent `before`; of the last context so many stand in it `twice`."""
+    """Resent tokens: those of `sent` input tokens sent `before`, and those of the last context in it `twice`."""
 
     sent: int
     before: int
@@ -171,14 +177,19 @@ class SentAgain(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The share that was sent before; None where no call was reported."""
+        """Share that was sent before; None if no call was reported."""
         return self.before / self.sent if self.sent else None
 
 
 class Growth(Struct, frozen=True, kw_only=True):
-    """How the context of `thread` grew. `stretch` are the calls (from 1) that the `shape` is fitted to: the last that
-    follow each other without a compaction. `phases` are named by `rule`; `dead_usd` is what the dead results cost so
-    far (None: not known). `lacks` says what could not be told, and why."""
+    """Growth of the context of `thread`.
+
+    `stretch` are the calls (from 1) that the `shape` is fitted to: the last ones without a compaction between
+    them.
+    `phases` are named by `rule`; `dead_usd` is the cost of the dead results so far (None: unknown). `lacks` lists
+    what is
+    missing, with reasons.
+    """
 
     thread: str
     calls: tuple[CallSize, ...] = ()
@@ -193,79 +204,96 @@ class Growth(Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ()
 
     dead_digests: tuple[str, ...] = ()
-    """The digests of the dead results, in their order."""
+    """Digests of the dead results, in order."""
     since: CallSize | None = None
-    """The context with what came after the last call and was not sent yet; None where nothing did."""
+    """The context with unsent blocks after the last call; None if there are none."""
 
     @property
     def carry(self) -> int:
-        """Tokens x calls: all that was sent."""
+        """Tokens x calls: all tokens sent."""
         return sum(call.tokens for call in self.calls)
 
     @property
     def by_phase(self) -> list[list[GrownPart]]:
-        """What grew in each phase, most first."""
-        return [grew_in(self.contexts, phase) for phase in self.phases]
+        """Growth of each part in each phase, largest first."""
+        return [grown_parts_in(self.contexts, phase) for phase in self.phases]
 
     @property
     def contexts(self) -> tuple[CallSize, ...]:
-        """The contexts of all calls, and the one that is still to be sent."""
+        """Contexts of all calls, and the unsent one."""
         return self.calls if self.since is None else (*self.calls, self.since)
 
 
-def parts_of(got: CallFigures) -> dict[str, int]:
-    """A context's tokens by part; they sum to its tokens."""
-    if not got.counted:
-        return {RESIDUAL: got.context_tokens} if got.context_tokens else {}
-    found = {NOT_RECORDED: got.not_recorded or 0, ATTACHED: got.attached, **got.categories, RESIDUAL: got.residual}
-    return {name: tokens for name, tokens in found.items() if tokens}
+def context_parts(call_figures: CallFigures) -> dict[str, int]:
+    """Tokens of a context by part; they sum to its tokens."""
+    if not call_figures.counted:
+        return {RESIDUAL: call_figures.context_tokens} if call_figures.context_tokens else {}
+    parts = {
+        NOT_RECORDED: call_figures.not_recorded or 0,
+        ATTACHED: call_figures.attached,
+        **call_figures.categories,
+        RESIDUAL: call_figures.residual,
+    }
+    return {name: tokens for name, tokens in parts.items() if tokens}
 
 
-def sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """The contexts of a thread's `calls`, as far as they are counted."""
+def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
+    """Contexts of a thread's `calls`, as far as counted."""
     turns = turns_of(book.session.tree, calls)
-    found: list[CallSize] = []
+    rows: list[CallSize] = []
     for index, call in enumerate(calls):
-        got = figures(book, call)
-        cut = index > 0 and broken((calls[index - 1],), (call,))
-        parts = parts_of(got)
+        call_figures = figures(book, call)
+        cut = index > 0 and was_shortened((calls[index - 1],), (call,))
+        parts = context_parts(call_figures)
         turn = turns.of_call(index)
-        found.append(
-            CallSize(number=index + 1, turn=turn, tokens=got.context_tokens, method=got.method, parts=parts, broken=cut)
+        rows.append(
+            CallSize(
+                number=index + 1,
+                turn=turn,
+                tokens=call_figures.context_tokens,
+                method=call_figures.method,
+                parts=parts,
+                broken=cut,
+            )
         )
-    return found
+    return rows
 
 
-def stretch_of(every: Sequence[CallSize]) -> tuple[int, int]:
-    """The first and last call (from 1) of the last stretch without a cut; of the longest where that is too short to
-    have a shape. (0, 0) without a call."""
+def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
+    """First and last call (from 1) of the last stretch without a cut; (0, 0) without calls.
+
+    If that is too short for a shape, of the longest one.
+    """
     if not every:
         return 0, 0
     starts = [call.number for call in every if call.broken or call.number == 1]
     ends = [*(start - 1 for start in starts[1:]), every[-1].number]
-    found = list(zip(starts, ends, strict=True))
-    last = found[-1]
-    return last if last[1] - last[0] + 1 >= FEWEST else max(found, key=lambda one: (one[1] - one[0], one[1]))
+    stretches = list(zip(starts, ends, strict=True))
+    last = stretches[-1]
+    return last if last[1] - last[0] + 1 >= MIN_CALLS else max(stretches, key=lambda one: (one[1] - one[0], one[1]))
 
 
-def grew(begins: Mapping[str, int], here: Sequence[CallSize]) -> list[GrownPart]:
-    """What each part did over the calls `here`, what grew most first; `begins` is what stood there before."""
+def grown_parts(begins: Mapping[str, int], here: Sequence[CallSize]) -> list[GrownPart]:
+    """Growth of each part over the calls `here`, largest first.
+
+    `begins` are the parts before them.
+    """
     if not here:
         return []
-    found = [
+    parts = [
         GrownPart(name, begins.get(name, 0), here[-1].parts.get(name, 0), sum(call.parts.get(name, 0) for call in here))
         for name in PARTS
     ]
-    return sorted((one for one in found if one.carry or one.begins), key=lambda one: (-one.growth, -one.carry))
+    return sorted((one for one in parts if one.carry or one.begins), key=lambda one: (-one.growth, -one.carry))
 
 
-def grew_in(every: Sequence[CallSize], phase: Phase) -> list[GrownPart]:
-    """What each part did in a phase; their growth sums to the phase's."""
+def grown_parts_in(every: Sequence[CallSize], phase: Phase) -> list[GrownPart]:
+    """Growth of each part in a phase; they sum to the phase's growth."""
     begins = every[phase.first - 2].parts if phase.first > 1 else {}
-    return grew(begins, every[phase.first - 1 : phase.last])
+    return grown_parts(begins, every[phase.first - 1 : phase.last])
 
 
-def growth(
+def thread_growth(
     book: Book,
     thread: ThreadCosts,
     phases: Iterable[Phase],
@@ -275,15 +303,17 @@ def growth(
     priced: bool = True,
     since: Call | None = None,
 ) -> Growth:
-    """The growth of one thread of a counted book; `twice` are the tokens of its last context that stand there twice,
-    without a price (`priced`) no cost is told, and `since` is the call that is still to be made."""
-    every = tuple(sizes(book, thread.calls))
-    first, last = stretch_of(every)
-    found = every[first - 1 : last] if every else ()
-    sending = Sending(book, lambda _: thread.running)
-    before = [sending.enter(call).tokens for call in thread.calls]
+    """Growth of one thread of a counted book; `twice` are duplicate tokens in its last context.
+
+    With `priced` False no cost is given; `since` is the call still to be made.
+    """
+    every = tuple(call_sizes(book, thread.calls))
+    first, last = last_stretch(every)
+    stretch = every[first - 1 : last] if every else ()
+    sending = ResentTracker(book, lambda _: thread.running)
+    before = [sending.add_call(call).tokens for call in thread.calls]
     sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
-    dead = dead_weight(thread.tree, thread.calls, thread.stays, thread.running.own)
+    dead = find_dead_results(thread.tree, thread.calls, thread.stays, thread.running.block_tokens)
     usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None
     return Growth(
         thread=thread.thread,
@@ -291,22 +321,22 @@ def growth(
         phases=tuple(phases),
         rule=rule,
         stretch=(first, last),
-        shape=shape([call.tokens for call in found], first),
-        parts=tuple(grew(found[0].parts if found else {}, found)),
+        shape=fit_shape([call.tokens for call in stretch], first),
+        parts=tuple(grown_parts(stretch[0].parts if stretch else {}, stretch)),
         again=SentAgain(sent, sum(before), twice),
         dead=dead,
         dead_usd=usd,
         dead_digests=tuple(thread.tree[one.node].block.digest for one in dead.dead),
-        lacks=tuple(_lacking(thread.calls, len(found), priced=priced)),
-        since=sizes(book, [*thread.calls, since])[-1] if since is not None else None,
+        lacks=tuple(_lacking(thread.calls, len(stretch), priced=priced)),
+        since=call_sizes(book, [*thread.calls, since])[-1] if since is not None else None,
     )
 
 
 def _lacking(calls: Sequence[Call], stretch: int, *, priced: bool) -> Iterable[str]:
     if len(calls) == 1:
         yield "one call: nothing grew yet, so no rate, shape or way to a limit is told"
-    elif stretch < FEWEST:
-        yield f"no shape: {FEWEST} calls without a compaction between them are needed, {stretch} are there"
+    elif stretch < MIN_CALLS:
+        yield f"no shape: {MIN_CALLS} calls without a compaction between them are needed, {stretch} are there"
     reported = sum(call.usage is not None for call in calls)
     if not reported:
         yield "no call was reported: sizes are counted, and what was sent again is not told"

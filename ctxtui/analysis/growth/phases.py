@@ -1,4 +1,4 @@
-"""Phases of a thread: stretches of calls that a user or a rule names, and how the context grows in each."""
+"""Phases of a thread: stretches of calls named by a user or a rule, and the context's growth in each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.money.spending import SpendingRow, summed
+from ctxtui.analysis.money.spending import SpendingRow, sum_rows
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -18,8 +18,8 @@ from ctxtui.core.turns import turns_of
 TURN, EPOCH, CALL = "turn", "epoch", "call"
 """Rules that need no expression: a phase for each turn, each epoch, each call."""
 
-NAMED: Final = "phase:"
-"""A note on a call that begins so names the phase that begins with it."""
+NOTE_PREFIX: Final = "phase:"
+"""Prefix of a note on a call that names the phase beginning with it."""
 
 _SPOKEN: Final = frozenset({INDEX["user"], INDEX["assistant"], INDEX["summary"]})
 
@@ -30,7 +30,7 @@ Input = Callable[[Call], int]
 
 
 class Start(NamedTuple):
-    """A phase begins with call `call` (from 1); `own` says that the user named it."""
+    """Start of a phase at call `call` (from 1); `own`: named by the user."""
 
     call: int
     name: str
@@ -38,10 +38,15 @@ class Start(NamedTuple):
 
 
 class Phase(Struct, frozen=True):
-    """One phase: calls `first` to `last` (from 1). Tokens: `before` is the context of the call before it (0 for the
-    first), `end` that of its last call, `peak` its largest, `sent` all input and `answered` all output in it, `usd`
-    what its calls cost: None where a price is not known or the answers of `partial` calls are reported in part (`least`
-    is what is known), or, if not `priced`, not known yet."""
+    """One phase: calls `first` to `last` (from 1).
+
+    Tokens: `before` is the context of the previous call (0 for the first), `end` that of its last call, `peak`
+    its largest,
+    `sent` all input and `answered` all output in it. `usd` is the cost of its calls: None if a price is unknown
+    or the
+    answers of `partial` calls are partly reported (`least` is the known part), or, if not `priced`, not known
+    yet.
+    """
 
     name: str
     first: int
@@ -59,38 +64,41 @@ class Phase(Struct, frozen=True):
 
     @property
     def calls(self) -> int:
-        """How many calls it has."""
+        """Number of calls."""
         return self.last - self.first + 1
 
     @property
     def growth(self) -> int:
-        """By how many tokens the context was larger at its end than before it."""
+        """Increase of the context in tokens over the phase."""
         return self.end - self.before
 
 
-def starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
-    """Where phases begin by `rule`: `TURN`, `EPOCH`, `CALL`, or else where `search` hits in what a person, the model or
-    a summary says first in that call's context. A hit that is the name of the phase at hand begins none."""
+def find_starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
+    """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or the hits of `search`.
+
+    `search` reads the new text of a person, the model or a summary in each call's context. A hit with the current
+    phase's name begins no new one.
+    """
     if rule == CALL:
         return [Start(n, f"call {n}") for n in range(1, len(calls) + 1)]
     if rule in (TURN, EPOCH):
         turns = turns_of(tree, calls)
         values = [turns.of_call(n) if rule == TURN else call.epoch.number for n, call in enumerate(calls)]
         return [Start(n, f"{rule} {value}") for n, value in enumerate(values, 1) if n == 1 or value != values[n - 2]]
-    found: list[Start] = []
+    starts: list[Start] = []
     if search is None:
-        return found
-    for number, words in _entered(tree, calls):
+        return starts
+    for number, words in _new_texts(tree, calls):
         name = search(words)
-        if name and (not found or found[-1].name != name):
-            if found and found[-1].call == number:
-                found.pop()
-            found.append(Start(number, name))
-    return found
+        if name and (not starts or starts[-1].name != name):
+            if starts and starts[-1].call == number:
+                starts.pop()
+            starts.append(Start(number, name))
+    return starts
 
 
-def _entered(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
-    """(number of the call, text) of what was said, in the order in which it entered the thread's contexts."""
+def _new_texts(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
+    """Yield (number of the call, text) of new text, in the order in which it was added."""
     head, seen = ROOT, set[str]()
     for number, call in enumerate(calls, 1):
         for node in tree.path(call.sent_head, tree.common(head, call.sent_head)):
@@ -101,41 +109,43 @@ def _entered(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
         head = call.sent_head
 
 
-def named(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
-    """Where a user's notes begin phases; `notes` are texts by a call's id."""
-    found = []
+def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
+    """Starts of phases from a user's notes; `notes` are texts by call id."""
+    starts = []
     for number, call in enumerate(calls, 1):
         text = notes.get(call.id, "").strip()
-        if text.lower().startswith(NAMED):
-            found.append(Start(number, text[len(NAMED) :].strip() or f"from call {number}", True))
-    return found
+        if text.lower().startswith(NOTE_PREFIX):
+            starts.append(Start(number, text[len(NOTE_PREFIX) :].strip() or f"from call {number}", True))
+    return starts
 
 
-def merged(one: Iterable[Start], own: Iterable[Start]) -> list[Start]:
-    """The starts of both, in order; where both begin with one call the user's own counts."""
-    by_call = {start.call: start for start in (*one, *own)}
+def merge_starts(by_rule: Iterable[Start], own: Iterable[Start]) -> list[Start]:
+    """Merge both lists in order; if both have a start at one call, the user's own is used."""
+    by_call = {start.call: start for start in (*by_rule, *own)}
     return [by_call[call] for call in sorted(by_call)]
 
 
 Cost = Callable[[Call], tuple[SpendingRow, bool]]
-"""Gives what a call cost, and whether its price is worked out."""
+"""Gives the cost of a call, and whether its price is already computed."""
 
 
-def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
-    """The phases of a thread's `calls`; `tokens` gives a call's context. What comes before the first start is a phase
-    without a name."""
+def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
+    """Build the phases of a thread's `calls`; `tokens` gives a call's context.
+
+    Calls before the first start form a phase without a name.
+    """
     if not calls:
         return []
     every = list(begun) if begun and begun[0].call == 1 else [Start(1, ""), *begun]
     sizes = [tokens(call) for call in calls]
-    found = []
+    phases = []
     for at, start in enumerate(every):
         last = every[at + 1].call - 1 if at + 1 < len(every) else len(calls)
         mine, there = calls[start.call - 1 : last], sizes[start.call - 1 : last]
         costs = [cost(call) for call in mine]
-        spent = summed(row for row, _ in costs)
+        spent = sum_rows(row for row, _ in costs)
         least = spent.usd if spent.usd is not None or spent.at_least else 0.0
-        found.append(
+        phases.append(
             Phase(
                 start.name,
                 start.call,
@@ -152,12 +162,14 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
                 priced=all(priced for _, priced in costs),
             )
         )
-    return found
+    return phases
 
 
-def typical(some: Sequence[Phase]) -> tuple[int, int]:
-    """The median growth of a phase, the first and the last left out where others are left (one begins the prompt, the
-    other may not be over), and the median growth per call in them, in tokens."""
+def typical_growth(some: Sequence[Phase]) -> tuple[int, int]:
+    """Median growth of a phase, and median growth per call, in tokens.
+
+    The first and last are left out if others remain (one begins the prompt, the other may not be over).
+    """
     whole = some[1:-1] if len(some) > 2 else some[1:] or some
     if not whole:
         return 0, 0

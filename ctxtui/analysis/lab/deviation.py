@@ -1,7 +1,7 @@
-"""By how much the simulation of the recording misses what was reported, and why, where that is more than it may be.
+"""Compares the simulation of a recording with its reports, and explains larger deviations.
 
-It is counted, not copied: the blocks on record, what reports *before* a call tell of what is lacking, and a simulated
-cache that keeps to its provider's rules. Where one of the three is not what was reported, that is said.
+The simulation counts the recorded blocks, infers unrecorded input from *earlier* reports, and uses a cache that
+follows its provider's rules. Each of the three may deviate from the report.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.lab.variant import VariantCall
 from ctxtui.core.call import Call, Fidelity
 
-WITHIN: Final = 0.02
-"""Share of the reported input by which a figure may be off before it is said why."""
-_CUT: Final = 0.25
-"""The share of a call's report from which on what is lacking is no matter of counting."""
+MAX_DEVIATION: Final = 0.02
+"""Deviations up to this share of the reported input need no explanation."""
+_MIN_CUT_SHARE: Final = 0.25
+"""Missing input above this share of a call's report is not a counting error."""
 
 
 class _Gap(NamedTuple):
-    """One call: its report less what was counted, and what was reported to be read less what was simulated (None: not
-    simulated)."""
+    """One call: reported minus counted input, and reported minus simulated reads (None: not simulated)."""
 
     call: Call
     number: int
@@ -33,22 +32,30 @@ class _Gap(NamedTuple):
         return self.call.usage.input if self.call.usage is not None else 0
 
 
-def deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """A sentence with the reason for each simulated figure that is off by more than `WITHIN` of the input that
-    was reported. `counted` are the simulated `calls`, all with a report."""
+def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
+    """Yield a sentence with the reason for each simulated figure that deviates.
+
+    That is, by more than `MAX_DEVIATION` of the reported input. `counted` are the simulated `calls`, all with a
+    report.
+    """
     gaps = [
-        _Gap(call, one.number, call.usage.input - one.context, None if one.read is None else _read(call) - one.read)
-        for call, one in zip(calls, counted, strict=True)
+        _Gap(
+            call,
+            simulated.number,
+            call.usage.input - simulated.context,
+            None if simulated.read is None else _read(call) - simulated.read,
+        )
+        for call, simulated in zip(calls, counted, strict=True)
         if call.usage is not None
     ]
-    told = sum(gap.reported for gap in gaps)
-    off = -sum(gap.input for gap in gaps) / told if told else 0.0
-    if abs(off) > WITHIN:
+    reported = sum(gap.reported for gap in gaps)
+    off = -sum(gap.input for gap in gaps) / reported if reported else 0.0
+    if abs(off) > MAX_DEVIATION:
         yield f"the simulation is off by {100 * off:+.1f} %: {_why_input(book, gaps, off)}"
     reads = [gap.read for gap in gaps if gap.read is not None]
-    read_off = -sum(reads) / told if told and len(reads) == len(gaps) else 0.0
-    # What is lacking of a context is not read either: that is the sentence before.
-    if abs(read_off) > WITHIN and abs(read_off - off) > WITHIN:
+    read_off = -sum(reads) / reported if reported and len(reads) == len(gaps) else 0.0
+    # Missing input is not read either, which the first sentence already explains.
+    if abs(read_off) > MAX_DEVIATION and abs(read_off - off) > MAX_DEVIATION:
         yield _why_read(gaps, read_off)
 
 
@@ -57,7 +64,7 @@ def _read(call: Call) -> int:
 
 
 def _why_input(book: Book, gaps: Sequence[_Gap], off: float) -> str:
-    """Where the counts part from the reports most."""
+    """Explain the largest difference between counts and reports."""
     seen: set[str] = set()
     began: dict[str, int] = {}
     starts = epochs = cut = 0
@@ -67,7 +74,7 @@ def _why_input(book: Book, gaps: Sequence[_Gap], off: float) -> str:
             starts += gap.input
         elif began.get(call.thread) not in (None, call.epoch.number):
             epochs += gap.input
-        elif gap.input > _CUT * gap.reported:
+        elif gap.input > _MIN_CUT_SHARE * gap.reported:
             cut += gap.input
         seen.add(call.thread)
         began[call.thread] = call.epoch.number
@@ -91,9 +98,11 @@ def _why_input(book: Book, gaps: Sequence[_Gap], off: float) -> str:
 
 
 def _why_read(gaps: Sequence[_Gap], off: float) -> str:
-    """Where the provider's cache did otherwise than its rules say."""
+    """Explain the largest difference between the provider's cache and its rules."""
     sign = 1 if off > 0 else -1
-    own = [(-sign * (gap.read or 0), gap.number) for gap in gaps if -sign * (gap.read or 0) > WITHIN * gap.reported]
+    own = [
+        (-sign * (gap.read or 0), gap.number) for gap in gaps if -sign * (gap.read or 0) > MAX_DEVIATION * gap.reported
+    ]
     most, number = max(own, default=(0, 0))
     where = f"in {len(own):,} of {len(gaps):,} calls, most in call {number:,} ({most:,} tokens)"
     if off > 0:

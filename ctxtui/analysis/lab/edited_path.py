@@ -1,4 +1,7 @@
-"""One thread's contexts under the edits of a variant, call by call: applied again only where something may change."""
+"""Contexts of one thread under the edits of a variant, call by call.
+
+Edits are applied again only when needed.
+"""
 
 from __future__ import annotations
 
@@ -22,88 +25,93 @@ from ctxtui.curation.price.request_count import is_kept_apart, side_of_place
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammar import ANTHROPIC
 
-Proposing = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]]
-"""Gives a log, whose result on the context is known, with what a policy adds to it, and the result of that."""
+Propose = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]]
+"""Takes the result of a log on the context and the log; returns the log with a policy's additions, and its result."""
 
 
 class EditedPath:
-    """The requests of one thread under a growing log of edits, as paths in `tree`. `made`: no request is on record, so
-    that what leaves is built anew and leaves out what its provider would refuse. `same` is told which node stands for
-    which recorded one."""
+    """Requests of one thread under a growing log of edits, as paths in `tree`.
 
-    def __init__(self, tree: Tree, rules: ProviderRules, made: bool, same: Callable[[int, int], None]) -> None:
+    `is_rebuilt`: no request is recorded, so that requests are built anew and leave out what the provider would
+    refuse.
+    `same` is called with each sent node and the recorded one it copies.
+    """
+
+    def __init__(self, tree: Tree, rules: ProviderRules, is_rebuilt: bool, same: Callable[[int, int], None]) -> None:
         self._tree = tree
         self._rules = rules
-        self._made = made
+        self._is_rebuilt = is_rebuilt
         self._same = same
         self.log: tuple[Edit, ...] = ()
         self.refused = ""
         self._context: Context | None = None
         self._applied: Applied | None = None
         self._out: frozenset[int] = frozenset()
-        self._edge: _Edge | None = None
+        self._edge: _ChangeSummary | None = None
         self._awaited = NONE_AWAITED
         self._known: tuple[object, ...] = ()
         self._ends: list[int] = []
-        """The sent node behind each raw position."""
+        """The sent node after each raw position."""
         self._alike = 0
-        """How many of them are the raw nodes themselves, from the front."""
+        """Number of leading positions whose sent node is the raw node itself."""
 
-    def take(
-        self, context: Context, propose: Proposing | None, out: frozenset[int] = frozenset()
+    def add_call(
+        self, context: Context, propose: Propose | None, out: frozenset[int] = frozenset()
     ) -> tuple[int, Applied]:
-        """The head of the request that leaves for `context`, and what the edits make of it; `propose` is asked for
-        further edits first. `context` is the one of the call before, grown, or another one. `out` are the raw
-        positions that are not written though no edit is about them."""
+        """Head of the request for `context`, and the result of the edits.
+
+        `propose` may add edits first. `context` is the previous call's, grown, or another one. `out` are the raw
+        positions left out independent of edits.
+        """
         if context is not self._context:
             self._context, self._applied, self._ends, self._alike = context, None, [], 0
         before = self._applied
-        applied = self._grown(context) or apply(context, self.log, self._rules)
+        applied = self._still_valid(context) or apply(context, self.log, self._rules)
         if propose is not None:
             log, tried = propose(applied, self.log)
             if tried.refused and len(log) > len(self.log):
                 self.refused = self.refused or tried.refused
             else:
                 self.log, applied = log, tried
-        known = context, applied.changes, applied.inserts, applied.asleep, self.log
-        if not (self._known and all(map(is_, known, self._known))):
-            self._known, self._awaited = known, self._missing(applied)
-        start = min(_parting(before, applied), len(self._ends))
+        key = context, applied.changes, applied.inserts, applied.asleep, self.log
+        if not (self._known and all(map(is_, key, self._known))):
+            self._known, self._awaited = key, self._awaited_targets(applied)
+        start = min(_first_change(before, applied), len(self._ends))
         if out is not self._out:
             start = min([start, *(out ^ self._out)])
         self._applied, self._out = applied, out
-        head = self._written(applied, start)
+        head = self._build_path(applied, start)
         self._alike, nodes = min(self._alike, start), context.nodes
         while self._alike < len(nodes) and self._ends[self._alike] == nodes[self._alike]:
             self._alike += 1
         return head, applied
 
     @property
-    def shared(self) -> int:
-        """The longest context that what leaves and what was recorded both begin with."""
+    def common_prefix(self) -> int:
+        """Longest common prefix of the sent and the recorded context."""
         assert self._context is not None
         return self._context.nodes[self._alike - 1] if self._alike else ROOT
 
-    def raw(self, node: int) -> int:
-        """The recorded node that the sent `node` is, or behind which it stands; `ROOT` where it stands before all."""
+    def recorded_node(self, node: int) -> int:
+        """Recorded node that the sent `node` copies or follows; `ROOT` before all."""
         assert self._context is not None
         nodes, depth = self._context.nodes, self._depth(node)
         if depth <= self._alike:
             return nodes[depth - 1] if depth else ROOT
         last = bisect_right(self._ends, depth, key=self._depth) - 1
         stood = self._depth(self._ends[last]) if last >= 0 else 0
-        # Where it is a block before some that are out: those end where it does.
+        # Positions that are left out end at the previous block's node.
         return nodes[bisect_left(self._ends, stood, key=self._depth)] if stood else ROOT
 
-    def sent(self, position: int) -> int:
-        """The sent node behind the block at a raw position."""
+    def sent_node(self, position: int) -> int:
+        """The sent node after the block at a raw position."""
         return self._ends[position]
 
     def _depth(self, node: int) -> int:
         return self._tree[node].depth
 
-    def _grown(self, context: Context) -> Applied | None:
-        """What was applied before, where it holds for the grown context as it is: what came changes nothing of it."""
+    def _still_valid(self, context: Context) -> Applied | None:
+        """Previous result, if it is still valid for the grown context: nothing added affects it."""
         applied = self._applied
         if applied is None:
             return None
@@ -112,51 +120,53 @@ class EditedPath:
             return None
         if length == len(context) or not (applied.changes or applied.inserts or applied.held):
             return replace(applied, length=len(context))
-        if applied.held or self._reaches(context, applied, length):
+        if applied.held or self._may_affect(context, applied, length):
             return None
         return replace(applied, length=len(context))
 
-    def _missing(self, applied: Applied) -> AwaitedTargets:
-        """The blocks that edits are about and that are not there yet: of an edit of several blocks some may be."""
+    def _awaited_targets(self, applied: Applied) -> AwaitedTargets:
+        """Targets of edits that are not in the context yet; of an edit of several blocks some may be."""
         targets = (target for edit in active_edits(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
-    def _reaches(self, context: Context, applied: Applied, length: int) -> bool:
-        """Whether what came behind `length` may change what the edits make of what stands before it."""
+    def _may_affect(self, context: Context, applied: Applied, length: int) -> bool:
+        """Whether blocks added after `length` may change the result of the edits before it."""
         last, item = context.message_at(length - 1), context.items[length]
         if item.place.section != "messages":
             return True
         if last is not None and context.message_of[length] == context.message_of[length - 1]:
             return True
         if self._edge is None or self._edge[0] is not applied.changes:
-            removed = _last_out(applied)
+            removed = _last_removed(applied)
             notes = any(one.author == REPAIR and one.kind == NOTE for one in applied.repairs)
             tools = any(p in applied.changes for p in context.tools)
-            self._edge = _Edge(applied.changes, removed, notes, tools)
+            self._edge = _ChangeSummary(applied.changes, removed, notes, tools)
         edge = last.start if last is not None else length
         if self._edge.removed >= edge or self._edge.notes or any(one.position >= edge for one in applied.inserts[-1:]):
             return True
-        return _answers(context, applied, length, self._rules, self._edge.tools)
+        return _affects_changes(context, applied, length, self._rules, self._edge.tools)
 
-    def _written(self, applied: Applied, start: int) -> int:
-        """Make the path from the raw position `start` on; gives its head."""
+    def _build_path(self, applied: Applied, start: int) -> int:
+        """Build the path from the raw position `start` on; returns its head."""
         context = applied.context
-        if not applied.is_changed and not self._out and not (self._made and context.dialect == ANTHROPIC):
+        if not applied.is_changed and not self._out and not (self._is_rebuilt and context.dialect == ANTHROPIC):
             self._ends[start:] = context.nodes[start:]
             return context.head
         del self._ends[start:]
         head = self._ends[start - 1] if start else ROOT
         new: dict[int, list[Item]] = {}
-        for one in applied.inserts:
-            if one.position >= start:
-                # What only a transcript says of a place does not hold for a block that an edit put there.
-                new.setdefault(one.position, []).extend(Item(i.block, i.place._replace(mark="")) for i in one.items)
+        for insert in applied.inserts:
+            if insert.position >= start:
+                # Marks from a transcript do not apply to a block inserted by an edit.
+                new.setdefault(insert.position, []).extend(
+                    Item(i.block, i.place._replace(mark="")) for i in insert.items
+                )
         for position in range(start, len(context)):
             for item in new.get(position, ()):
                 head = self._put(applied, head, item, -1)
             change = applied.changes.get(position)
             if change is None:
-                if position not in self._out and not self._hollow(applied, position):
+                if position not in self._out and not self._is_empty_header(applied, position):
                     head = self._put(applied, head, context.items[position], position)
                     if head != context.nodes[position]:
                         self._same(head, context.nodes[position])
@@ -170,8 +180,8 @@ class EditedPath:
 
     def _put(self, applied: Applied, head: int, item: Item, position: int) -> int:
         tree = self._tree
-        if item.block.kind == HEADER and self._made and applied.context.dialect == ANTHROPIC and head != ROOT:
-            # Requests that are built anew have no two messages of one side in a row.
+        if item.block.kind == HEADER and self._is_rebuilt and applied.context.dialect == ANTHROPIC and head != ROOT:
+            # Rebuilt requests have no two consecutive messages of one role.
             last = side_of_place(tree[head].place)
             if last and last == side_of_place(item.place):
                 apart = position >= 0 and position not in applied.changes and is_kept_apart(applied, position)
@@ -179,7 +189,7 @@ class EditedPath:
                     return head
         return tree.child(head, item.block, item.place)
 
-    def _hollow(self, applied: Applied, position: int) -> bool:
+    def _is_empty_header(self, applied: Applied, position: int) -> bool:
         """Whether `position` is the header of a message of which nothing is written."""
         if not self._out or applied.context.items[position].block.kind != HEADER:
             return False
@@ -190,8 +200,8 @@ class EditedPath:
         gone = (p for p in parts if p not in self._out)
         return all((change := applied.changes.get(p)) is not None and change.after is None for p in gone)
 
-    def standing(self, applied: Applied, edge: Position) -> int:
-        """The sent node of what stands at `edge` under the edits that were applied last."""
+    def node_at_edge(self, applied: Applied, edge: Position) -> int:
+        """Sent node at the position `edge` under the edits applied last."""
         position, order = edge
         if order == RAW:
             return self._ends[position]
@@ -201,37 +211,41 @@ class EditedPath:
         return head
 
 
-def _parting(before: Applied | None, applied: Applied) -> int:
-    """The first raw position at which the two are not the same; the length of the shorter where they are."""
+def _first_change(before: Applied | None, applied: Applied) -> int:
+    """First raw position at which the two differ; the length of the shorter if they do not."""
     if before is None:
         return 0
     end = min(before.length, applied.length)
     if before.changes is not applied.changes:
         a, b = before.changes, applied.changes
         for position in differing_positions(a, b):
-            if position < end and not _same(a.get(position), b.get(position)):
+            if position < end and not _is_same_change(a.get(position), b.get(position)):
                 end = position
     if before.inserts is not applied.inserts:
-        # Most are the very same; of the others those that only came anew are told apart from those that changed.
-        kept, now = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
-        gone = Counter((kept[key].position, kept[key].items) for key in kept.keys() - now.keys())
-        came = Counter((now[key].position, now[key].items) for key in now.keys() - kept.keys())
-        # Counted: the same words may stand at one place twice.
-        end = min([end, *(position for position, _ in [*(gone - came), *(came - gone)])])
+        # Most are the same objects; of the others, rebuilt ones are distinguished from changed ones.
+        old_inserts, new_inserts = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
+        removed = Counter(
+            (old_inserts[key].position, old_inserts[key].items) for key in old_inserts.keys() - new_inserts.keys()
+        )
+        added = Counter(
+            (new_inserts[key].position, new_inserts[key].items) for key in new_inserts.keys() - old_inserts.keys()
+        )
+        # Counted, because the same text may be at one position twice.
+        end = min([end, *(position for position, _ in [*(removed - added), *(added - removed)])])
     return end
 
 
-def _same(one: object, other: object) -> bool:
-    return one is not None and other is not None and one.after == other.after  # type: ignore[attr-defined]
+def _is_same_change(first: object, second: object) -> bool:
+    return first is not None and second is not None and first.after == second.after  # type: ignore[attr-defined]
 
 
-def _last_out(applied: Applied) -> int:
-    """The last position that is out; -1 where none is."""
+def _last_removed(applied: Applied) -> int:
+    """Last removed position; -1 if there is none."""
     return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 
-class _Edge(NamedTuple):
-    """Of some changes: the last position that is out, whether a repair put words in, whether tools are among them."""
+class _ChangeSummary(NamedTuple):
+    """Summary of changes: the last removed position, whether a repair added text, whether tools are among them."""
 
     changes: Mapping[int, BlockChange]
     removed: int
@@ -239,8 +253,8 @@ class _Edge(NamedTuple):
     tools: bool
 
 
-def _answers(context: Context, applied: Applied, length: int, rules: ProviderRules, tools: bool) -> bool:
-    """Whether a block behind `length` belongs to one that is changed."""
+def _affects_changes(context: Context, applied: Applied, length: int, rules: ProviderRules, tools: bool) -> bool:
+    """Whether a block after `length` belongs to a changed one."""
     thinks = rules.binds_thinking or bool(applied.withheld)
     for position in range(length, len(context)):
         item = context.items[position]

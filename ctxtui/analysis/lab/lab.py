@@ -1,23 +1,26 @@
-"""The lab: a recorded session under many variants at once, call by call, without a model call."""
+"""The lab: simulates a recorded session under many variants at once, call by call, without a model call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ctxtui.analysis.lab.recorded import recorded_steps, simulated_calls
+from ctxtui.analysis.lab.recorded_steps import recorded_steps, simulated_calls
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Variant, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench, VariantPass
+from ctxtui.analysis.lab.variant_pass import LabInputs, VariantPass
 
 Progress = Callable[[int, int], bool]
-"""Is told how many of how many calls are done; whether to go on."""
+"""Called with the numbers of calls done and in all; returns whether to continue."""
 
 
 class Experiment:
-    """The session of `bench` under each of `variants`; everything in its book must be counted. Iterated, it goes
-    through the calls and gives how many are done; then `runs` has what came of it, in the order of the variants."""
+    """The session of `bench` under each of `variants`; everything in its book must be counted.
 
-    def __init__(self, bench: Bench, variants: Sequence[Variant]) -> None:
+    Iterating simulates the calls and yields the number done; then `runs` has the results, in the order of the
+    variants.
+    """
+
+    def __init__(self, bench: LabInputs, variants: Sequence[Variant]) -> None:
         self._bench = bench
         self._passes = [VariantPass(bench, variant) for variant in variants]
         self.total = len(simulated_calls(bench.book.session))
@@ -27,19 +30,19 @@ class Experiment:
         threads: dict[str, SharedContext] = {}
         for done, step in enumerate(recorded_steps(self._bench.book, self._bench.rules), 1):
             shared = threads.setdefault(step.call.thread, SharedContext(self._bench.book))
-            context = shared.go(step.call)
-            for one in self._passes:
-                one.take(step, shared, context)
+            context = shared.move_to(step.call)
+            for pass_ in self._passes:
+                pass_.add_call(step, shared, context)
             yield done
-        self.runs = [one.done() for one in self._passes]
+        self.runs = [pass_.finish() for pass_ in self._passes]
 
 
-def experiment(
-    bench: Bench, variants: Sequence[Variant], progress: Progress = lambda done, of: True
+def run_experiment(
+    bench: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
 ) -> list[VariantRun]:
-    """The same at once. Nothing where `progress` says to stop."""
-    under_way = Experiment(bench, variants)
-    for done in under_way:
-        if not progress(done, under_way.total):
+    """Run an experiment at once; empty if `progress` stops it."""
+    running = Experiment(bench, variants)
+    for done in running:
+        if not progress(done, running.total):
             return []
-    return under_way.runs
+    return running.runs

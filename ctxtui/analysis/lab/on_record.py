@@ -1,4 +1,4 @@
-"""A variant held to the record: what each call was reported to be, and what the simulation says the variant changes."""
+"""Adds a variant's simulated differences to the reported figures of each call."""
 
 from __future__ import annotations
 
@@ -8,42 +8,44 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.lab.variant import RECORDED, Variant, VariantCall, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
-from ctxtui.analysis.money.edited_calls import EditedCalls, under_edits
+from ctxtui.analysis.lab.variant_pass import LabInputs, simulated_usd
+from ctxtui.analysis.money.edited_calls import EditedCalls, reduce_usage
 from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
 
 
-def on_record(bench: Bench, plain: VariantRun, run: VariantRun) -> VariantRun:
-    """`run` with the reports of its calls, each changed by what `run` differs from `plain`, the recording in the same
-    simulated cache. Where it does not differ, a call is what was reported and cost what was paid. A call without a
-    report stays simulated."""
+def apply_to_record(bench: LabInputs, plain: VariantRun, run: VariantRun) -> VariantRun:
+    """Change the reports of the calls of `run` by the differences between `run` and `plain`.
+
+    `plain` is the recording in the same simulated cache. Without a difference, a call keeps its report and paid
+    cost. A call without a report stays simulated.
+    """
     own = {call.id: call for call in plain.calls}
-    return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant) for call in run.calls))
+    return replace(run, calls=tuple(_apply_to_call(bench, own[call.id], call, run.variant) for call in run.calls))
 
 
-class UnderMarkers(NamedTuple):
+class MarkerRuns(NamedTuple):
     """A recording as it was (`own`), and with the markers of each strategy (`by` its name in one word)."""
 
     own: VariantRun
     by: Mapping[str, VariantRun]
 
-    def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
-        """The first `calls` of a thread with the markers of `cache`; None where none can be simulated."""
+    def edited_calls(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
+        """The first `calls` of a thread with the markers of `cache`; None if none can be simulated."""
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
-        found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
-        if not found:
+        pairs_found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
+        if not pairs_found:
             return None
-        saved = tuple(own.context - under.context for _, own, under in found)
-        more = (None if own.usd is None or under.usd is None else under.usd - own.usd for _, own, under in found)
-        return EditedCalls(found[0][0], saved, tuple(more))
+        saved = tuple(own.context - under.context for _, own, under in pairs_found)
+        more = (None if own.usd is None or under.usd is None else under.usd - own.usd for _, own, under in pairs_found)
+        return EditedCalls(pairs_found[0][0], saved, tuple(more))
 
 
-NOT_TRIED: Final = UnderMarkers(VariantRun(variant=Variant(), calls=(), models=()), {})
+NO_MARKER_RUNS: Final = MarkerRuns(VariantRun(variant=Variant(), calls=(), models=()), {})
 
 
-def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:
+def _apply_to_call(bench: LabInputs, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:
     recorded = bench.book.session.calls[under.id]
     report = recorded.usage
     if report is None or not report.input:
@@ -51,10 +53,10 @@ def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, variant: Va
     total = max(0, report.input + under.context - plain.context)
     call = bench.as_model(recorded, variant.model)
     if variant.cache == RECORDED and call is recorded and not (plain.rewrites and not under.rewrites):
-        usage = _edited(report, plain, under)
+        usage = _usage_under_edits(report, plain, under)
         total = usage.input if usage is not None else total
     else:
-        usage = _changed(report, total, plain.usage, under.usage)
+        usage = _adjust_usage(report, total, plain.usage, under.usage)
     usd = _usd(bench, recorded, call, usage) if usage is not None else None
     return replace(
         under,
@@ -68,19 +70,21 @@ def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, variant: Va
     )
 
 
-def _edited(report: Usage, plain: VariantCall, under: VariantCall) -> Usage | None:
-    """`report` as edits change it; None where they break the cache and none can be simulated."""
+def _usage_under_edits(report: Usage, plain: VariantCall, under: VariantCall) -> Usage | None:
+    """Change `report` by edits; None if they break the cache and it cannot be simulated."""
     breaks = under.rewrites and under.head != plain.head
     if breaks and under.usage is None:
         return None
-    return under_edits(report, under.less, under.usage if breaks else None) if breaks or any(under.less) else report
+    return reduce_usage(report, under.less, under.usage if breaks else None) if breaks or any(under.less) else report
 
 
-def _usd(bench: Bench, recorded: Call, call: Call, usage: Usage) -> float | None:
-    """What `recorded` costs as `call`, perhaps of another model, with another `usage`: what was paid, and the
-    difference. Of a call whose price the record does not tell it is the difference alone."""
+def _usd(bench: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
+    """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
+
+    `call` may go to another model. Without a recorded price, the difference alone.
+    """
     assert recorded.usage is not None
-    paid, now = bench.paid(recorded), simulated_usd(bench, call, usage)
+    paid, now = bench.paid_usd(recorded), simulated_usd(bench, call, usage)
     if call is not recorded:
         return now
     if usage == recorded.usage and paid is not None:
@@ -89,13 +93,15 @@ def _usd(bench: Bench, recorded: Call, call: Call, usage: Usage) -> float | None
     return None if now is None or before is None else (paid or 0.0) + now - before
 
 
-def _changed(report: Usage, total: int, plain: Usage | None, under: Usage | None) -> Usage | None:
-    """`report` with the difference from `plain` to `under`, `total` tokens of input; None where no cache can be
-    simulated and the call is another one."""
+def _adjust_usage(report: Usage, total: int, plain: Usage | None, under: Usage | None) -> Usage | None:
+    """Change `report` by the difference from `plain` to `under`, with `total` tokens of input.
+
+    None if no cache can be simulated and the call differs.
+    """
     if plain is None or under is None:
         return report if plain is under and total == report.input else None
-    read = _between(report.cache_read + under.cache_read - plain.cache_read, total)
-    write = _between(report.cache_write + under.cache_write - plain.cache_write, total - read)
+    read = _clamp(report.cache_read + under.cache_read - plain.cache_read, total)
+    write = _clamp(report.cache_write + under.cache_write - plain.cache_write, total - read)
     return replace(
         report,
         cache_read=read,
@@ -105,17 +111,17 @@ def _changed(report: Usage, total: int, plain: Usage | None, under: Usage | None
     )
 
 
-def _between(tokens: int, most: int) -> int:
+def _clamp(tokens: int, most: int) -> int:
     return min(most, max(0, tokens))
 
 
 def _by_lifetime(write: int, report: Usage, plain: Usage, under: Usage) -> dict[str, int]:
-    """What is written, by lifetime: as reported and changed, else in the proportions of `under`."""
+    """Writes by lifetime: as reported and changed, else in the proportions of `under`."""
     parts = {name: getattr(report, name) + getattr(under, name) - getattr(plain, name) for name in WRITES}
     if min(parts.values()) >= 0 and sum(parts.values()) == write:
         return parts
     like = under if under.cache_write else report
     whole = like.cache_write
-    found = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
-    found[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(found.values())
-    return found
+    parts_ = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
+    parts_[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(parts_.values())
+    return parts_

@@ -1,4 +1,4 @@
-"""What a lab found of one session: a row of figures and a curve for each variant, and what is to be said about them."""
+"""Lab results of one session: a row of figures and a curve for each variant, and notes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.lab.deviation import deviations
-from ctxtui.analysis.lab.on_record import on_record
-from ctxtui.analysis.lab.recorded import simulated_calls, why_none
+from ctxtui.analysis.lab.deviation import explain_deviations
+from ctxtui.analysis.lab.on_record import apply_to_record
+from ctxtui.analysis.lab.recorded_steps import reason_for_none, simulated_calls
 from ctxtui.analysis.lab.variant import Summaries, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.analysis.lab.variant_pass import LabInputs
 from ctxtui.core.call import Call, EpochStart, count_calls
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
@@ -22,12 +22,17 @@ _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 class LabRow(Struct, frozen=True, kw_only=True):
-    """A session under one variant, in tokens; None where it cannot be told. ``as_recorded`` is what was reported and
-    paid, the others what the simulation changes of it. `usd` has calls that no variant can be tried on as well, and is
-    the least (`at_least`) where the record does not tell all. `settings` are the policy's, `given` those
-    that are not its defaults. `over` calls were above the usable window, the first of them number `first_overflow`;
-    `dependence` blocks that it took out are still quoted later. `curve` is the context of each call, `edits` by thread
-    what its policy made, `refused` why some of that was left out."""
+    """A session under one variant, in tokens; None if unknown.
+
+    ``as_recorded`` has the reported and paid figures, the others add the simulated differences. `usd` includes
+    calls that
+    no variant can be tried on, and is a lower bound (`at_least`) if the record is incomplete. `settings` are the
+    policy's,
+    `given` those that are not defaults. `over` calls were above the usable window, the first of them number
+    `first_overflow`; `dependence` removed blocks are still quoted later. `curve` is the context of each call,
+    `edits` are
+    the policy's by thread, `refused` is the reason why some were left out.
+    """
 
     policy: str
     settings: dict[str, Json]
@@ -57,11 +62,13 @@ class LabRow(Struct, frozen=True, kw_only=True):
 
 
 class SessionLab(Struct, frozen=True, kw_only=True):
-    """One session in the lab. `rows` begin with ``as_recorded``; `numbers` are those of the calls that were gone
-    through, of `calls` in all, `drawn` the indexes of those of the longest thread. `usable` is the window that is
-    filled (tokens, 0: not known), `off` by which share of the report the simulation of the recording misses it (None:
-    nothing was reported). `marks` are (index of a call, its sign), `notes` what is to be said, `outcomes` what the
-    recording says of its result."""
+    """One session in the lab. `rows` begin with ``as_recorded``.
+
+    `numbers` are the simulated calls, of `calls` in all, `drawn` the indexes of those of the longest thread.
+    `usable` is the usable window (tokens, 0: unknown), `off` the relative error of the simulated recording (None:
+    nothing was reported). `marks` are (index of a call, its sign), `notes` are remarks, `outcomes` the recorded
+    results.
+    """
 
     session: str
     title: str
@@ -76,16 +83,16 @@ class SessionLab(Struct, frozen=True, kw_only=True):
     outcomes: tuple[tuple[str, str], ...] = ()
 
 
-def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionLab:
-    """What `runs` say of the session of `bench`, which is called `name` where it has no id."""
+def session_lab(bench: LabInputs, runs: Sequence[VariantRun], name: str) -> SessionLab:
+    """Summarize `runs` of the session of `bench`; `name` is used if it has no id."""
     session = bench.book.session
     calls = simulated_calls(session)
     reported = [call.usage.input for call in calls if call.usage is not None]
-    told = sum(reported) if reported and len(reported) == len(calls) else None
+    reported_total = sum(reported) if reported and len(reported) == len(calls) else None
     first = runs[0] if runs else None
-    held = [on_record(bench, runs[0], run) for run in runs if run.calls]
-    rows = tuple(_row(bench, held[0], run, told) for run in held)
-    off = (first.total - told) / told if first is not None and told else None
+    adjusted = [apply_to_record(bench, runs[0], run) for run in runs if run.calls]
+    rows = tuple(_row(bench, adjusted[0], run, reported_total) for run in adjusted)
+    off = (first.total - reported_total) / reported_total if first is not None and reported_total else None
     return SessionLab(
         session=session.about.id or name,
         title=session.about.title or name,
@@ -97,18 +104,18 @@ def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionL
         drawn=_longest(calls),
         marks=tuple(_marks(calls)),
         notes=tuple(_notes(bench, session, calls, runs, off)),
-        outcomes=tuple((one.name, one.value) for one in session.outcomes),
+        outcomes=tuple((outcome.name, outcome.value) for outcome in session.outcomes),
     )
 
 
-def _row(bench: Bench, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
+def _row(bench: LabInputs, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
     variant = run.variant
     usd, at_least = _usd(bench, own, run)
-    given: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
+    settings: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
     return LabRow(
         policy=variant.policy,
         settings=variant.settings,
-        given=given,
+        given=settings,
         cache=variant.cache,
         model=variant.model or ", ".join(run.models),
         calls=len(run.calls),
@@ -116,10 +123,10 @@ def _row(bench: Bench, own: VariantRun, run: VariantRun, reported: int | None) -
         final=run.final,
         total=run.total,
         reported=reported,
-        read=run.summed("read"),
-        write=run.summed("write"),
-        fresh=run.summed("fresh"),
-        output=run.summed("output"),
+        read=run.sum_of("read"),
+        write=run.sum_of("write"),
+        fresh=run.sum_of("fresh"),
+        output=run.sum_of("output"),
         usd=usd,
         rewrites=max(0, bench.misses + run.rewrites - own.rewrites),
         over=run.over,
@@ -134,21 +141,24 @@ def _row(bench: Bench, own: VariantRun, run: VariantRun, reported: int | None) -
     )
 
 
-def _usd(bench: Bench, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
-    """What the whole session costs under `run`, and whether that is the least: calls whose price the record does not
-    tell, and calls that were not gone through, are as in the bill. None where the price of a variant is not known."""
+def _usd(bench: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
+    """Cost of the whole session under `run`, and whether it is a lower bound.
+
+    Calls without a recorded price, and calls that are not simulated, are as in the bill. None if the price of a
+    variant is unknown.
+    """
     tried = {call.id: call.usd for call in run.calls}
     unknown = {call.id for call in own.calls if call.usd is None and run.variant.model == ""}
     if any(usd is None and id_ not in unknown for id_, usd in tried.items()):
         return None, False
     every = list(bench.book.session.calls.values())
-    known = [usd for call in every if (usd := tried.get(call.id, bench.paid(call))) is not None]
+    amounts = [usd for call in every if (usd := tried.get(call.id, bench.paid_usd(call))) is not None]
     lacks = any(call.is_partial or lacks_price(call, bench.costs.get(call.id)) for call in every)
-    return (sum(known) if known else None), lacks
+    return (sum(amounts) if amounts else None), lacks
 
 
 def _longest(calls: Sequence[Call]) -> tuple[int, ...]:
-    """The indexes of the calls of the thread that has most of them."""
+    """Indexes of the calls of the thread that has most of them."""
     by: dict[str, list[int]] = {}
     for index, call in enumerate(calls):
         by.setdefault(call.thread, []).append(index)
@@ -169,10 +179,10 @@ def _marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
 
 
 def _notes(
-    bench: Bench, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
+    bench: LabInputs, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
 ) -> Iterator[str]:
     if not calls:
-        yield why_none(session)
+        yield reason_for_none(session)
         return
     first = runs[0]
     left_out = len(session.calls) - len(calls)
@@ -183,7 +193,7 @@ def _notes(
         if any(call.output for call in first.calls):
             yield "answers count as what is recorded of them: thinking that is not on record cost more"
     else:
-        yield from deviations(bench.book, calls, first.calls)
+        yield from explain_deviations(bench.book, calls, first.calls)
     if len(calls) == 1:
         yield "one call: nothing could be read from a cache, and no policy shows what it does later"
     if any(call.read is None for call in first.calls):

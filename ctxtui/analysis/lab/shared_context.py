@@ -1,4 +1,4 @@
-"""What all variants of a thread share at one call: the recorded context, what its blocks come to, who quotes whom."""
+"""Data that all variants of a thread share at one call: context, token counts, quotes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class SharedContext:
         self._book = book
         self.context: Context | None = None
         self.literals: Literals | None = None
-        self.made = False
-        """Whether its request is not on record: what would leave is built anew."""
+        self.is_rebuilt = False
+        """Whether its request is not recorded, so that it would be built anew."""
         self._unsigned: list[int] = []
         self._signed_upto = 0
         self._unwritten: tuple[int, frozenset[int]] = (-1, frozenset())
@@ -27,30 +27,32 @@ class SharedContext:
         self._earlier: tuple[Context | None, Literals | None] = (None, None)
 
     def literals_of(self, context: Context) -> Literals:
-        """The literals of `context`: the one of this call, or the one that stood before it."""
-        known = self.literals if context is self.context else self._earlier[1] if context is self._earlier[0] else None
-        return known if known is not None else Literals(context)
+        """Literals of `context`: this call's, or the previous one."""
+        literals = (
+            self.literals if context is self.context else self._earlier[1] if context is self._earlier[0] else None
+        )
+        return literals if literals is not None else Literals(context)
 
-    def go(self, call: Call) -> Context:
-        """The context of `call`: the one before, grown, where it goes on from it."""
-        made = call.skeleton is None
+    def move_to(self, call: Call) -> Context:
+        """Move to the context of `call`: the previous one, grown, if it extends it."""
+        is_rebuilt = call.skeleton is None
         before = self.context
-        if before is not None and made == self.made and (made or before.dialect == _dialect(call)):
-            found = before.grow_to(call.sent_head)
+        if before is not None and is_rebuilt == self.is_rebuilt and (is_rebuilt or before.dialect == _dialect(call)):
+            context = before.grow_to(call.sent_head)
         else:
-            found = Context.of_call(self._book.session.tree, call, call.sent_head)
-        if found is not before:
+            context = Context.of_call(self._book.session.tree, call, call.sent_head)
+        if context is not before:
             self._earlier = (before, self.literals)
-            self.context, self.literals = found, Literals(found)
+            self.context, self.literals = context, Literals(context)
             self._unsigned, self._signed_upto, self._sizes, self._unwritten = [], 0, {}, (-1, frozenset())
-        self.made = made
-        return found
+        self.is_rebuilt = is_rebuilt
+        return context
 
     @property
     def unwritten(self) -> frozenset[int]:
-        """The positions of what a request that is built from a transcript leaves out (`request_counts.left_out`)."""
+        """Positions that a request built from a transcript leaves out (`request_counts.omitted_positions`)."""
         context = self.context
-        if context is None or not self.made:
+        if context is None or not self.is_rebuilt:
             return frozenset()
         if self._unwritten[0] == len(context):
             return self._unwritten[1]
@@ -60,19 +62,19 @@ class SharedContext:
                 if block.kind in THINKING and not is_signed(block.value()):
                     self._unsigned.append(position)
             self._signed_upto = len(context)
-        found = frozenset((*self._unsigned, *context.unanswered))
-        # The same object where nothing changed: who holds it against the one of the call before sees that at once.
-        self._unwritten = len(context), self._unwritten[1] if found == self._unwritten[1] else found
+        positions = frozenset((*self._unsigned, *context.unanswered))
+        # Return the same object if nothing changed, so that callers can compare by identity.
+        self._unwritten = len(context), self._unwritten[1] if positions == self._unwritten[1] else positions
         return self._unwritten[1]
 
     def sizes(self, model: str) -> BlockSizes:
-        """The tokens of its blocks as `model` counts them."""
+        """Tokens of its blocks as `model` counts them."""
         assert self.context is not None
-        found = self._sizes.get(model)
-        if found is None:
-            found = self._sizes[model] = BlockSizes(self._book, model, self.context)
-        found.grow()
-        return found
+        sizes = self._sizes.get(model)
+        if sizes is None:
+            sizes = self._sizes[model] = BlockSizes(self._book, model, self.context)
+        sizes.grow()
+        return sizes
 
 
 def _dialect(call: Call) -> str:

@@ -1,6 +1,6 @@
-"""What is best for a family of sessions: fitted to all of them, and to all but the one that it is held against.
+"""Finds the best variant for a family of sessions, and the break-even of keeping a cache warm.
 
-And what an entry of the cache is worth keeping: a request that only reads it, again and again, against writing it anew.
+The choice is cross-validated. The break-even compares requests that only read an entry with writing it again.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.rules import CacheRules
 
 Costs = Mapping[str, float]
-"""What one session comes to under each variant, as a multiple of what it comes to as recorded."""
+"""Cost of one session under each variant, as a multiple of the recorded cost."""
 
 
 class Fold(NamedTuple):
-    """One session held out: what was `chosen` for the others `saves` on it, as a share of what it came to; `own` is
-    what the best for it alone would have saved."""
+    """One held-out session: the variant `chosen` for the others `saves` this share of its cost.
+
+    `own` is the saving of the best variant for it alone.
+    """
 
     session: str
     chosen: str
@@ -28,9 +30,11 @@ class Fold(NamedTuple):
     own: float
 
 
-class Fitted(Struct, frozen=True):
-    """The `best` variant for all sessions, and which share it `saves` of what each came to, on average; `folds` are
-    empty where there is but one session: what it saves on others is then not known."""
+class FittedVariant(Struct, frozen=True):
+    """The `best` variant for all sessions, and its average saving as a share of each session's cost.
+
+    `folds` are empty for a single session: the saving on others is then unknown.
+    """
 
     best: str
     saves: float
@@ -39,13 +43,15 @@ class Fitted(Struct, frozen=True):
 
     @property
     def held_out(self) -> float | None:
-        """What a choice saves on a session that it was not fitted to, on average."""
-        return sum(one.saves for one in self.folds) / len(self.folds) if self.folds else None
+        """Average saving on sessions that the choice was not fitted to."""
+        return sum(fold.saves for fold in self.folds) / len(self.folds) if self.folds else None
 
 
-def fitted(sessions: Mapping[str, Costs]) -> Fitted | None:
-    """The variant that costs least over all `sessions`, by name; None where nothing was tried on all of them. Of two
-    that cost the same the first one named is taken."""
+def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
+    """The cheapest variant over all `sessions`, by name.
+
+    None if no variant was tried on all of them. Of two equal ones the first is used.
+    """
     every = list(sessions.values())
     names = [name for name in (every[0] if every else ()) if all(name in costs for costs in every)]
     if not names:
@@ -53,9 +59,9 @@ def fitted(sessions: Mapping[str, Costs]) -> Fitted | None:
     best = _best(every, names)
     folds = []
     for session, costs in sessions.items() if len(every) > 1 else ():
-        chosen = _best([one for other, one in sessions.items() if other != session], names)
+        chosen = _best([costs_ for other, costs_ in sessions.items() if other != session], names)
         folds.append(Fold(session, chosen, 1 - costs[chosen], 1 - min(costs[name] for name in names)))
-    return Fitted(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
+    return FittedVariant(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
 
 
 def _best(every: Sequence[Costs], names: Sequence[str]) -> str:
@@ -63,8 +69,10 @@ def _best(every: Sequence[Costs], names: Sequence[str]) -> str:
 
 
 class KeepWarm(NamedTuple):
-    """Keeping an entry of `life` seconds warm: up to `requests` requests that only read it cost less than writing it
-    again, which lasts `seconds`. `read` and `write` are USD for all of the context, or multiples of fresh tokens."""
+    """Keeping an entry of `life` seconds warm: `requests` reads cost less than rewriting it.
+
+    That lasts `seconds`. `read` and `write` are USD for the whole context, or multiples of fresh tokens.
+    """
 
     life: float
     requests: int
@@ -73,40 +81,45 @@ class KeepWarm(NamedTuple):
     write: float
 
 
-def keep_warm(rules: CacheRules, rates: MarkerRates, tokens: int) -> list[KeepWarm]:
-    """The break-even for each lifetime that the provider offers, for a context of `tokens`; none where its entries do
-    not stand at markers. It does not depend on how long the context is: both sides grow with it."""
+def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> list[KeepWarm]:
+    """Break-even for each lifetime of the provider, for a context of `tokens`.
+
+    Empty unless entries are at markers. It does not depend on the length of the context: both sides are
+    proportional to it.
+    """
     if not rules.mechanism.writes_at_markers or not rates.read:
         return []
-    found = []
+    rows = []
     for life, write in sorted(rates.writes.items()):
         if life not in rules.lives.values():
             continue
         requests = max(0, ceil((write - rates.read) / rates.read - 1e-9) - 1)
-        found.append(KeepWarm(life, requests, (requests + 1) * life, tokens * rates.read, tokens * write))
-    return found
+        rows.append(KeepWarm(life, requests, (requests + 1) * life, tokens * rates.read, tokens * write))
+    return rows
 
 
 class Pauses(NamedTuple):
-    """The pauses of a session that were longer than an entry lives: how many, of how many keeping warm would have been
-    cheaper than writing again, and what that would have saved (in the unit of the rates)."""
+    """Pauses of a session longer than an entry's lifetime, those where keeping warm is cheaper, and the saving.
+
+    `saved` is in the unit of the rates.
+    """
 
     longer: int = 0
     cheaper: int = 0
     saved: float = 0.0
 
 
-def pauses(waits: Sequence[tuple[float, int]], one: KeepWarm, rates: MarkerRates) -> Pauses:
-    """What keeping entries warm through the pauses in `waits` (seconds, tokens of the context) would have come to."""
+def evaluate_pauses(waits: Sequence[tuple[float, int]], keep_warm: KeepWarm, rates: MarkerRates) -> Pauses:
+    """Evaluate keeping entries warm through the pauses in `waits` (seconds, tokens of the context)."""
     count = cheaper = 0
     saved = 0.0
     for seconds, tokens in waits:
-        if seconds <= one.life:
+        if seconds <= keep_warm.life:
             continue
         count += 1
-        requests = ceil(seconds / one.life) - 1
-        # The next call reads what was kept, and writes it where it was not.
-        gain = tokens * (rates.writes[one.life] - rates.read) - requests * tokens * rates.read
+        requests = ceil(seconds / keep_warm.life) - 1
+        # The next call reads the entry if it was kept, and writes it otherwise.
+        gain = tokens * (rates.writes[keep_warm.life] - rates.read) - requests * tokens * rates.read
         if gain > 0:
             cheaper += 1
             saved += gain

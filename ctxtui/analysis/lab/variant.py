@@ -1,4 +1,4 @@
-"""Variants: one way each to go through a recorded session, and what its calls then come to."""
+"""Variants: ways to simulate a recorded session, and the resulting calls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.policy import Step
 
 AS_RECORDED: Final = "as_recorded"
-"""The policy that does nothing, and so the variant that the others are held against."""
+"""The policy that does nothing, and so the variant that the others are compared with."""
 RECORDED: Final = "recorded"
-"""The cache strategy of the client itself: its markers and their lifetime, as recorded or inferred."""
+"""The client's own cache strategy: its markers and their lifetime, as recorded or inferred."""
 
 
 class Variant(Struct, frozen=True, kw_only=True):
-    """One way through a session: the `steps` of the policy or profile `policy` before every call, the markers of the
-    strategy `cache`, and another `model` ("": as recorded)."""
+    """One way to simulate a session.
+
+    The `steps` of the policy or profile `policy` before every call, the markers of the strategy `cache`, and
+    another
+    `model` ("": as recorded).
+    """
 
     policy: str = AS_RECORDED
     steps: tuple[Step, ...] = ()
@@ -41,13 +45,18 @@ class Variant(Struct, frozen=True, kw_only=True):
 
 
 class VariantCall(Struct, frozen=True, kw_only=True):
-    """One call under a variant, in tokens. `id` is the recorded call's, `number` counts the calls of the session from
-    1, `head` is the node of its context. `read`, `write` and `fresh` add up to `context`; None where no cache can be
-    simulated, and `usage` has them by the lifetime of what is written. `output` is as reported, or what is
-    recorded of the answer (None: neither),
-    `usd` None where no price is known. `less` are the tokens that edits took of what the recorded call read, of what it
-    wrote and of neither. `rewrites`: it does not go on from the call before it in its thread. `over`: more than the
-    usable window."""
+    """One call under a variant, in tokens.
+
+    `id` is the recorded call's, `number` counts the calls of the session from 1, `head` is the node of its
+    context. `read`,
+    `write` and `fresh` add up to `context`; None if no cache can be simulated, and `usage` has them by written
+    lifetime.
+    `output` is as reported, or as counted from the recorded answer (None: neither), `usd` None if no price is
+    known. `less`
+    are the tokens that edits removed from the recorded call's reads, writes and fresh input. `rewrites`: it does
+    not
+    continue the previous call of its thread. `over`: above the usable window.
+    """
 
     id: str
     number: int
@@ -66,7 +75,7 @@ class VariantCall(Struct, frozen=True, kw_only=True):
 
 
 class Summaries(Struct, frozen=True):
-    """The summaries that stand in for what a model would have written: how many, and their tokens together."""
+    """Substitutes for summaries that a model would have written: their number, and their tokens in all."""
 
     count: int = 0
     tokens: int = 0
@@ -76,8 +85,11 @@ NO_SUMMARIES: Final = Summaries()
 
 
 class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
-    """A session under one variant: its `calls`, the models they go to, how many blocks went that later calls still
-    quote (`dependence`), the `summaries` put in, and by thread the `edits` that were made."""
+    """A session under one variant: its `calls` and their models.
+
+    `dependence` counts removed blocks that later calls still quote, `summaries` are the inserted ones, `edits`
+    the edits made by thread.
+    """
 
     variant: Variant
     calls: tuple[VariantCall, ...]
@@ -86,7 +98,7 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
     summaries: Summaries = NO_SUMMARIES
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     refused: str = ""
-    """Why edits of the policy were left out ("" where none were)."""
+    """Reason why edits of the policy were left out ("" if none were)."""
 
     @property
     def peak(self) -> int:
@@ -101,23 +113,23 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def total(self) -> int:
-        """Everything that is sent."""
+        """All tokens sent."""
         return sum(call.context for call in self.calls)
 
-    def summed(self, name: str) -> int | None:
-        """The sum of `read`, `write`, `fresh` or `output` over all calls; None where one is not known."""
+    def sum_of(self, name: str) -> int | None:
+        """Sum of `read`, `write`, `fresh` or `output` over all calls; None if one is unknown."""
         values = [getattr(call, name) for call in self.calls]
         return None if not values or None in values else sum(values)
 
     @property
     def usd(self) -> float | None:
-        """What all calls cost; None where one's price is not known."""
+        """Cost of all calls; None if a price is unknown."""
         values = [call.usd for call in self.calls]
-        return None if not values or None in values else sum(one for one in values if one is not None)
+        return None if not values or None in values else sum(value for value in values if value is not None)
 
     @property
     def rewrites(self) -> int:
-        """Calls that do not go on from the one before them."""
+        """Calls that do not continue the previous one."""
         return sum(call.rewrites for call in self.calls)
 
     @property
@@ -127,5 +139,5 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def first_overflow(self) -> int | None:
-        """The number of the first of them."""
+        """Number of the first call above the usable window; None if there is none."""
         return next((call.number for call in self.calls if call.over), None)

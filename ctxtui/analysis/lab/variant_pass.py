@@ -1,4 +1,4 @@
-"""One variant, call by call: edits by its policy, the request that leaves, what its cache reads, what it costs."""
+"""Simulates one variant call by call: its policy's edits, the request sent, cache reads, and cost."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
-from ctxtui.analysis.lab.placed_marks import LIVES, SentRequestHere, marks_of
-from ctxtui.analysis.lab.recorded import RecordedStep
+from ctxtui.analysis.lab.edited_path import EditedPath, Propose
+from ctxtui.analysis.lab.placed_markers import LIVES, VariantRequest, place_markers
+from ctxtui.analysis.lab.recorded_steps import RecordedStep
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
 from ctxtui.analysis.money.block_costs import thread_costs
@@ -44,18 +44,18 @@ from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.tokens import weights
 
 Counted = Callable[[int, int], int]
-"""Tokens of the blocks up to a node in the request that ends at another one."""
+"""Gives the tokens of the blocks up to a node in the request that ends at another one."""
 
 
 class SentLengths:
-    """Tokens up to a node of the request with the context `head` and `total` tokens, which leaves for a recorded one of
-    `own` tokens.
+    """Tokens up to a node of the request with context `head` and `total` tokens.
 
-    A prefix that both have is as long as reports before told, and what edits changed is counted. That is how the price
-    tag has it (`curation.price.edited_prompt`): what is lacking of a recording, or counted wrong, stands where a
-    report first told of it, not all of it in front. Where no report came before, or it was another model's (`told` is
-    False), what is `hidden` does stand in front. `shared` is what other variants found of the recorded request, by
-    node, as the same model counts it.
+    It is sent for a recorded one of `own` tokens. A common prefix has its reported length, and edited parts are
+    counted, as in the price tag
+    (`curation.price.edited_prompt`): unrecorded or miscounted tokens are at the position where a report first
+    showed them, not all at the front. Without an earlier report, or with another model's (`told` is False), the
+    `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node for other variants
+    with the same model.
     """
 
     def __init__(
@@ -77,46 +77,49 @@ class SentLengths:
         self._shared = shared if shared is not None else {}
         self._recorded = step.call.sent_head
         whole = self._reported(self._recorded) if told and step.reported(self._recorded) != (ROOT, 0) else 0
-        # The request as a whole is as long as it is counted: of its parts each is so much more or less.
+        # The total is the counted one: each part is scaled by the same factor.
         self._share = own / whole if whole > 0 else 0.0
 
     def __call__(self, node: int) -> int:
-        found = self._known.get(node)
-        if found is None:
-            found = self._known[node] = max(0, min(self._total, self._length(node)))
-        return found
+        length = self._known.get(node)
+        if length is None:
+            length = self._known[node] = max(0, min(self._total, self._length(node)))
+        return length
 
     def _length(self, node: int) -> int:
         if not self._share:
             return self._hidden + (self._counted(node, self._head) if node != ROOT else 0)
-        raw = self._path.raw(node)
+        raw = self._path.recorded_node(node)
         more = self._counted(node, self._head) - self._counted(raw, self._recorded) if node != raw else 0
         return round(self._share * self._reported(raw)) + more
 
     def _reported(self, node: int) -> int:
         """Tokens up to a node of the recorded request."""
-        found = self._shared.get(node)
-        if found is None:
-            known, tokens = self._step.reported(node)
-            # When that was reported, thinking of what is an earlier turn now was still read.
-            found = tokens + self._counted(node, self._recorded) - self._counted(known, known)
-            self._shared[node] = found
-        return found
+        length = self._shared.get(node)
+        if length is None:
+            pinned, tokens = self._step.reported(node)
+            # At that report, thinking of a turn that is now an earlier one was still read.
+            length = tokens + self._counted(node, self._recorded) - self._counted(pinned, pinned)
+            self._shared[node] = length
+        return length
 
 
 _THINKING: Final = INDEX["thinking"]
-_EACH_QUOTED: Final = 1_000
-"""Literals of one block that are looked at, at most."""
-_BILLED: Final = ("usage", "iterations")
-"""What of a recorded call's extras says how its own tokens were billed: under a variant there are others."""
+_MAX_LITERALS: Final = 1_000
+"""Maximum number of literals checked per block."""
+_BILLING_KEYS: Final = ("usage", "iterations")
+"""Keys of a recorded call's extras that describe the billing of its own tokens, which do not apply to a variant."""
 
 Charge = Callable[[Call], float | None]
-"""What a call costs in USD, by its usage; None where no price is known."""
+"""Gives the cost of a call in USD, by its usage; None if no price is known."""
 
 
-class Bench:
-    """What the variants of one session have in common. `rules` gives how a call is cached, `charge` prices it,
-    `costs` are those of the recorded calls by id, `usable_share` is the part of a window that is filled."""
+class LabInputs:
+    """Data that the variants of one session share.
+
+    `rules` gives the cache rules of a call, `charge` prices it, `costs` are those of the recorded calls by id,
+    `usable_share` is the usable part of a window.
+    """
 
     def __init__(
         self,
@@ -139,70 +142,73 @@ class Bench:
         self._lengths_of: tuple[RecordedStep | None, int] = None, -1
 
     def usable(self, call: Call) -> int:
-        """What of the window in force for `call` is to be filled, in tokens (0: not known)."""
+        """Usable tokens of the window in force for `call` (0: unknown)."""
         key = (call.model, str(call.extra.get(WINDOW, "")))
-        found = self._usable.get(key)
-        if found is None:
-            found = self._usable[key] = context_window(self.book, call, self.usable_share).usable
-        return found
+        usable = self._usable.get(key)
+        if usable is None:
+            usable = self._usable[key] = context_window(self.book, call, self.usable_share).usable
+        return usable
 
-    def whole(self, model: str, node: int) -> int:
-        """Whole tokens of the context `node`: most variants send much of what others send."""
+    def whole_tokens(self, model: str, node: int) -> int:
+        """Whole tokens of the context `node`, cached: variants share most of their contexts."""
         if self._summed_of != self.book.version:
             self._sums.clear()
             self._summed_of = self.book.version
-        known = self._sums.setdefault(model, {})
-        found = known.get(node)
-        if found is None:
-            found = known[node] = sum(self.book.sums(model, node))
-        return found
+        sums = self._sums.setdefault(model, {})
+        total = sums.get(node)
+        if total is None:
+            total = sums[node] = sum(self.book.sums(model, node))
+        return total
 
     def lengths(self, step: RecordedStep, model: str) -> dict[int, int]:
-        """Room for what the prefixes of the newest step's request come to as `model` counts them: the same for every
-        variant."""
+        """Cache for prefix lengths of the newest step's request as `model` counts them, shared by all variants."""
         known, version = self._lengths_of
         if known is not step or version != self.book.version:
             self._lengths, self._lengths_of = {}, (step, self.book.version)
         return self._lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
-        """How many blocks of a recorded call's context were read, and how many read or written, as reports tell."""
+        """Blocks of a recorded call's context that were read, and that were read or written, by the report."""
         ledger, number = self._ledgers[call.id]
-        charged = ledger.charged(number)
+        charged = ledger.rates_of(number)
         return charged.read, charged.write
 
     @cached_property
     def _ledgers(self) -> dict[str, tuple[CostLedger, int]]:
-        """The ledger of each call's thread, and which of its calls it is, from 0."""
+        """Ledger of each call's thread, and the call's index in it."""
         threads = thread_costs(self.book, self.costs)
-        return {call.id: (one.ledger, n) for one in threads for n, call in enumerate(one.calls[: one.ledger.done])}
+        return {
+            call.id: (costs.ledger, n) for costs in threads for n, call in enumerate(costs.calls[: costs.ledger.done])
+        }
 
-    def paid(self, call: Call) -> float | None:
-        """What a recorded call counts as in USD; None where that is not known."""
+    def paid_usd(self, call: Call) -> float | None:
+        """Cost of a recorded call in USD; None if unknown."""
         return known_usd(call, self.costs.get(call.id))
 
     @cached_property
     def misses(self) -> int:
-        """How many misses the recording has."""
-        return len(misses_of(self.book, self.rules).found)
+        """Number of misses in the recording."""
+        return len(session_misses(self.book, self.rules).misses)
 
     def prompts(self) -> CachePrompts:
-        """Where markers and what prefix keys begin with are read from."""
+        """Source of markers and prefix salts."""
         book = self.book
         return CachePrompts(
             book.session.tree, self.rules, book.cumulated, Forecaster(book.session, book.cumulated, book.card)
         )
 
     def as_model(self, call: Call, model: str) -> Call:
-        """`call` as it would go to `model` ("": as recorded)."""
+        """Return `call` as sent to `model` ("": as recorded)."""
         if not model or model == call.model:
             return call
         return replace(call, model=model, provider=self.book.card(model).provider or "")
 
 
 class _Thread(Struct):
-    """A thread under way: its `path`, how long the context was when the block at a raw position was changed, and what
-    was worked out at the call before, with the tokens that it went by."""
+    """State of a thread: its `path`, and the length of the context when the block at a raw position was changed.
+
+    `earlier` is the policy's result at the previous call, with the tokens it was based on.
+    """
 
     path: EditedPath
     since: dict[int, int] = field(default_factory=dict)
@@ -210,9 +216,9 @@ class _Thread(Struct):
 
 
 class VariantPass:
-    """Takes the calls of a session one after the other under `variant`."""
+    """Simulates the calls of a session one after the other under `variant`."""
 
-    def __init__(self, bench: Bench, variant: Variant) -> None:
+    def __init__(self, bench: LabInputs, variant: Variant) -> None:
         self._bench, self._book = bench, bench.book
         self._tree = bench.book.session.tree
         self.variant = variant
@@ -226,73 +232,75 @@ class VariantPass:
         self._models: dict[str, None] = {}
         self._quoted = 0
 
-    def take(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
-        """The next call, whose recorded context is `context`."""
+    def add_call(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
+        """Simulate the next call, whose recorded context is `context`."""
         call = self._bench.as_model(step.call, self.variant.model)
         self._models[call.model or self._book.session.model] = None
         last = self._last.get(call.thread)
         thread = self._threads.get(call.thread)
         if thread is None or (last is not None and last[1] is not context):
             self._end(call.thread)
-            thread = self._thread(call, thread, context, shared.made)
+            thread = self._thread(call, thread, context, shared.is_rebuilt)
         hidden = self._hidden(step, call)
         usable = self._bench.usable(call)
         propose = self._proposing(step, shared, call, thread, hidden, usable) if self.variant.steps else None
-        head, applied = thread.path.take(context, propose, shared.unwritten)
+        head, applied = thread.path.add_call(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
             thread.since.update(dict.fromkeys(applied.changes.keys() - thread.since.keys(), len(context)))
         self._last[call.thread] = shared, context, applied
-        sent = SentRequestHere(step.call, head, applied, thread.path, step.life, step.marks)
-        self._simulated(step, call, sent, hidden, usable)
+        sent = VariantRequest(step.call, head, applied, thread.path, step.life, step.sets_markers)
+        self._simulate(step, call, sent, hidden, usable)
 
-    def _thread(self, call: Call, before: _Thread | None, context: Context, made: bool) -> _Thread:
+    def _thread(self, call: Call, before: _Thread | None, context: Context, is_rebuilt: bool) -> _Thread:
         model = call.model or self._book.session.model
         rules = rules_for(context.dialect, self._book.card(model))
-        path = EditedPath(self._tree, rules, made, self._book.told_as)
+        path = EditedPath(self._tree, rules, is_rebuilt, self._book.copy_report)
         if before is not None:
             path.log, path.refused = before.path.log, before.path.refused
-        found = self._threads[call.thread] = _Thread(path)
-        return found
+        thread = self._threads[call.thread] = _Thread(path)
+        return thread
 
     def _hidden(self, step: RecordedStep, call: Call) -> int:
-        """Tokens that the recording lacks, as this variant's model would count them."""
+        """Unrecorded tokens, as this variant's model would count them."""
         if call.model == step.call.model:
-            return step.lacking
+            return step.unrecorded
         own, other = self._book.card(call.model).factors.text, self._book.card(step.call.model).factors.text
-        return round(step.lacking * own / other) if own and other else step.lacking
+        return round(step.unrecorded * own / other) if own and other else step.unrecorded
 
     def _proposing(
         self, step: RecordedStep, shared: SharedContext, call: Call, thread: _Thread, hidden: int, usable: int
-    ) -> Proposing:
+    ) -> Propose:
         model = call.model or self._book.session.model
         sizes = shared.sizes(model)
         assert shared.context is not None and shared.literals is not None
         context, literals = shared.context, shared.literals
         rules = rules_for(context.dialect, self._book.card(model))
-        tokens = model, sizes.asked
+        tokens = model, sizes.person_position
 
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
             known, earlier = thread.earlier or (None, None)
-            if earlier is not None and (earlier.log is not log or not _same(earlier.applied, applied)):
+            if earlier is not None and (earlier.log is not log or not _is_same_result(earlier.applied, applied)):
                 earlier = None
             if earlier is not None and known != tokens:
-                # Of a new turn's context only what is freed comes to other tokens.
+                # In a new turn only the freed tokens change.
                 freed = earlier.freed if known is not None and known[0] == model else None
-                less = sizes.stripped(known[1], applied.changes) if known is not None and freed is not None else 0
+                less = (
+                    sizes.stripped_tokens(known[1], applied.changes) if known is not None and freed is not None else 0
+                )
                 earlier = replace(earlier, freed=freed - less if freed is not None else None)
             situation = PolicyContext(
                 context=context,
                 log=log,
-                tokens=sizes.at,
-                count=sizes.of,
+                tokens=sizes.tokens_at,
+                count=sizes.block_tokens,
                 usable=usable,
                 rules=rules,
                 literals=literals,
                 cold=step.cold,
                 hidden=hidden,
                 known=applied,
-                raw=sizes.whole,
+                raw=sizes.total,
                 earlier=earlier,
             )
             after = after_all(self.variant.steps, situation)
@@ -301,10 +309,12 @@ class VariantPass:
 
         return propose
 
-    def _simulated(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, usable: int) -> None:
+    def _simulate(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, usable: int) -> None:
         model = call.model or self._book.session.model
         self._book.cumulated(model).advance()
-        total = max(0, self._counted(model, here.head, here.head) - self._gone(step, model, here) + hidden)
+        total = max(
+            0, self._counted_tokens(model, here.head, here.head) - self._absent_tokens(step, model, here) + hidden
+        )
         outcome = self._outcome(step, call, here, hidden, total)
         recorded = step.call.usage
         output = recorded.output if recorded is not None else self._answer(call, model)
@@ -326,97 +336,107 @@ class VariantPass:
                 usd=simulated_usd(self._bench, call, usage) if output is not None and usage is not None else None,
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,
-                less=self._less(step, model, here, total - hidden),
+                less=self._freed_tokens(step, model, here, total - hidden),
             )
         )
 
-    def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
-        """The tokens that the request has less than the recorded one in what that read, wrote and sent."""
+    def _freed_tokens(self, step: RecordedStep, model: str, here: VariantRequest, total: int) -> tuple[int, int, int]:
+        """Tokens that the request has less than the recorded one, of those read, written and sent."""
         call, nodes = step.call, here.applied.context.nodes
         if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
-        found = []
+        freed = []
         for depth in self._bench.part_ends(call):
-            raw, node = (nodes[depth - 1], here.path.sent(depth - 1)) if depth else (ROOT, ROOT)
-            found.append(self._counted(model, raw, call.sent_head) - self._counted(model, node, here.head))
-        own = self._counted(model, call.sent_head, call.sent_head)
+            raw, node = (nodes[depth - 1], here.path.sent_node(depth - 1)) if depth else (ROOT, ROOT)
+            freed.append(
+                self._counted_tokens(model, raw, call.sent_head) - self._counted_tokens(model, node, here.head)
+            )
+        own = self._counted_tokens(model, call.sent_head, call.sent_head)
         whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
-        return found[0], found[1] - found[0], whole - found[1]
+        return freed[0], freed[1] - freed[0], whole - freed[1]
 
     def _answer(self, call: Call, model: str) -> int | None:
-        """Tokens of what is recorded of an answer without a report; None where nothing is."""
+        """Tokens of the recorded answer without a report; None if none is recorded."""
         nodes = answer_path(self._tree, call)
-        return sum(self._book.own(model, node) for node in nodes) if nodes else None
+        return sum(self._book.block_tokens(model, node) for node in nodes) if nodes else None
 
-    def _counted(self, model: str, node: int, head: int) -> int:
+    def _counted_tokens(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""
         book, tree = self._book, self._tree
-        sums = self._bench.whole(model, node)
+        sums = self._bench.whole_tokens(model, node)
         start = tree[head].turn_start
         if start != ROOT and book.card(model).strips_thinking:
             before = tree[start].parent
-            sums -= book.sum_of(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
+            sums -= book.category_tokens(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
         return sums
 
-    def _gone(self, step: RecordedStep, model: str, here: SentRequestHere) -> int:
-        """Tokens of blocks that reports show to be gone and that the variant has not changed."""
+    def _absent_tokens(self, step: RecordedStep, model: str, here: VariantRequest) -> int:
+        """Tokens of blocks that reports show to be absent and that the variant has not changed."""
         if not step.gone:
             return 0
         changed = {change.node for change in here.applied.changes.values()}
         left = step.gone.where(lambda node: node not in changed) if changed else step.gone
-        found = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
-        # An edit of a block that its client took out has nothing to change any more.
+        tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+        # An edit of a block that its client removed has no effect.
         stood = (
-            one.after for one in here.applied.changes.values() if one.after is not None and one.node in step.gone.of
+            one.after
+            for one in here.applied.changes.values()
+            if one.after is not None and one.node in step.gone.by_node
         )
-        return found + sum(self._block_tokens(model, block) for block in stood)
+        return tokens + sum(self._block_tokens(model, block) for block in stood)
 
     def _outcome(
-        self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int
+        self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int
     ) -> CacheOutcome | None:
         rules = self._bench.rules(call)
         if step.at is None or not rules.is_known:
             return None
         tokens = self._lengths(step, call, here, hidden, total)
-        seed = self._prompts.seed(call)
+        salt = self._prompts.salt(call)
         start = step.at
 
-        def held(life: float = 0.0) -> int:
-            # Few strategies ask for it.
-            base = build_prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
+        def deepest_cached(life: float = 0.0) -> int:
+            # Computed on demand: few strategies need it.
+            base = build_prompt(self._bench.prefixes, rules, salt, here.head, tokens, (), total=total)
             return self._simulator.deepest_cached(base, start, life)
 
-        marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
+        markers, explicit = place_markers(
+            self.variant.cache, here, self._prompts, self._tree, rules, deepest_cached, tokens, self._ends
+        )
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
             answer = self._tree.extend(here.head, answer_items(self._tree, step.call))
-        made = build_prompt(
+        prompt = build_prompt(
             self._bench.prefixes,
             rules,
-            seed,
+            salt,
             here.head,
             tokens,
-            marks,
+            markers,
             total=total,
             explicit=explicit,
             answer=answer,
         )
         at = step.at if step.asked_at is None else step.asked_at
-        outcome = self._simulator.predict(made, at, why=False)
-        self._simulator.record(outcome if at == step.at else self._simulator.predict(made, step.at, why=False))
-        # Where nothing expired, what stands in front of the conversation is read also where that is another one.
-        floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
-        return outcome.with_min_read(min(floor, tokens(here.path.shared)) if floor else 0)
+        outcome = self._simulator.predict(prompt, at, why=False)
+        self._simulator.record(outcome if at == step.at else self._simulator.predict(prompt, step.at, why=False))
+        # If nothing expired, the prefix before the conversation is read even if the conversation differs.
+        floor = (
+            step.floors.unexpired_prefix
+            if outcome.read or not self._is_expired(step, rules)
+            else step.floors.shared_prefix
+        )
+        return outcome.with_min_read(min(floor, tokens(here.path.common_prefix)) if floor else 0)
 
-    def _lengths(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int) -> SentLengths:
+    def _lengths(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int) -> SentLengths:
         model, head = call.model or self._book.session.model, step.call.sent_head
-        own = self._counted(model, head, head) + hidden
+        own = self._counted_tokens(model, head, head) + hidden
         if step.gone:
             own -= sum(self._book.contexts.tokens(model, head, step.gone))
         return SentLengths(
             step,
             here.path,
-            partial(self._counted, model),
+            partial(self._counted_tokens, model),
             head=here.head,
             total=total,
             own=own,
@@ -425,34 +445,34 @@ class VariantPass:
             shared=self._bench.lengths(step, model),
         )
 
-    def _expired(self, step: RecordedStep, rules: CacheRules) -> bool:
-        """Whether the pause before a call was longer than what this variant writes lives."""
+    def _is_expired(self, step: RecordedStep, rules: CacheRules) -> bool:
+        """Whether the pause before a call was longer than the lifetime of this variant's entries."""
         life = self.variant.cache if self.variant.cache in LIVES else step.life
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 
     def _end(self, thread: str) -> None:
-        """The context of `thread` ends here: what of it was taken out and quoted later is counted."""
-        known = self._last.pop(thread, None)
-        if known is None or not self.variant.steps:
+        """Count the later quotes of removed blocks when the context of `thread` ends."""
+        last = self._last.pop(thread, None)
+        if last is None or not self.variant.steps:
             return
-        shared, _, applied = known
+        shared, _, applied = last
         assert shared.literals is not None
         self._quoted += _later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
-    def done(self) -> VariantRun:
-        """What all calls came to."""
+    def finish(self) -> VariantRun:
+        """Result of all calls."""
         for thread in list(self._last):
             self._end(thread)
         edits = {name: tuple(one.path.log) for name, one in self._threads.items() if one.path.log}
-        made = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
-        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in made]
+        summaries = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
+        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in summaries]
         refused = next((one.path.refused for one in self._threads.values() if one.path.refused), "")
         return VariantRun(
             variant=self.variant,
             calls=tuple(self._calls),
             models=tuple(self._models),
             dependence=self._quoted,
-            summaries=Summaries(len(made), sum(sizes)),
+            summaries=Summaries(len(summaries), sum(sizes)),
             edits=edits,
             refused=refused,
         )
@@ -464,25 +484,28 @@ class VariantPass:
         return round(weights.weigh(self._book.measure(model)(block), self._book.weights(model)))
 
 
-def simulated_usd(bench: Bench, call: Call, usage: Usage) -> float | None:
-    """What `call` costs in USD with another `usage`; None where no price is known."""
-    extra = {key: value for key, value in call.extra.items() if key not in _BILLED}
+def simulated_usd(bench: LabInputs, call: Call, usage: Usage) -> float | None:
+    """Cost of `call` in USD with another `usage`; None if no price is known."""
+    extra = {key: value for key, value in call.extra.items() if key not in _BILLING_KEYS}
     return bench.charge(replace(call, usage=usage, extra=extra))
 
 
-def _same(one: Applied, other: Applied) -> bool:
-    """Whether edits do the same: the context may have grown meanwhile."""
-    return one.context is other.context and one.changes is other.changes and one.inserts is other.inserts
+def _is_same_result(first: Applied, second: Applied) -> bool:
+    """Whether edits have the same result; the context may have grown."""
+    return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 
-def _later_quotes(known: Literals, applied: Applied, since: Mapping[int, int]) -> int:
-    """How many blocks that `applied` changes or takes out are quoted by a block that came after that. `since` is, by
-    raw position, how long the context was when it was done; `known` is advanced as far as the context goes."""
+def _later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
+    """Count the blocks changed or removed by `applied` that a later block quotes.
+
+    `since` is the length of the context at the change, by raw position; `literals` is advanced to the end of the
+    context.
+    """
     if not applied.changes:
         return 0
-    known.advance()
-    found = set()
-    for quote in find_quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
-        if quote.position not in found and any(by >= since.get(quote.position, 0) for by in quote.by):
-            found.add(quote.position)
-    return sum(applied.changes[position].before.kind != HEADER for position in found)
+    literals.advance()
+    quoted = set()
+    for quote in find_quotes(literals, applied, most=len(applied.changes) * _MAX_LITERALS):
+        if quote.position not in quoted and any(by >= since.get(quote.position, 0) for by in quote.by):
+            quoted.add(quote.position)
+    return sum(applied.changes[position].before.kind != HEADER for position in quoted)

@@ -1,4 +1,4 @@
-"""A variant as a session of its own: its contexts as they would have left, with the usage that was simulated."""
+"""Exports a variant as a session: its contexts as they would have been sent, with simulated usage."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 
 SIMULATED = "simulated"
-"""In `Call.extra` of a variant's calls, True: nobody reported what they used."""
+"""Key in `Call.extra` of a variant's calls, True: their usage was not reported."""
 
 
 def variant_session(session: Session, run: VariantRun, title: str) -> Session:
-    """`session` under the variant of `run`, called `title`."""
-    found = Session()
+    """Build `session` under the variant of `run`, called `title`."""
+    copy = Session()
     about = session.about
-    found.apply(
+    copy.apply(
         Described(
             id=f"{about.id or 'session'}-what-if", title=title, source=about.source, cwd=about.cwd, client=about.client
         )
     )
     for thread in session.threads.values():
-        found.apply(ThreadSeen(thread.id, thread.label, thread.parent))
-    known = {ROOT: ROOT}
-    for one in run.calls:
-        call = session.calls[one.id]
-        head = _copied(session.tree, found.tree, known, one.head)
-        reply = found.tree.extend(head, answer_items(session.tree, call))
-        found.apply(CallSeen(_call(call, run, head, reply, one)))
-        found.apply(TipMoved(one.thread, reply))
-    return found
+        copy.apply(ThreadSeen(thread.id, thread.label, thread.parent))
+    nodes = {ROOT: ROOT}
+    for simulated in run.calls:
+        call = session.calls[simulated.id]
+        head = _copy_context(session.tree, copy.tree, nodes, simulated.head)
+        reply = copy.tree.extend(head, answer_items(session.tree, call))
+        copy.apply(CallSeen(_make_call(call, run, head, reply, simulated)))
+        copy.apply(TipMoved(simulated.thread, reply))
+    return copy
 
 
-def _copied(tree: Tree, other: Tree, known: dict[int, int], head: int) -> int:
-    """The node of `other` that holds the context `head` of `tree`."""
+def _copy_context(tree: Tree, target: Tree, nodes: dict[int, int], head: int) -> int:
+    """Copy the context `head` of `tree` to another tree; returns its node."""
     behind: list[int] = []
     node = head
-    while node not in known:
+    while node not in nodes:
         behind.append(node)
         node = tree[node].parent
-    made = known[node]
+    copied = nodes[node]
     for node in reversed(behind):
         here = tree[node]
-        made = known[node] = other.child(made, here.block, here.place)
-    return made
+        copied = nodes[node] = target.child(copied, here.block, here.place)
+    return copied
 
 
-def _call(call: Call, run: VariantRun, head: int, reply: int, one: VariantCall) -> Call:
+def _make_call(call: Call, run: VariantRun, head: int, reply: int, simulated: VariantCall) -> Call:
     model = run.variant.model or call.model
     output = call.usage.output if call.usage is not None else 0
-    usage = one.usage if one.usage is not None else Usage(fresh=one.context, has_cache=False)
+    usage = simulated.usage if simulated.usage is not None else Usage(fresh=simulated.context, has_cache=False)
     return replace(
         call,
         raw_head=head,

@@ -1,4 +1,4 @@
-"""The figures of labelled segments: a block's segments sum to the block, those of a category to the category."""
+"""Figures of labelled segments: a block's segments sum to the block, those of a category to the category."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure
-from ctxtui.analysis.labels.segments import featured
+from ctxtui.analysis.labels.segments import segment_features
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens.features import plus
 from ctxtui.tokens.weights import weigh
 
 
 class SegmentFigure(Struct, frozen=True):
-    """Characters `start` up to `end` of a block's text with their tokens. `label` is "" where no rule found anything,
-    `begins` 1 on the first segment of what a rule found."""
+    """Characters `start` up to `end` of a block's text with their tokens.
+
+    `label` is "" if no rule matched, `begins` is 1 on the first segment of a match.
+    """
 
     start: int
     end: int
@@ -27,7 +29,7 @@ class SegmentFigure(Struct, frozen=True):
 
 
 class LabelFigure(Struct, frozen=True):
-    """What one label comes to: how often it was found, and the tokens that no inner label has."""
+    """Totals of one label: number of matches, and tokens without those of inner labels."""
 
     label: str
     category: str
@@ -36,8 +38,10 @@ class LabelFigure(Struct, frozen=True):
 
 
 def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
-    """The segments of the block of `node` as `model` counts them, in order; none where no rule splits it. Raises
-    `IndexError` while one that is split is not counted."""
+    """Segments of the block of `node` as `model` counts them, in order.
+
+    Empty if no rule splits it. Raises `IndexError` while a split block is not counted.
+    """
     here, ways, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
     split = book.segments(model, node)
     if not split:
@@ -46,53 +50,58 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
     sums = {category: before[category] for category in ways.categories(node)}
     out: list[SegmentFigure] = []
     owed = ways.header_features(node)
-    for one, own in zip(split, featured(split, ways.measure(here.block), here.category), strict=True):
-        start = sums[one.category]
-        sums[one.category] = plus(start, plus(own, owed) if not out else own)
-        grown = round(weigh(sums[one.category], weights)) - round(weigh(start, weights))
-        out.append(SegmentFigure(one.start, one.end, one.label, CATEGORIES[one.category], one.begins, grown))
+    for segment, own in zip(split, segment_features(split, ways.measure(here.block), here.category), strict=True):
+        start = sums[segment.category]
+        sums[segment.category] = plus(start, plus(own, owed) if not out else own)
+        grown = round(weigh(sums[segment.category], weights)) - round(weigh(start, weights))
+        out.append(
+            SegmentFigure(
+                segment.start, segment.end, segment.label, CATEGORIES[segment.category], segment.begins, grown
+            )
+        )
     return out
 
 
 def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
-    """Segments added up by label, in order of first appearance; what has none is left out."""
+    """Add up segments by label, in order of first appearance; unlabelled ones are left out."""
     sums: dict[tuple[str, str], tuple[int, int]] = {}
-    for one in segments:
-        if one.label:
-            count, so_far = sums.get((one.label, one.category), (0, 0))
-            sums[one.label, one.category] = count + one.begins, so_far + one.tokens
-    return [LabelFigure(*key, *found) for key, found in sums.items()]
+    for segment in segments:
+        if segment.label:
+            count, so_far = sums.get((segment.label, segment.category), (0, 0))
+            sums[segment.label, segment.category] = count + segment.begins, so_far + segment.tokens
+    return [LabelFigure(*key, *sums_) for key, sums_ in sums.items()]
 
 
 def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[SegmentFigure]]]:
-    """Neighbouring segments that count in one category, in order. One without characters stays with its neighbours."""
+    """Group neighbouring segments of one category, in order. Empty segments stay with their neighbours."""
     parts: list[tuple[str, list[SegmentFigure]]] = []
     waiting: list[SegmentFigure] = []
-    for one in segments:
-        empty = one.start == one.end and not one.tokens
-        if parts and (empty or parts[-1][0] == one.category):
-            parts[-1][1].append(one)
+    for segment in segments:
+        empty = segment.start == segment.end and not segment.tokens
+        if parts and (empty or parts[-1][0] == segment.category):
+            parts[-1][1].append(segment)
         elif empty:
-            waiting.append(one)
+            waiting.append(segment)
         else:
-            parts.append((one.category, [*waiting, one]))
+            parts.append((segment.category, [*waiting, segment]))
             waiting = []
-    return parts or [(one.category, [one]) for one in waiting]
+    return parts or [(segment.category, [segment]) for segment in waiting]
 
 
 def segments_of(book: Book, model: str, blocks: Iterable[BlockFigure]) -> list[SegmentFigure]:
-    """The segments of those of a context's `blocks` that rules split and that are there."""
-    return [part for one in blocks if one.node and not one.gone for part in segment_figures(book, model, one.node)]
+    """Segments of those of a context's `blocks` that rules split and that are present."""
+    return [
+        part for block in blocks if block.node and not block.gone for part in segment_figures(book, model, block.node)
+    ]
 
 
 def session_labels(book: Book) -> list[LabelFigure]:
-    """What the labels of a whole session come to, each block counted once however often it was sent, as the model of
-    most calls counts it."""
+    """Totals of all labels in a session, each block counted once, by the main model's counts."""
     model, seen = book.session.model, set()
-    found: list[SegmentFigure] = []
+    segments: list[SegmentFigure] = []
     for node in book.cumulated(model).split_nodes:
         here = book.session.tree[node]
         if (here.block.digest, here.category) not in seen:
             seen.add((here.block.digest, here.category))
-            found += segment_figures(book, model, node)
-    return label_figures(found)
+            segments += segment_figures(book, model, node)
+    return label_figures(segments)

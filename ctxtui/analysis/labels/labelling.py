@@ -1,4 +1,4 @@
-"""A set of label rules at work: which pieces of a block's text have which label."""
+"""Applies a set of label rules: finds the labelled pieces of a block's text."""
 
 from __future__ import annotations
 
@@ -6,81 +6,88 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Final
 
-from ctxtui.analysis.labels.match import Match, matches
+from ctxtui.analysis.labels.match import Match, find_matches
 from ctxtui.analysis.labels.rules import LabelRule
-from ctxtui.analysis.labels.segments import LabelledSpan, cut
+from ctxtui.analysis.labels.segments import LabelledSpan, cut_text
 from ctxtui.core import canonical
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.category import INDEX
 
-_PIECE: Final = 1 << 18
-"""Bytes that are looked through in one step."""
+_PIECE_BYTES: Final = 1 << 18
+"""Bytes searched in one step."""
 
 Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
-"""Runs a rule's search; may end it early (a time limit) and give nothing."""
+"""Runs a rule's search; may end it early (a time limit) with no result."""
 
 
-def at_length(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
-    """An `Attempt` without any limit."""
+def without_limit(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
+    """Search without a time limit; an `Attempt`."""
     return search()
 
 
 class Labelling:
-    """The rules in force, in the order in which they are tried: one that looks inside another's findings comes after
-    it. Their places in `rules` are the numbers that pieces name. `idle` are those that look inside a label that there
-    is not."""
+    """Rules in force, in the order in which they are tried.
+
+    A rule that searches inside another's matches comes after it. Pieces refer to rules by their index in `rules`.
+    `idle` are rules inside a label that does not exist.
+    """
 
     def __init__(self, rules: Iterable[LabelRule]) -> None:
         self.rules, self.idle = _ordered(list(rules))
         self._by_category: dict[str, list[int]] = {
             name: [n for n, rule in enumerate(self.rules) if name in rule.within] for name in INDEX
         }
-        self._needles = {name: self._wanted(numbers) for name, numbers in self._by_category.items()}
+        self._needles = {name: self._needles_of(numbers) for name, numbers in self._by_category.items()}
 
     @cached_property
     def digest(self) -> str:
-        """Names the rules: what one set found is no good for another."""
+        """Key of the rules: results of one set are invalid for another."""
         spelled = [[*map(str, (r.label, r.category, r.inside, *r.between, r.regex, r.beside)), *r.pointers,
                     *sorted(r.within), *map(str, r.needles)] for r in self.rules]  # fmt: skip
         return canonical.digest(canonical.dumps(spelled))
 
     def may_split(self, category: str, body: bytes) -> bool:
-        """Whether any rule may find something in a block of `category` with the JSON `body`. Asked of every block."""
+        """Whether any rule may match in a block of `category` with the JSON `body`. Called for every block."""
         needles = self._needles[category]
-        if len(body) > _PIECE:
-            return needles is None or any(_holds(body, needle) for needle in needles)
+        if len(body) > _PIECE_BYTES:
+            return needles is None or any(_contains(body, needle) for needle in needles)
         return needles is None or any(needle in body for needle in needles)
 
-    def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
-        """What a block must hold for any of these rules; None where one of them looks into every block. A rule that
-        looks inside another's findings adds nothing."""
+    def _needles_of(self, numbers: list[int]) -> tuple[bytes, ...] | None:
+        """Byte strings of which a block must contain one for any of these rules.
+
+        None if a rule needs every block. Rules inside another's matches add nothing.
+        """
         rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
         if not all(rule.needles for rule in rules):
             return None
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
-    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = at_length) -> list[LabelledSpan]:
-        """The pieces of a block's `text`; none where no rule found anything."""
-        found: list[Match] = []
+    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = without_limit) -> list[LabelledSpan]:
+        """Pieces of a block's `text`; empty if no rule matched."""
+        matches_: list[Match] = []
         for n in self._by_category[category]:
             rule = self.rules[n]
             if rule.applies(category, body):
-                found += attempt(rule, partial(matches, n, rule, text, self._extents(found)))
-        return cut(len(text), found)
+                matches_ += attempt(rule, partial(find_matches, n, rule, text, self._extents(matches_)))
+        return cut_text(len(text), matches_)
 
-    def _extents(self, found: Sequence[Match]) -> list[tuple[str, int, int]]:
-        return [(self.rules[one.rule].label, one.start, one.end) for one in found]
-
-
-def _holds(body: bytes, needle: bytes) -> bool:
-    """Whether `needle` is in a long `body`, looked for in pieces: no other thread runs while one is looked through."""
-    beyond = _PIECE + len(needle) - 1
-    return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE))
+    def _extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
+        return [(self.rules[one.rule].label, one.start, one.end) for one in matches_]
 
 
-def words(got: BlockContent) -> str:
-    """The text of a block that rules look into: its words, or the JSON of a call's input."""
-    return got.text or got.arguments
+def _contains(body: bytes, needle: bytes) -> bool:
+    """Whether a long `body` contains `needle`.
+
+    Searched in pieces, because a search blocks all other threads.
+    """
+    beyond = _PIECE_BYTES + len(needle) - 1
+    return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))
+
+
+def searched_text(content: BlockContent) -> str:
+    """Text of a block that rules search: its text, or the JSON of a call's input."""
+    return content.text or content.arguments
 
 
 def _ordered(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:

@@ -1,4 +1,4 @@
-"""Where label rules find what they look for in a text: between tags, by regular expression, by JSON pointer."""
+"""Finds the matches of label rules in a text: between tags, by regular expression, by JSON pointer."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Value
 
 SEGMENT: Final = "segment"
-"""The group of a regular expression that is taken instead of the whole match."""
+"""Group of a regular expression that is used instead of the whole match."""
 _JSON_STARTS: Final = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
-_ATTEMPTS: Final = 32
-"""How often a text is tried as JSON in vain before it is taken for a text without any."""
-JSON_LIMIT: Final = 4_000_000
-"""Characters of text beyond which no JSON is looked for."""
+_MAX_FAILURES: Final = 32
+"""Failed attempts to parse JSON after which a text is treated as having none."""
+MAX_JSON_CHARACTERS: Final = 4_000_000
+"""Maximum characters of a text that is searched for JSON."""
 
 
 class Match(NamedTuple):
-    """Characters `start` up to `end` (exclusive) that rule number `rule` found."""
+    """Characters `start` up to `end` (exclusive) matched by rule number `rule`."""
 
     start: int
     end: int
     rule: int
 
 
-def matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
-    """What `rule`, number `number`, finds in `text`; `earlier` are the label, start and end of what the rules before it
-    found, for a rule that looks inside another's."""
+def find_matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
+    """Matches of `rule`, number `number`, in `text`.
+
+    `earlier` are the label, start and end of earlier rules' matches, for a rule that searches inside another's.
+    """
     places = [(0, len(text))]
     if rule.inside:
         places = [(start, end) for label, start, end in earlier if label == rule.inside]
-    return [Match(start, end, number) for place in places for start, end in _found(rule, text, *place) if start < end]
+    return [
+        Match(start, end, number) for place in places for start, end in _find_ranges(rule, text, *place) if start < end
+    ]
 
 
-def _found(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _find_ranges(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if rule.between[0]:
         return _between(*rule.between, text, start, end)
     if rule.regex:
@@ -47,7 +51,10 @@ def _found(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[i
 
 
 def _between(opens: str, closes: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """From each opening tag to the next closing one, both included; a tag that is not closed begins nothing."""
+    """Yield ranges from each opening tag to the next closing one, both included.
+
+    Unclosed tags are ignored.
+    """
     while (at := text.find(opens, start, end)) >= 0:
         close = text.find(closes, at + len(opens), end)
         if close < 0:
@@ -59,7 +66,7 @@ def _between(opens: str, closes: str, text: str, start: int, end: int) -> Iterat
 def _by_regex(pattern: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     compiled = _compiled(pattern)
     group = SEGMENT if SEGMENT in compiled.groupindex else 0
-    # A slice, so that \A and \Z mean the part that is looked into.
+    # A slice, so that \A and \Z refer to the searched part.
     part = text if (start, end) == (0, len(text)) else text[start:end]
     for match in compiled.finditer(part):
         if match.start(group) >= 0:
@@ -73,18 +80,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _by_pointer(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for value in json_in(text, start, end):
-        if rule.beside and not any(True for one in rule.beside for _ in _walk(text, [value], one)):
+        if rule.beside and not any(True for pointer_ in rule.beside for _ in _walk(text, [value], pointer_)):
             continue
         for pointer in rule.pointers:
             yield from ((found.start, found.end) for found in _walk(text, [value], pointer))
 
 
 def json_in(text: str, start: int, end: int) -> Iterator[Value]:
-    """The objects and lists of JSON that begin on a line of their own, the outermost only."""
-    if end - start > JSON_LIMIT:
+    """Yield the JSON objects and lists that begin on a line of their own, outermost only."""
+    if end - start > MAX_JSON_CHARACTERS:
         return
     failed = 0
-    while failed < _ATTEMPTS and (line := _JSON_STARTS.search(text, start, end)) is not None:
+    while failed < _MAX_FAILURES and (line := _JSON_STARTS.search(text, start, end)) is not None:
         try:
             value = spans.read(text, line.start(1))
         except Malformed:
@@ -105,7 +112,7 @@ def _walk(text: str, values: Iterable[Value], pointer: str) -> Iterator[Value]:
 def _step(text: str, value: Value, key: str) -> Iterator[Value]:
     if isinstance(value.value, dict) and (key == "*" or key in value.value):
         members = spans.members(text, value.start)
-        yield from (Value(one.value, one.start, one.end) for one in members if key in ("*", one.key))
+        yield from (Value(member.value, member.start, member.end) for member in members if key in ("*", member.key))
     elif isinstance(value.value, list) and (key == "*" or key.isdecimal()):
         items = spans.elements(text, value.start)
         yield from (item for number, item in enumerate(items) if key == "*" or number == int(key))

@@ -1,4 +1,4 @@
-"""Rules that split blocks into labelled segments, as they are written in TOML."""
+"""Rules that split blocks into labelled segments, as written in TOML."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from msgspec import Struct
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import BadConfig
 
-LOOKED_INTO: Final = tuple(name for name in CATEGORIES if name not in ("thinking", "image"))
-"""Categories whose blocks may be split: a provider takes thinking out as a whole, an image has no text."""
+SPLIT_CATEGORIES: Final = tuple(name for name in CATEGORIES if name not in ("thinking", "image"))
+"""Categories whose blocks may be split: a provider removes thinking as a whole, an image has no text."""
 
 _KEYS: Final = ("label", "category", "in", "inside", "contains", "between", "regex", "pointer", "beside")
 _WAYS: Final = ("between", "regex", "pointer")
 _SAFE: Final = re.compile(r"[ !#-\[\]-~]+")
-"""Runs of characters that stand in a block's JSON as they stand in its text."""
+"""Runs of characters that are spelled the same in a block's JSON and in its text."""
 
 
 class LabelRule(Struct, frozen=True, kw_only=True):
-    """What is looked for, and what it is called.
+    """A search for segments, and their label.
 
-    `name` is the rule's own, `label` what its segments are called, `category` where their tokens count ("" for the
-    block's own). One of three says what is looked for: `between` two tags, `regex` (its group ``segment`` where it has
-    one, else the whole match), or `pointers` (RFC 6901, ``*`` for every member) into the JSON in the text, whose value
-    must hold one of `beside` where there are any. Only blocks of the categories `within` are looked into, only those
-    parts that have the label `inside` where that is given, only blocks whose JSON holds one of `needles` if any.
-    `place` is where the rule is written.
+    `name` is the rule's own, `label` that of its segments, `category` the one in which their tokens count ("":
+    the block's
+    own). One of three defines the search: `between` two tags, `regex` (its group ``segment`` if it has one, else
+    the whole
+    match), or `pointers` (RFC 6901, ``*`` for every member) into the JSON in the text, whose value must hold one
+    of
+    `beside` if there are any. Only blocks of the categories `within` are searched, only parts with the label
+    `inside` if
+    given, only blocks whose JSON holds one of `needles` if any. `place` is the position of the rule's definition.
     """
 
     name: str
     label: str
     category: str = ""
-    within: frozenset[str] = frozenset(LOOKED_INTO)
+    within: frozenset[str] = frozenset(SPLIT_CATEGORIES)
     inside: str = ""
     between: tuple[str, str] = ("", "")
     regex: str = ""
@@ -44,13 +47,15 @@ class LabelRule(Struct, frozen=True, kw_only=True):
     place: str = ""
 
     def applies(self, category: str, body: bytes) -> bool:
-        """Whether a block of `category` with the JSON `body` may hold what is looked for."""
+        """Whether a block of `category` with the JSON `body` may have a match."""
         return category in self.within and (not self.needles or any(needle in body for needle in self.needles))
 
 
 def parse_rule(name: str, table: Any, place: str = "") -> LabelRule:
-    """The rule called `name`, written at `place`, that `table` describes. Raises `BadConfig` with the key and what is
-    wanted."""
+    """Parse the rule `name`, defined at `place`, from `table`.
+
+    Raises `BadConfig` naming the key and the expected value.
+    """
     try:
         return _rule(name, _checked(table), place)
     except ValueError as error:
@@ -73,7 +78,7 @@ def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
     contains = _texts(table, "contains")
     beside = tuple(_texts(table, "beside"))
     keys = [_last_key(one) for one in (beside or pointers)]
-    wanted = contains or ([between[0]] if between[0] else keys)
+    texts = contains or ([between[0]] if between[0] else keys)
     return LabelRule(
         name=name,
         label=_text(table, "label") or name,
@@ -84,17 +89,20 @@ def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
         regex=_regex(table),
         pointers=pointers,
         beside=beside,
-        needles=tuple(needles(wanted)),
+        needles=tuple(find_needles(texts)),
         place=place,
     )
 
 
-def needles(wanted: Iterable[str]) -> Iterator[bytes]:
-    """What the JSON of a block must hold where its text holds one of `wanted`: the longest run of each that no JSON
-    spells another way. None at all where one of them has no such run: then every block must be looked into."""
-    found = [max(_SAFE.findall(text), key=len, default="") for text in wanted]
-    if all(found):
-        yield from (text.encode() for text in dict.fromkeys(found))
+def find_needles(texts: Iterable[str]) -> Iterator[bytes]:
+    """Byte strings that a block's JSON must contain if its text contains one of the given texts.
+
+    For each text its longest run that JSON spells only one way. Empty if a text has no such run: then every block
+    must be searched.
+    """
+    runs = [max(_SAFE.findall(text), key=len, default="") for text in texts]
+    if all(runs):
+        yield from (text.encode() for text in dict.fromkeys(runs))
 
 
 def _text(table: Mapping[str, Any], key: str) -> str:
@@ -133,13 +141,13 @@ def _regex(table: Mapping[str, Any]) -> str:
 
 
 def _pointers(table: Mapping[str, Any]) -> tuple[str, ...]:
-    found = _texts(table, "pointer")
-    if "pointer" in table and not found:
+    pointers = _texts(table, "pointer")
+    if "pointer" in table and not pointers:
         raise ValueError("pointer must not be empty")
-    bad = next((one for one in [*found, *_texts(table, "beside")] if not one.startswith("/")), None)
+    bad = next((one for one in [*pointers, *_texts(table, "beside")] if not one.startswith("/")), None)
     if bad is not None:
         raise ValueError(f"a pointer begins with /, not {bad!r}")
-    return tuple(found)
+    return tuple(pointers)
 
 
 def _last_key(pointer: str) -> str:
@@ -148,20 +156,20 @@ def _last_key(pointer: str) -> str:
 
 
 def unescaped(key: str) -> str:
-    """A step of a JSON pointer as the key that it stands for."""
+    """Decode a step of a JSON pointer into its key."""
     return key.replace("~1", "/").replace("~0", "~")
 
 
 def _category(table: Mapping[str, Any]) -> str:
     name = _text(table, "category")
-    if name and name not in LOOKED_INTO:
-        raise ValueError(f"category must be one of {', '.join(LOOKED_INTO)}, not {name!r}")
+    if name and name not in SPLIT_CATEGORIES:
+        raise ValueError(f"category must be one of {', '.join(SPLIT_CATEGORIES)}, not {name!r}")
     return name
 
 
 def _categories(table: Mapping[str, Any]) -> list[str]:
-    names = _texts(table, "in") or list(LOOKED_INTO)
-    odd = next((name for name in names if name not in LOOKED_INTO), None)
+    names = _texts(table, "in") or list(SPLIT_CATEGORIES)
+    odd = next((name for name in names if name not in SPLIT_CATEGORIES), None)
     if odd is not None:
-        raise ValueError(f"in must be of {', '.join(LOOKED_INTO)}, not {odd!r}")
+        raise ValueError(f"in must be of {', '.join(SPLIT_CATEGORIES)}, not {odd!r}")
     return names

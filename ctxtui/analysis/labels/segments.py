@@ -1,4 +1,4 @@
-"""Segments: a block's text cut at the ends of what label rules found, so that the pieces add up to it."""
+"""Segments: a block's text cut at the ends of label matches, so that the pieces add up to it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from ctxtui.tokens.features import Features, plus
 from ctxtui.tokens.share import split_features
 
 UNLABELLED: Final = -1
-"""The rule number of text that no rule found."""
+"""Rule number of text without a match."""
 
 
 class LabelledSpan(NamedTuple):
-    """Characters `start` up to `end` (exclusive) whose innermost finder is rule number `rule`; `begins` is 1 on the
-    first piece of what the rule found, so that pieces can be counted. A finding whose text all belongs to inner ones
-    is a piece without characters."""
+    """Characters `start` up to `end` (exclusive) whose innermost match is of rule number `rule`.
+
+    `begins` is 1 on the first piece of a match, so that matches can be counted. A match whose text is all in
+    inner ones is a piece without characters.
+    """
 
     start: int
     end: int
@@ -27,8 +29,10 @@ class LabelledSpan(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece with what its rule calls it: `label` ("" for text that no rule found), the index of the `category` in
-    which it counts, and its `weight`, the tokens of its text counted by itself."""
+    """A piece with its `label` ("" without a match), the index of its `category`, and its `weight`.
+
+    The weight is the tokens of its text counted alone.
+    """
 
     start: int
     end: int
@@ -44,13 +48,13 @@ class _Open(Struct):
     told: bool = False
 
 
-class _Knife(Struct):
+class _Cutter(Struct):
     pieces: list[LabelledSpan] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
     at: int = 0
 
-    def to(self, end: int) -> None:
-        """Cut off what lies before `end`, for the innermost finding that is open."""
+    def cut_to(self, end: int) -> None:
+        """Cut off the text before `end`, for the innermost open match."""
         if end <= self.at:
             return
         inner = self.open[-1] if self.open else None
@@ -61,45 +65,48 @@ class _Knife(Struct):
         self.at = end
 
     def close(self, before: int) -> None:
-        """Close the findings that end at or before `before`."""
+        """Close the matches that end at or before `before`."""
         while self.open and self.open[-1].end <= before:
-            self.to(self.open[-1].end)
+            self.cut_to(self.open[-1].end)
             done = self.open.pop()
             if not done.told:
                 self.pieces.append(LabelledSpan(self.at, self.at, done.rule, 1))
 
 
-def cut(length: int, found: Iterable[Match]) -> list[LabelledSpan]:
-    """The pieces of a text of `length` characters, in order; none where nothing was found.
+def cut_text(length: int, matches: Iterable[Match]) -> list[LabelledSpan]:
+    """Cut a text of `length` characters into pieces, in order; empty without matches.
 
-    The finding that began last has the text: of one inside another the inner one. Of two of the same extent the one of
-    the earlier rule is left.
+    Text belongs to the match that began last, so to the inner of two nested ones. Of two with the same extent the
+    earlier rule's is used.
     """
-    knife = _Knife()
+    cutter = _Cutter()
     extents: set[tuple[int, int]] = set()
-    for start, end, rule in sorted(found, key=lambda one: (one.start, -one.end, one.rule)):
+    for start, end, rule in sorted(matches, key=lambda one: (one.start, -one.end, one.rule)):
         if (start, end) in extents:
             continue
         extents.add((start, end))
-        knife.close(start)
-        knife.to(start)
-        knife.open.append(_Open(end, rule))
-    knife.close(length)
-    if knife.pieces:
-        knife.to(length)
-    return knife.pieces
+        cutter.close(start)
+        cutter.cut_to(start)
+        cutter.open.append(_Open(end, rule))
+    cutter.close(length)
+    if cutter.pieces:
+        cutter.cut_to(length)
+    return cutter.pieces
 
 
-def featured(segments: Sequence[Segment], whole: Features, category: int) -> list[Features]:
-    """The features of each segment of a block of `category`, which add up to those of the `whole` block; what is no
-    text goes to the first segment that counts in the block's own category."""
-    keeper = next((n for n, one in enumerate(segments) if one.category == category), 0)
-    return split_features(whole, [one.weight for one in segments], keeper)
+def segment_features(segments: Sequence[Segment], whole: Features, category: int) -> list[Features]:
+    """Features of each segment of a block of `category`.
+
+    They add up to those of the `whole` block. Features that are not text go to the first segment of the block's
+    own category.
+    """
+    keeper = next((n for n, segment in enumerate(segments) if segment.category == category), 0)
+    return split_features(whole, [segment.weight for segment in segments], keeper)
 
 
 def by_category(segments: Sequence[Segment], whole: Features, category: int) -> list[tuple[int, Features]]:
-    """As `featured`, added up by category; that of the first segment comes first."""
+    """Like `segment_features`, added up by category; that of the first segment comes first."""
     sums: dict[int, Features] = {}
-    for one, own in zip(segments, featured(segments, whole, category), strict=True):
-        sums[one.category] = plus(sums[one.category], own) if one.category in sums else own
+    for segment, own in zip(segments, segment_features(segments, whole, category), strict=True):
+        sums[segment.category] = plus(sums[segment.category], own) if segment.category in sums else own
     return list(sums.items())

@@ -1,1 +1,1 @@
-"""What calls cost and why: by block, category and tool; the bill, savings, limits."""
+"""Costs of calls and their causes: by block, category and tool; the bill, savings, limits."""

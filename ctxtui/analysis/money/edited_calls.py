@@ -1,9 +1,9 @@
-"""What edits would have changed in the recorded calls of a thread, from one of them on: tokens and money of each.
+"""Effect that edits would have had on the recorded calls of a thread: tokens and cost of each.
 
-Every call is charged by its own model's rates for what it was reported to read, write and send, less what it would not
-have had; the ledger knows where in a report each block stands. The first that read past the edits reads only what the
-price tag says is left, and pays for the rest anew: in calls that only go on these are the tag's prices, once and for
-every later call.
+Every call is charged by its own model's rates for its reported reads, writes and fresh input, minus the freed
+tokens; the ledger gives each block's position in a report. The first call after the edits reads only the tokens
+that the price tag leaves in the cache, and pays for the rest again: for calls that only continue, these are the
+tag's prices, once and per call.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import NOW, PriceTag
 
 CallCharge = Callable[[Usage, Call], float | None]
-"""What a usage costs in USD at the terms of a recorded call; None where the price is not known."""
+"""Gives the cost of a usage in USD at the terms of a recorded call; None if the price is unknown."""
 
 
 class EditedCalls(Struct, frozen=True):
-    """Calls under edits, from number `first` (from 1) on: `saved` are the tokens that each would have had less, `more`
-    the USD that it would have cost more (negative: less; None: not known); empty where no money is told."""
+    """Calls under edits, from number `first` (from 1) on.
+
+    `saved` are the tokens freed in each, `more` the USD that each would have cost more (negative: less; None:
+    unknown); empty if costs are not computed.
+    """
 
     first: int
     saved: tuple[int, ...]
@@ -35,32 +38,32 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def usd(self) -> float | None:
-        """USD that all of them would have cost more, as far as that is known."""
-        known = [usd for usd in self.more if usd is not None]
-        return sum(known) if known else None
+        """Extra USD of all calls, as far as known."""
+        amounts = [usd for usd in self.more if usd is not None]
+        return sum(amounts) if amounts else None
 
     @property
     def partial(self) -> bool:
-        """Whether of some of them that is not known."""
+        """Whether the extra cost of some calls is unknown."""
         return None in self.more
 
     @property
     def tokens(self) -> int:
-        """What all of them would have had less together."""
+        """Tokens freed in all calls together."""
         return sum(self.saved)
 
     @property
     def calls(self) -> int:
-        """How many there are."""
+        """Number of calls."""
         return len(self.saved)
 
     @property
-    def holding(self) -> int:
-        """In how many of them anything of what the edits change stood."""
+    def affected_calls(self) -> int:
+        """Number of calls that held any edited block."""
         return sum(map(bool, self.saved))
 
 
-def edited_calls(
+def charge_edited_calls(
     ledger: CostLedger,
     calls: Sequence[Call],
     freed: Mapping[int, int],
@@ -70,44 +73,48 @@ def edited_calls(
     left: Usage | None = None,
     scale: float = 1.0,
 ) -> EditedCalls:
-    """The `calls` of the thread of `ledger` behind the first `since`, had the blocks of the nodes in `freed` been so
-    many tokens smaller. `left` is what the cache simulator says that the first of them uses then (None: it reads all
-    that it would have read), `charge` prices a usage (None: no money is told), and `scale` says how many tokens are
-    charged for each that is counted."""
+    """Recompute the calls after the first `since`, if the nodes in `freed` were that much smaller.
+
+    `left` is the simulated usage of the first of them (None: it reads everything as before), `charge` prices a
+    usage (None: no costs), and `scale` is the number of charged tokens per counted one.
+    """
     saved = [0] * (len(calls) - since)
     gone = [[0, 0, 0] for _ in saved]
     for node, tokens in freed.items():
         charged = round(tokens * scale)
-        for start, stop, depth in ledger.stood(node, len(calls)):
+        for start, stop, depth in ledger.read_with_depth(node, len(calls)):
             for index in range(max(start, since), stop):
                 saved[index - since] += tokens
-                gone[index - since][ledger.part(index, depth)] += charged
+                gone[index - since][ledger.input_part(index, depth)] += charged
     if charge is None:
         return EditedCalls(since + 1, tuple(saved))
     lost = left if left is not None and gone and gone[0][0] else None
     more = [
-        _more(call, less, charge, lost if number == 0 else None) if any(less) else 0.0
+        _extra_cost(call, less, charge, lost if number == 0 else None) if any(less) else 0.0
         for number, (call, less) in enumerate(zip(calls[since:], gone, strict=True))
     ]
     return EditedCalls(since + 1, tuple(saved), tuple(more))
 
 
-def _more(call: Call, gone: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """What the call would have cost more (negative: less) without the tokens `gone` of what it read, wrote and sent."""
+def _extra_cost(call: Call, gone: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
+    """Extra cost of a call (negative: saving) without the tokens `gone` of its reads, writes and fresh input."""
     if call.usage is None:
         return None
-    under = under_edits(call.usage, gone, left)
+    under = reduce_usage(call.usage, gone, left)
     before, after = charge(call.usage, call), charge(under, call)
     return None if before is None or after is None else after - before
 
 
-def under_edits(usage: Usage, gone: Sequence[int], left: Usage | None = None) -> Usage:
-    """`usage` less the tokens `gone` of what was read, of what was written and of neither; no more is read than is
-    `left` of the cache (None: all of it), and what else stands there is paid as most of that is which `left` reads
-    not."""
+def reduce_usage(usage: Usage, gone: Sequence[int], left: Usage | None = None) -> Usage:
+    """Reduce `usage` by the tokens `gone` of its reads, writes and fresh input.
+
+    At most the reads of `left` are read (None: all), and the remaining tokens are paid like most of the unread
+    input in
+    `left`.
+    """
     rest = [had - less for had, less in zip((usage.cache_read, usage.cache_write, usage.fresh), gone, strict=True)]
     for part, beside in ((2, 1), (1, 0), (0, 1), (1, 2)):
-        # What is more than was told of one part stood in the next.
+        # Tokens beyond one part's report were in the next part.
         rest[beside] += min(0, rest[part])
         rest[part] = max(0, rest[part])
     read, write, fresh = rest if usage.cache_write else (rest[0], 0, rest[1] + rest[2])
@@ -121,52 +128,57 @@ def under_edits(usage: Usage, gone: Sequence[int], left: Usage | None = None) ->
     return replace(under, **{"cache_read": left.cache_read, anew: more})
 
 
-def freed_by(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """The tokens that each raw position of `here` has less under `after` (negative: more), where it has any; what is
-    put in counts where it stands."""
-    found: dict[int, int] = {}
+def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
+    """Tokens freed under `after` by raw position of `here` (negative: added).
+
+    Inserts count at their position.
+    """
+    freed: dict[int, int] = {}
     for position in {*after.changes, *here.applied.changes}:
         change = after.changes.get(position)
         size = here.tokens(position) if change is None else 0 if change.after is None else here.count(change.after)
-        found[position] = here.size(position) - size
+        freed[position] = here.size(position) - size
     for sign, applied in ((-1, after), (1, here.applied)):
-        for one in applied.inserts:
-            tokens = sum(here.count(item.block) for item in one.items)
-            found[one.position] = found.get(one.position, 0) + sign * tokens
-    return {position: tokens for position, tokens in sorted(found.items()) if tokens}
+        for insert in applied.inserts:
+            tokens = sum(here.count(item.block) for item in insert.items)
+            freed[insert.position] = freed.get(insert.position, 0) + sign * tokens
+    return {position: tokens for position, tokens in sorted(freed.items()) if tokens}
 
 
 class EditedThread(NamedTuple):
-    """The `calls` of a thread with their `ledger`, and what usage costs (None: no price is known)."""
+    """The `calls` of a thread with their `ledger`, and the price of usage (None: no price is known)."""
 
     ledger: CostLedger
     calls: Sequence[Call]
     charge: CallCharge | None
 
-    def under(
+    def calls_under(
         self, here: PolicyContext, after: Applied, tag: PriceTag | None, *, since: int = 0, until: int | None = None
     ) -> EditedCalls | None:
-        """The calls behind the first `since`, up to number `until`, under the edits of `after`, whose price on the
-        context `here` is `tag` (None: not known). What the `tag` says is left of the cache counts where the edits are
-        made later than in the first call. None where there is no call, the edits change nothing, or thinking would
-        have gone from the first call on: while its turn lasts it must be sent back."""
-        freed, calls = freed_by(here, after), self.calls[:until]
+        """The calls after the first `since`, up to number `until`, under the edits of `after`.
+
+        `tag` is the price of the edits. `tag` is for the context `here` (None: unknown). Its remaining cache
+        counts if the edits are made later than in the first call. None if there is no call, if the edits change
+        nothing, or if thinking would have been removed from the first call on: during its turn it must be sent
+        back.
+        """
+        freed, calls = freed_tokens(here, after), self.calls[:until]
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):
             return None
         nodes = self._nodes(here, freed)
         now = next((one for one in tag.moments if one.name == NOW), None) if tag is not None and since else None
         left = now.usage if now is not None else None
-        # The tag goes by what reports make of the request, of which a token may be less than one that is counted.
+        # The tag is scaled to reports, in which a counted token may be less than one.
         gone = sum(freed.values())
         scale = max(0.0, (tag.forecast - tag.forecast_under) / gone) if tag is not None and gone else 1.0
-        return edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=left, scale=scale)
+        return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=left, scale=scale)
 
     def _nodes(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
-        """`freed` by the nodes that the blocks have in the calls: those of a context under edits are others."""
-        context, found = here.context, dict[int, int]()
+        """Convert `freed` to the nodes of the blocks in the calls: a context under edits has other nodes."""
+        context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))
             node = self.ledger.stays.node_of(target.digest, target.occurrence + 1)
             if node is not None:
-                found[node] = found.get(node, 0) + tokens
-        return found
+                nodes[node] = nodes.get(node, 0) + tokens
+        return nodes

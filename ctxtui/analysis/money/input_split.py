@@ -1,4 +1,4 @@
-"""One call's input as money and tokens: what was carried, what the cache had lost, what was sent for the first time."""
+"""Splits the cost and tokens of one call's input: carried, lost from the cache, sent for the first time."""
 
 from __future__ import annotations
 
@@ -9,31 +9,33 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
 
 
-class Sum(NamedTuple):
-    """Money (USD) and tokens of one part."""
+class CostSum(NamedTuple):
+    """Cost (USD) and tokens of one part."""
 
     usd: float = 0.0
     tokens: int = 0
 
-    def plus(self, usd: float, tokens: int) -> Sum:
-        """With so much more."""
-        return Sum(self.usd + usd, self.tokens + tokens)
+    def plus(self, usd: float, tokens: int) -> CostSum:
+        """Return the sum with an amount added."""
+        return CostSum(self.usd + usd, self.tokens + tokens)
 
 
-NOTHING: Final = Sum()
+NO_COST: Final = CostSum()
 
 
 class InputSplit(NamedTuple):
-    """One call's input as money and tokens: carried, rewritten, sent first."""
+    """Cost and tokens of one call's input: carried, rewritten, sent first."""
 
-    carry: Sum
-    rewrite: Sum
-    first: Sum
+    carry: CostSum
+    rewrite: CostSum
+    first: CostSum
 
 
-def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
-    """A call's input split by what was `resent` and how much of that the cache had `lost`; the parts add up to the
-    input's cost. What was read comes first in the context, then what was written, then what was neither."""
+def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
+    """Split a call's input by the `resent` tokens and those of them that the cache had `lost`.
+
+    The parts add up to the input's cost. Reads come first in the context, then writes, then fresh input.
+    """
     read, written = usage.cache_read, usage.cache_write
     kept = max(resent.kept, read)
     again = kept - read
@@ -47,7 +49,7 @@ def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
     lost = min(lost, unread)
     lost_usd = unread_usd * lost / unread if unread else 0.0
     return InputSplit(
-        Sum(cost.read + unread_usd - lost_usd, read + unread - lost),
-        Sum(lost_usd, lost),
-        Sum(rest_usd - moved_usd, rest - moved),
+        CostSum(cost.read + unread_usd - lost_usd, read + unread - lost),
+        CostSum(lost_usd, lost),
+        CostSum(rest_usd - moved_usd, rest - moved),
     )

@@ -1,4 +1,4 @@
-"""A gate for one's own tests: what a recording comes to, held against limits or an earlier recording's figures."""
+"""Gate for automated tests: compares a recording's figures with limits or an earlier recording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
-from ctxtui.analysis.call_choice import all_unsent
+from ctxtui.analysis.call_choice import unsent_calls
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -16,21 +16,24 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 
 TOLERANCE: Final = 0.05
-"""Share by which a figure may be worse than the baseline's before that counts as worse."""
+"""Share by which a figure may be worse than the baseline's."""
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """What a recording comes to; None: not known.
+    """Figures of a recording; None: unknown.
 
-    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block that a call sent
-    (system, tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over every
-    call whose provider reports cache figures (None where there is but one: it had nothing to hit);
-    `cache_read_of_unwritten` is the other common definition, read / (read +
-    fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
-    `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one, or `partial_calls` are
-    reported in part or not at all, it is not known, but that it is from `cost_usd_at_least` to `cost_usd_at_most`.
-    `read_per_write` is tokens read from the cache / tokens written to it, `call_seconds` how long the longest call
-    took.
+    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block sent
+    (system, tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over
+    every call whose provider reports cache figures (None for a single call, which could not hit);
+    `cache_read_of_unwritten` is the other common definition, read / (read + fresh), which leaves writes out.
+    `rewrites` counts calls that paid again for cached tokens (see `analysis.money.bill`), `cost_usd` is the list
+    price: if `unpriced_calls` lack one, or `partial_calls` are not fully reported, it is unknown, but between
+    `cost_usd_at_least` and `cost_usd_at_most`. `read_per_write` is tokens read from the cache / tokens written to
+    it, `call_seconds` the duration of the longest call. Only computed if a limit is set: `repeats` is the longest
+    run of
+    the same calls with the same answers, `secrets` the number of blocks with one, `lost_facts` the number of
+    files,
+    decisions and literals lost in compactions.
     """
 
     calls: int = 0
@@ -46,10 +49,13 @@ class Figures(Struct, frozen=True, kw_only=True):
     partial_calls: int = 0
     read_per_write: float | None = None
     call_seconds: float | None = None
+    repeats: int | None = None
+    secrets: int | None = None
+    lost_facts: int | None = None
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What is allowed; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
+    """Allowed values; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
 
     max_context: int | None = None
     max_block_chars: int | None = None
@@ -58,11 +64,17 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     min_read_per_write: float | None = None
     max_seconds: float | None = None
+    max_repeats: int | None = None
+    max_secrets: int | None = None
+    max_lost: int | None = None
 
 
 class LimitVerdict(Struct, frozen=True):
-    """One limit held against its figure. `limit` is the limit's name, `allowed` its value, `found` the figure (None:
-    unknown), `passed` None where it cannot be told, `told` says it in words."""
+    """One limit compared with its figure.
+
+    `limit` is its name, `allowed` its value, `found` the figure (None: unknown), `passed` None if undecided,
+    `told` the verdict as text.
+    """
 
     limit: str
     allowed: float
@@ -71,7 +83,7 @@ class LimitVerdict(Struct, frozen=True):
     told: str
 
     def as_fields(self) -> dict[str, Any]:
-        """As JSON names it."""
+        """Fields of the verdict in JSON."""
         return {
             "name": self.limit,
             "limit": self.allowed,
@@ -89,6 +101,9 @@ _FIGURE: Final = {
     "max_cost": "cost_usd",
     "min_read_per_write": "read_per_write",
     "max_seconds": "call_seconds",
+    "max_repeats": "repeats",
+    "max_secrets": "secrets",
+    "max_lost": "lost_facts",
 }
 _WORDS: Final = {
     "max_context": "largest context, tokens",
@@ -98,14 +113,23 @@ _WORDS: Final = {
     "max_cost": "cost, USD",
     "min_read_per_write": "cache read / written",
     "max_seconds": "longest call, seconds",
+    "max_repeats": "the same calls with the same answers in a row",
+    "max_secrets": "blocks with secrets",
+    "max_lost": "facts that compactions lost",
 }
-_OF_THE_DAY: Final = frozenset({"max_seconds"})
-"""What is never held against an earlier recording: how long a call takes is not the agent's doing."""
+_NOT_COMPARED: Final = frozenset({"max_seconds"})
+"""Limits that are never compared with an earlier recording: the duration of a call does not depend on the agent."""
 
 
-def figures_of(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
-    """The figures of a session with its `bill`; `largest` is its largest context in tokens, reported or counted, `most`
-    USD that it can have cost at most."""
+ON_REQUEST: Final = frozenset({"max_repeats", "max_secrets", "max_lost"})
+"""Limits whose figures are computed only if set: they read every block."""
+
+
+def session_figures(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
+    """Figures of a session with its `bill`.
+
+    `largest` is its largest context in tokens, reported or counted, `most` an upper bound of its cost in USD.
+    """
     used = [call.usage for call in list(session.calls.values()) if call.usage is not None and call.usage.has_cache]
     read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
     written = sum(u.cache_write for u in used)
@@ -130,10 +154,9 @@ def figures_of(session: Session, bill: Bill, largest: int | None, most: float | 
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that any call sent or the next one will send: what the model reads as words or
-    arguments."""
+    """Characters of the longest block that any call sent or the next one will send, as text or arguments."""
     tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
-    heads = [call.sent_head for call in [*session.calls.values(), *all_unsent(session)]]
+    heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
         while node not in sent:
             sent.add(node)
@@ -141,55 +164,58 @@ def longest_block(session: Session) -> int:
             # A block's text is never longer than its JSON.
             if block.kind != HEADER and block.digest not in digests and len(block.body) > most:
                 digests.add(block.digest)
-                got = read(block)
-                most = max(most, len(got.text), len(got.arguments))
+                content = read(block)
+                most = max(most, len(content.text), len(content.arguments))
             node = tree[node].parent
     return most
 
 
-def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
-    """Each limit that is set, held against its figure; a hit rate where there was nothing to hit (one call alone)
-    passes."""
+def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
+    """Compare each limit that is set with its figure.
+
+    A hit rate passes for a single call, which could not hit.
+    """
     out = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)
         if allowed is None:
             continue
-        figure = getattr(found, _FIGURE[name])
-        alone = name == "min_cache_read" and figure is None and found.calls == 1
-        passed = True if alone else _within(name, found, allowed)
-        out.append(LimitVerdict(name, allowed, figure, passed, _told(name, found, allowed, passed)))
+        figure = getattr(figures, _FIGURE[name])
+        alone = name == "min_cache_read" and figure is None and figures.calls == 1
+        passed = True if alone else _is_within(name, figures, allowed)
+        out.append(LimitVerdict(name, allowed, figure, passed, _verdict_text(name, figures, allowed, passed)))
     return out
 
 
-def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
-    """Each figure held against the same one of an earlier recording: worse by more than `tolerance` does not pass.
+def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
+    """Compare each figure with that of an earlier recording: worse by more than `tolerance` fails.
 
-    `baseline` holds figures by name, as `as_fields` gives them; what it lacks is not compared.
+    `baseline` holds figures by name, as from `figures_as_fields`; missing ones are not compared.
     """
     out = []
     for name, key in _FIGURE.items():
-        before, now = baseline.get(key), getattr(found, key)
-        if name in _OF_THE_DAY or not isinstance(before, int | float) or isinstance(before, bool):
+        before, now = baseline.get(key), getattr(figures, key)
+        on_request = name in ON_REQUEST and now is None
+        if on_request or name in _NOT_COMPARED or not isinstance(before, int | float) or isinstance(before, bool):
             continue
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
-        passed = _within(name, found, allowed)
-        told = _told(name, found, allowed, passed) + f"; baseline {_shown(name, before)}"
-        out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, told))
+        passed = _is_within(name, figures, allowed)
+        text = _verdict_text(name, figures, allowed, passed) + f"; baseline {_format_value(name, before)}"
+        out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, text))
     return out
 
 
 def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
-    """Whether all passed; None where none failed and one cannot be told."""
+    """Whether all passed; None if none failed and one is undecided."""
     every = set(verdicts)
     return False if False in every else None if None in every else True
 
 
-def _within(limit: str, found: Figures, allowed: float) -> bool | None:
-    """Whether the figure is within its limit; None where what is known of it does not tell."""
-    figure: float | None = getattr(found, _FIGURE[limit])
+def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
+    """Whether the figure is within its limit; None if undecided."""
+    figure: float | None = getattr(figures, _FIGURE[limit])
     if figure is None and limit == "max_cost":
-        least, most = found.cost_usd_at_least, found.cost_usd_at_most
+        least, most = figures.cost_usd_at_least, figures.cost_usd_at_most
         return (
             False if least is not None and least > allowed else True if most is not None and most <= allowed else None
         )
@@ -201,16 +227,18 @@ def _within(limit: str, found: Figures, allowed: float) -> bool | None:
 _ENDING: Final = {True: "", False: " allowed", None: ": cannot be told"}
 
 
-def _told(limit: str, found: Figures, allowed: float, passed: bool | None) -> str:
-    figure = getattr(found, _FIGURE[limit])
-    bounds = (("≥ ", found.cost_usd_at_least), ("≤ ", found.cost_usd_at_most)) if limit == "max_cost" else ()
-    known = [f"{sign}{_shown(limit, bound)}" for sign, bound in bounds if bound is not None and figure is None]
+def _verdict_text(limit: str, figures: Figures, allowed: float, passed: bool | None) -> str:
+    figure = getattr(figures, _FIGURE[limit])
+    bounds = (("≥ ", figures.cost_usd_at_least), ("≤ ", figures.cost_usd_at_most)) if limit == "max_cost" else ()
+    bounds_known = [
+        f"{sign}{_format_value(limit, bound)}" for sign, bound in bounds if bound is not None and figure is None
+    ]
     than = "at least" if limit.startswith("min") else "at most"
-    said = " and ".join(known) or _shown(limit, figure)
-    return f"{_WORDS[limit]}: {said}, {than} {_shown(limit, allowed)}{_ENDING[passed]}"
+    value = " and ".join(bounds_known) or _format_value(limit, figure)
+    return f"{_WORDS[limit]}: {value}, {than} {_format_value(limit, allowed)}{_ENDING[passed]}"
 
 
-def _shown(limit: str, value: float | None) -> str:
+def _format_value(limit: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     if limit == "min_cache_read":
@@ -220,6 +248,6 @@ def _shown(limit: str, value: float | None) -> str:
     return f"{value:,.1f}" if limit in ("min_read_per_write", "max_seconds") else f"{value:,.0f}"
 
 
-def as_fields(found: Figures) -> dict[str, Any]:
-    """The figures by name, as a baseline keeps them."""
-    return dict(to_builtins(found))
+def figures_as_fields(figures: Figures) -> dict[str, Any]:
+    """The figures by name, for a baseline."""
+    return dict(to_builtins(figures))

@@ -1,4 +1,4 @@
-"""Quota windows: what was used in each window of five hours, as subscriptions count it, and in each week."""
+"""Quota windows: usage in each window of five hours, as subscriptions count it, and in the last week."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ FIVE_HOURS: Final = 5 * HOUR
 WEEK: Final = 7 * 24 * HOUR
 
 
-class Used(NamedTuple):
-    """What one call used: when it began (Unix seconds), tokens in and out, USD (None: no price is known)."""
+class CallUse(NamedTuple):
+    """Usage of one call: its start (Unix seconds), tokens in and out, USD (None: no price is known)."""
 
     started: int
     tokens: int
     usd: float | None = None
     partial: bool = False
-    """Whether its answer is reported in part."""
+    """Whether its answer is partly reported."""
 
 
 class QuotaWindow(Struct, frozen=True, kw_only=True):
-    """What was used from `start` (Unix seconds) for `seconds`: tokens, USD (the least it can be where calls are
-    `unpriced`; so are both where answers are reported in part: `partial`), calls. `last` is when the last call in it
-    began."""
+    """Usage from `start` (Unix seconds) for `seconds`: tokens, USD, calls.
+
+    USD is a lower bound if calls are `unpriced`; so are both if answers are partly reported (`partial`). `last`
+    is the start of the last call in it.
+    """
 
     start: int
     seconds: int
@@ -41,55 +43,60 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only the least that it can be."""
+        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
     def end(self) -> int:
-        """When it ends, in Unix seconds."""
+        """End in Unix seconds."""
         return self.start + self.seconds
 
-    def holds(self, at: float) -> bool:
-        """Whether it is the one that is open at `at` (Unix seconds)."""
+    def is_open_at(self, at: float) -> bool:
+        """Whether it is open at `at` (Unix seconds)."""
         return self.start <= at < self.end
 
 
-def five_hours(calls: Iterable[Used]) -> list[QuotaWindow]:
-    """Windows of five hours, oldest first. One begins with the full hour of the first call that no window holds, as
-    the providers' own counters do; calls whose time is not recorded (0) are in none."""
-    found: list[tuple[int, list[Used]]] = []
+def five_hour_windows(calls: Iterable[CallUse]) -> list[QuotaWindow]:
+    """Windows of five hours, oldest first.
+
+    One begins with the full hour of the first call outside a window, like the providers' own counters; calls
+    without a recorded time (0) are in none.
+    """
+    windows: list[tuple[int, list[CallUse]]] = []
     end = 0
-    for call in sorted((one for one in calls if one.started), key=attrgetter("started")):
-        if not found or call.started >= end:
+    for call in sorted((use for use in calls if use.started), key=attrgetter("started")):
+        if not windows or call.started >= end:
             start = call.started - call.started % HOUR
-            found.append((start, []))
+            windows.append((start, []))
             end = start + FIVE_HOURS
-        found[-1][1].append(call)
-    return [_window(start, FIVE_HOURS, own) for start, own in found]
+        windows[-1][1].append(call)
+    return [_window(start, FIVE_HOURS, own) for start, own in windows]
 
 
-def last_week(calls: Iterable[Used], at: float) -> QuotaWindow:
-    """The seven days that end at `at` (Unix seconds)."""
+def last_week(calls: Iterable[CallUse], at: float) -> QuotaWindow:
+    """The seven days before `at` (Unix seconds)."""
     start = int(at) - WEEK
     return _window(start, WEEK, [call for call in calls if start < call.started <= at])
 
 
 class ReportedWindow(NamedTuple):
-    """A `report` of a provider on a window, and what we count in it until that moment (`ours`): calls of the clients
-    that its quota was reported to."""
+    """A provider's `report` on a window, and our count in it until then (`ours`).
+
+    Over calls of the reported clients.
+    """
 
     report: QuotaReport
     ours: QuotaWindow
 
 
-def reported_window(report: QuotaReport, calls: Iterable[Used]) -> ReportedWindow:
-    """A report beside our own sum over `calls`, those that its quota is about."""
+def reported_window(report: QuotaReport, calls: Iterable[CallUse]) -> ReportedWindow:
+    """Pair a report with our own sum over `calls`, those that its quota is about."""
     until = report.at or report.resets
     own = [call for call in calls if report.begins <= call.started <= until]
     return ReportedWindow(report, _window(report.begins, 60 * report.minutes, own))
 
 
-def _window(start: int, seconds: int, calls: list[Used]) -> QuotaWindow:
+def _window(start: int, seconds: int, calls: list[CallUse]) -> QuotaWindow:
     priced = [call.usd for call in calls if call.usd is not None]
     return QuotaWindow(
         start=start,

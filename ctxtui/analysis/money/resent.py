@@ -1,4 +1,4 @@
-"""What of a call's context the calls before it had sent already: in the same place, or behind a change."""
+"""Input that earlier calls had sent already: in the same position, or after a change."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.content.diff import alike, versions
-from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.content.diff import match_versions, word_overlap
+from ctxtui.analysis.content.normalized import diff_text
+from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 
-LIKE: Final = 0.5
+MIN_OVERLAP: Final = 0.5
 """The share of words from which on a block counts as an earlier one that was changed."""
 
 
 class Resent(Struct, frozen=True):
-    """Input tokens of one call, in the provider's count: `kept` begin its context as they began an earlier one,
-    `moved` were sent before but stand behind a change, or in a block that changed only in part. `changed`: not all of
-    the context before is kept. `stripped`: the provider takes out thinking that the call before still had."""
+    """Resent input tokens of one call, in the provider's count.
+
+    `kept` are in its common prefix with an earlier call, `moved` were sent before but are after a change, or in a
+    block that changed only in part. `changed`: not all of the previous context is kept. `stripped`: the provider
+    removes thinking that the previous call still had.
+    """
 
     kept: int = 0
     moved: int = 0
@@ -31,15 +34,15 @@ class Resent(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All that was sent before."""
+        """All resent tokens."""
         return self.kept + self.moved
 
 
-class Sending:
-    """The contexts of one thread, call by call.
+class ResentTracker:
+    """Contexts of one thread, call by call.
 
-    Sizes are shares of what the provider reported: where a context extends the one before, what was sent before is that
-    call's own report, and no estimate is in it.
+    Sizes are scaled to reports: if a context extends the previous one, its resent tokens are that call's own
+    report, without any estimate.
     """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
@@ -51,11 +54,11 @@ class Sending:
         self._digests: set[str] = set()
         self._last: Call | None = None
 
-    def enter(self, call: Call) -> Resent:
-        """Take in the thread's next call, which must be counted; what of it was sent before."""
-        found = self._resent(call) if self._last is not None and call.usage is not None else Resent()
+    def add_call(self, call: Call) -> Resent:
+        """Add the thread's next call, which must be counted; returns its resent input."""
+        resent = self._resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
-        new = self._tree.path(head, self._kept(head))
+        new = self._tree.path(head, self._longest_sent(head))
         if new and new[-1] >= len(self._sent):
             self._sent.extend(bytes(len(self._tree) - len(self._sent)))
         for node in new:
@@ -64,10 +67,10 @@ class Sending:
                 self._digests.add(self._tree[node].block.digest)
         if call.usage is not None:
             self._last = call
-        return found
+        return resent
 
-    def _kept(self, head: int) -> int:
-        """The longest context that begins `head` and that was sent before."""
+    def _longest_sent(self, head: int) -> int:
+        """Longest prefix of `head` that was sent before."""
         sent = self._sent
         while head >= len(sent) or not sent[head]:
             head = self._tree[head].parent
@@ -76,24 +79,28 @@ class Sending:
     def _resent(self, call: Call) -> Resent:
         before, usage = self._last, call.usage
         assert before is not None and before.usage is not None and usage is not None
-        running, kept = self._running(call.model), self._kept(call.sent_head)
-        lacking, lacked = self._missing(call), self._missing(before)
-        whole = lacked + running.read(before.sent_head, before.sent_head)
+        running, kept = self._running(call.model), self._longest_sent(call.sent_head)
+        lacking, lacked = self._unrecorded(call), self._unrecorded(before)
+        whole = lacked + running.read_tokens(before.sent_head, before.sent_head)
         if not whole:
             return Resent(min(usage.input, before.usage.input))
-        same = min(lacked, lacking) + running.read(call.sent_head, kept)
+        same = min(lacked, lacking) + running.read_tokens(call.sent_head, kept)
         size = round(before.usage.input * same / whole)
         changed = kept != before.sent_head and not self._tree.holds(kept, before.sent_head)
-        ours = lacking + running.read(call.sent_head, call.sent_head)
+        ours = lacking + running.read_tokens(call.sent_head, call.sent_head)
         moved = self._moved(before.sent_head, call.sent_head, kept, running) if changed else 0.0
         size = min(size, usage.input)
-        stripped = not changed and running.read(call.sent_head, kept) < running.read(before.sent_head, kept)
+        stripped = not changed and running.read_tokens(call.sent_head, kept) < running.read_tokens(
+            before.sent_head, kept
+        )
         again = min(usage.input - size, round(moved * usage.input / ours) if ours else 0)
         return Resent(size, again, changed, stripped)
 
     def _moved(self, before: int, head: int, kept: int, running: RunningTotals) -> float:
-        """Tokens of `head` behind `kept` that were sent before: blocks that are the same, and of blocks that have
-        another version in the context `before` as much as the two have in common."""
+        """Tokens of `head` after `kept` that were sent before.
+
+        Equal blocks, and the common part of blocks with another version in the context `before`.
+        """
         tree = self._tree
         nodes = [node for node in tree.path(head, kept) if tree[node].block.kind != HEADER]
         again = {node for node in nodes if tree[node].block.digest in self._digests}
@@ -104,11 +111,11 @@ class Sending:
             if tree[node].block.kind != HEADER and tree[node].block.digest not in now
         ]
         news = [node for node in nodes if node not in again]
-        found = float(sum(map(running.own, again)))
-        for old, new in versions(tree, tree, olds, news):
-            share = alike(words_of(tree[olds[old]]), words_of(tree[news[new]]))
-            found += running.own(news[new]) * share if share >= LIKE else 0.0
-        return found
+        total = float(sum(map(running.block_tokens, again)))
+        for old, new in match_versions(tree, tree, olds, news):
+            share = word_overlap(diff_text(tree[olds[old]]), diff_text(tree[news[new]]))
+            total += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
+        return total
 
-    def _missing(self, call: Call) -> int:
-        return lacking(self._book, call)
+    def _unrecorded(self, call: Call) -> int:
+        return unrecorded_tokens(self._book, call)

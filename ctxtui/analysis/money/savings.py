@@ -1,8 +1,8 @@
-"""Savings: what a session would have cost less, had one thing been done otherwise and the same calls been made.
+"""Savings: cost reductions from one change, with the same calls otherwise.
 
-Every figure is worked out from the recorded calls, pauses and rates, net of what the change itself costs. None of them
-knows whether the model would have needed what was taken away. For old tool results the best moment and depth of
-clearing is looked for call by call.
+Every figure is computed from the recorded calls, pauses and rates, minus the cost of the change itself. Whether
+the model would have needed the removed content is unknown. For old tool results the best moment and depth of
+clearing is searched call by call.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.missed import TTL, Missed
+from ctxtui.analysis.cache.miss import TTL, CacheMiss
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.edited_calls import CallCharge, edited_calls
+from ctxtui.analysis.money.edited_calls import CallCharge, charge_edited_calls
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -29,29 +29,35 @@ FIVE_MINUTES: Final = 300.0
 ONE_HOUR: Final = 3600.0
 
 
-def cures(
+def find_cures(
     threads: Sequence[ThreadCosts],
-    rewrites: Sequence[Missed],
+    rewrites: Sequence[CacheMiss],
     rates: RatesOf,
     names: Names,
     minimum: Callable[[str], int],
     charge: CallCharge,
 ) -> list[Cure]:
-    """Every cure that saves money, the one that saves most first. `minimum` gives a model's least cacheable prefix."""
-    found: list[Cure | None] = []
+    """Every cure that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
+    found_cures: list[Cure | None] = []
     for thread in threads:
-        found += [cleared(thread, rates), hours(thread, rewrites, rates), minutes(thread, rates)]
-        found += [unused_tools(thread, names, charge), cached(thread, rates, minimum)]
-    return sorted((cure for cure in found if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
+        found_cures += [
+            clear_results(thread, rates),
+            hour_entries(thread, rewrites, rates),
+            five_minute_entries(thread, rates),
+        ]
+        found_cures += [unused_tools(thread, names, charge), enable_caching(thread, rates, minimum)]
+    return sorted((cure for cure in found_cures if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
 
 
-def hours(thread: ThreadCosts, rewrites: Sequence[Missed], rates: RatesOf) -> Cure | None:
-    """Entries that live an hour in place of five minutes: rewrites after pauses of up to an hour are saved, every
-    other write costs more."""
+def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
+    """Entries that live an hour instead of five minutes: saves rewrites after pauses of up to an hour.
+
+    Every other write costs more.
+    """
     avoided = {
-        one.number: one
-        for one in rewrites
-        if one.thread == thread.thread and one.cause == TTL and one.pause is not None and one.pause <= ONE_HOUR
+        miss.number: miss
+        for miss in rewrites
+        if miss.thread == thread.thread and miss.cause == TTL and miss.pause is not None and miss.pause <= ONE_HOUR
     }
     saves, count, tokens = 0.0, 0, 0
     for number, call in enumerate(thread.calls, 1):
@@ -64,9 +70,11 @@ def hours(thread: ThreadCosts, rewrites: Sequence[Missed], rates: RatesOf) -> Cu
     return Cure(kind=HOUR, saves=saves, thread=thread.thread, call=0, count=count, tokens=tokens) if count else None
 
 
-def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
-    """Entries that live five minutes in place of an hour: every write is cheaper, and what was read after a pause of
-    more than five minutes would have had to be written again."""
+def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+    """Entries that live five minutes instead of an hour: every write is cheaper.
+
+    Reads after a pause of more than five minutes become writes.
+    """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
     for call in thread.calls:
@@ -75,7 +83,7 @@ def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
             pause = _pause(before, call)
             saves += usage.write_1h * (by.write_1h - by.write_5m)
             wrote += usage.write_1h
-            # A pause that is not recorded may have been a long one: then the saving is not claimed.
+            # An unrecorded pause may have been long, so no saving is claimed for it.
             if pause is None or pause > FIVE_MINUTES:
                 saves -= usage.cache_read * (by.write_5m - by.read)
                 lost += bool(usage.cache_read)
@@ -84,12 +92,12 @@ def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 
 
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure | None:
-    """Tool definitions that no call of the thread ever used, left out from the beginning: nothing is written again."""
+    """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten."""
     tree = thread.tree
-    used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answers()) if tree[n].category == _CALL}
+    used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answer_nodes()) if tree[n].category == _CALL}
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
     idle = [n for n in defined if names.label(tree[n]) not in used]
-    freed = {n: thread.running.own(n) for n in idle}
+    freed = {n: thread.running.block_tokens(n) for n in idle}
     labels = tuple(sorted({names.label(tree[n]) for n in idle}))
     return from_the_start(TOOLS, thread, freed, charge, names=labels, count=len(labels))
 
@@ -97,8 +105,11 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure 
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Cure | None:
-    """The cure that makes the blocks of `freed` so many tokens smaller as they enter; None where that saves nothing."""
-    usd = edited_calls(thread.ledger, thread.calls, freed, charge).usd
+    """Cure that makes the blocks of `freed` that much smaller from the start.
+
+    None if it saves nothing.
+    """
+    usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
     tokens = sum(freed.values())
@@ -106,15 +117,17 @@ def from_the_start(
 
 
 def _pause(before: Call | None, call: Call) -> float | None:
-    """Seconds from the start of one call to the start of the next; None where not recorded."""
+    """Seconds from the start of one call to the start of the next; None if not recorded."""
     if before is None or before.started is None or call.started is None:
         return None
     return call.started - before.started
 
 
-def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
-    """Caching switched on where the provider writes nothing unasked and nothing was asked: each call then reads what
-    the one before sent, if that was at most five minutes earlier, and writes the rest."""
+def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
+    """Switch caching on where the provider caches only on request and none was made.
+
+    Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest.
+    """
     calls = thread.calls
     if any(call.provider != "anthropic" or call.usage is None or call.usage.input > call.usage.fresh for call in calls):
         return None
@@ -125,7 +138,7 @@ def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -
         if usage is None or by is None:
             return None
         pause = _pause(before, call)
-        kept = thread.kept(index) if pause is not None and pause <= FIVE_MINUTES else 0
+        kept = thread.kept_tokens(index) if pause is not None and pause <= FIVE_MINUTES else 0
         kept = kept if kept >= minimum(call.model) else 0
         rest = usage.input - kept
         write = by.write_5m if usage.input >= minimum(call.model) else by.fresh
@@ -135,20 +148,22 @@ def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -
 
 
 _RESULT: Final = INDEX["tool_result"]
-KEPT: Final = 3
-"""Newest results that are never cleared: the provider's own default for clearing (facts §3)."""
-LEAST: Final = 200
-"""Tokens below which a result is not worth clearing."""
-PLACEHOLDER: Final = 10
-"""Tokens that stand in a cleared result's place."""
-_MOST_RESULTS: Final = 200
-_MOST_CALLS: Final = 200
-"""The heaviest results, and calls evenly spread, among which the best clearing is looked for."""
+KEPT_RESULTS: Final = 3
+"""Number of newest results that are never cleared: the provider's own default for clearing (facts §3)."""
+MIN_TOKENS: Final = 200
+"""Minimum tokens of a result worth clearing."""
+PLACEHOLDER_TOKENS: Final = 10
+"""Tokens of the placeholder of a cleared result."""
+_MAX_RESULTS: Final = 200
+_MAX_CALLS: Final = 200
+"""Numbers of heaviest results, and of evenly spread calls, in the search for the best clearing."""
 
 
-def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
-    """The best moment and depth to clear old tool results once: what carrying them cost from then on, less the
-    placeholders, less what stood behind them in the cache and had to be written again at that call."""
+def clear_results(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+    """Best moment and depth to clear old tool results once.
+
+    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them.
+    """
     best: Cure | None = None
     results = _results(thread)
     for index in _moments(len(thread.calls), thread.ledger.done):
@@ -160,67 +175,67 @@ def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 
 
 def _results(thread: ThreadCosts) -> list[int]:
-    """The first nodes of the results that are worth clearing: those that were most to carry, if there are many."""
-    tree, own = thread.tree, thread.running.own
-    large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= LEAST]
-    if len(large) > _MOST_RESULTS:
-        large.sort(key=lambda node: -own(node) * thread.stays.count(node, len(thread.calls)))
-    return large[:_MOST_RESULTS]
+    """First nodes of the results worth clearing; the largest carry if there are many."""
+    tree, own = thread.tree, thread.running.block_tokens
+    large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
+    if len(large) > _MAX_RESULTS:
+        large.sort(key=lambda node: -own(node) * thread.stays.count_calls(node, len(thread.calls)))
+    return large[:_MAX_RESULTS]
 
 
 def _moments(calls: int, done: int) -> Iterable[int]:
-    return range(1, min(calls, done), max(1, -(-calls // _MOST_CALLS)))
+    return range(1, min(calls, done), max(1, -(-calls // _MAX_CALLS)))
 
 
 def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int]) -> Iterator[Cure]:
-    """Clearing at call `index` all of `results` from some depth on, for every depth, deepest first."""
+    """Yield the clearing at call `index` of all `results` from some depth on, for every depth, deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
-    head, charged = call.sent_head, thread.ledger.charged(index)
+    head, charged = call.sent_head, thread.ledger.rates_of(index)
     newest = _newest_results(thread, head)
-    whole = running.read(head, head) + thread.missing(index)
+    whole = running.read_tokens(head, head) + thread.unrecorded_tokens(index)
     scale = call.usage.input / whole if call.usage is not None and whole else 1.0
-    # Where the cached prefix ends, in our tokens.
-    end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
-    dearer = max(0.0, written_rate(call, by) - by.read) * scale
+    # End of the cached prefix, in counted tokens.
+    end = call.usage.cache_read / scale - thread.unrecorded_tokens(index) if call.usage is not None and scale else 0.0
+    dearer = max(0.0, unread_rate(call, by) - by.read) * scale
     saved, gone, gone_read, count = 0.0, 0, 0, 0
-    before = [node for node in results if (thread.stays.first(node) or 0) < index]
-    standing = {there: node for node in before if (there := thread.stays.standing(node, index)) is not None}
-    for there in _deepest(thread, standing.keys() - newest):
-        node = standing[there]
-        own = running.own(node)
-        saved += thread.input_usd(node, index) * (own - PLACEHOLDER) / own
+    before = [node for node in results if (thread.stays.first_call(node) or 0) < index]
+    present = {there: node for node in before if (there := thread.stays.node_at_call(node, index)) is not None}
+    for there in _deepest_first(thread, present.keys() - newest):
+        node = present[there]
+        own = running.block_tokens(node)
+        saved += thread.input_usd(node, index) * (own - PLACEHOLDER_TOKENS) / own
         gone, count = gone + own, count + 1
         gone_read += own if tree[there].depth <= charged.read else 0
-        behind = max(0.0, end - running.read(head, tree[there].parent) - gone_read)
+        behind = max(0.0, end - running.read_tokens(head, tree[there].parent) - gone_read)
         yield Cure(
             kind=CLEAR, saves=saved - behind * dearer, thread=thread.thread, call=index + 1, count=count, tokens=gone
         )
 
 
-def _deepest(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
+def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
     return sorted(nodes, key=lambda there: -thread.tree[there].depth)
 
 
 def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
-    """The nodes that `cure`, which clears results, is about: in the context of the call at which it does."""
+    """Nodes of the results that `cure` clears, in the context of its call."""
     index = cure.call - 1
-    before = [node for node in _results(thread) if (thread.stays.first(node) or 0) < index]
-    standing = {there for node in before if (there := thread.stays.standing(node, index)) is not None}
-    return _deepest(thread, standing - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
+    before = [node for node in _results(thread) if (thread.stays.first_call(node) or 0) < index]
+    present = {there for node in before if (there := thread.stays.node_at_call(node, index)) is not None}
+    return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
-    """The last `KEPT` results of a context."""
-    found: set[int] = set()
-    while head and len(found) < KEPT:
+    """The last `KEPT_RESULTS` results of a context."""
+    newest: set[int] = set()
+    while head and len(newest) < KEPT_RESULTS:
         if thread.tree[head].category == _RESULT and thread.tree[head].block.kind != HEADER:
-            found.add(head)
+            newest.add(head)
         head = thread.tree[head].parent
-    return found
+    return newest
 
 
-def written_rate(call: Call, by: Rates) -> float:
-    """USD for one token that is not read at this call: written as the client writes, or at full price."""
+def unread_rate(call: Call, by: Rates) -> float:
+    """USD for one unread token at this call: written like the client's writes, or at full price."""
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh
@@ -234,8 +249,11 @@ RatesOf = Callable[[Call], Rates | None]
 
 
 class Cure(Struct, frozen=True, kw_only=True):
-    """Something to do otherwise: `saves` USD net. `thread` and `call` (from 1) say where, 0 for throughout; `count` of
-    what (results, tools, pauses) and the `tokens` that it is about; `names` are tools."""
+    """A change that `saves` USD net.
+
+    `thread` and `call` (from 1) give its position, 0 for throughout; `count` and `tokens` its subjects (results,
+    tools, pauses); `names` are tools.
+    """
 
     kind: str
     saves: float
@@ -247,21 +265,23 @@ class Cure(Struct, frozen=True, kw_only=True):
 
 
 POLICY: Final = "policy"
-"""The kind of these cures; its `names` are the policy and its risk."""
+"""Kind of policies' cures; its `names` are the policy and its risk."""
 _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
-"""Kinds of edits that can be made when a block enters, so that nothing is ever written again for them."""
+"""Kinds of edits that can be made when a block is added, so that they cause no rewrite."""
 
 
-def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: CallCharge) -> Cure | None:
-    """What `found`, a single policy, would have saved of what the blocks of `context` cost, had each been edited as it
-    entered; None for two policies, and for edits of what stands there already."""
-    if len(found.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in found.edits):
+def policy_cure(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Cure | None:
+    """Saving of a single policy on the blocks of `context`, if each had been edited when it was added.
+
+    None for two policies, and for edits of blocks already present.
+    """
+    if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None
     freed = {}
-    for position, less in found.saved.items():
-        # A block may count less in the thread's weights than in the request's; more than all of it never goes.
-        own = thread.running.own(context.nodes[position])
+    for position, less in remedy.saved.items():
+        # A block may have fewer tokens by the thread's weights than by the request's; never free more than it has.
+        own = thread.running.block_tokens(context.nodes[position])
         if own:
             freed[context.nodes[position]] = min(less, own)
-    names = (found.names[0], found.risk.description)
+    names = (remedy.names[0], remedy.risk.description)
     return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

@@ -1,4 +1,4 @@
-"""Money by model, thread, day, project, category or tool: rows that add up to what the calls cost."""
+"""Money by model, thread, day, project, category or tool: rows that add up to the cost of the calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.pricing.price import Cost, count_charged_tokens, known_usd, lacks_price
 
 if TYPE_CHECKING:
-    # What many sessions come to is asked of rows alone: working out a session's is not read in for it.
+    # Totals of many sessions need only the rows, so these modules are not imported for them.
     from ctxtui.analysis.money.block_costs import ThreadCosts
     from ctxtui.analysis.short_names import Names
 
@@ -21,9 +21,11 @@ _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 
 class SpendingRow(NamedTuple):
-    """One row: USD (None: no call in it has a known price), tokens in and out, calls, how many of them have a report
-    but no known price, or none of a part, and how many are not reported in full: their tokens and USD are the least
-    that they can be."""
+    """One row: USD (None: no call in it has a known price), tokens in and out, calls.
+
+    `unpriced` counts calls with a report but without a complete price, `partial` those not fully reported: their
+    tokens and USD are lower bounds.
+    """
 
     name: str
     usd: float | None = None
@@ -34,11 +36,11 @@ class SpendingRow(NamedTuple):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only the least that the row can cost."""
+        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     def plus(self, usd: float | None, tokens: int, calls: int, unpriced: int, partial: int = 0) -> SpendingRow:
-        """With so much more."""
+        """Return the row with an amount added."""
         total = self.usd if usd is None else (self.usd or 0.0) + usd
         return SpendingRow(
             self.name,
@@ -50,30 +52,30 @@ class SpendingRow(NamedTuple):
         )
 
 
-def summed(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
-    """One row of all."""
+def sum_rows(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
+    """Add all rows into one."""
     total = SpendingRow(name)
     for row in rows:
         total = total.plus(*row[1:])
     return total
 
 
-def merged(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
-    """Rows of one name added up, dearest first."""
-    found: dict[str, SpendingRow] = {}
+def merge_rows(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
+    """Add up rows of one name, most expensive first."""
+    by_name: dict[str, SpendingRow] = {}
     for row in rows:
-        found[row.name] = found.get(row.name, SpendingRow(row.name)).plus(*row[1:])
-    return sorted(found.values(), key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
+        by_name[row.name] = by_name.get(row.name, SpendingRow(row.name)).plus(*row[1:])
+    return sorted(by_name.values(), key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
 
 
-def by_call(
+def rows_by_call(
     calls: Iterable[Call], costs: Mapping[str, Cost | None], name: Callable[[Call], str] = lambda call: ""
 ) -> list[SpendingRow]:
-    """Rows of calls with one name (their model, thread, day ...), dearest first."""
-    return merged(row_of(call, costs.get(call.id), name(call)) for call in calls)
+    """Rows of calls by name (their model, thread, day ...), most expensive first."""
+    return merge_rows(call_row(call, costs.get(call.id), name(call)) for call in calls)
 
 
-def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
+def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
         free = 0.0 if call.stop_reason == COUNTED else None
@@ -84,11 +86,11 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     )
 
 
-def by_category(
+def rows_by_category(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own: frozenset[str] | None = None
 ) -> list[SpendingRow]:
-    """What each category of block cost as input; then what was attached again, what is not recorded, output, and
-    what no block stands for.
+    """Input cost of each category of block; then re-attached and unrecorded input, output, and costs without a
+    block.
 
     With `own`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
     """
@@ -98,15 +100,15 @@ def by_category(
         rows += [SpendingRow(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
         rows += [SpendingRow(ATTACHED, sums[-1])] if sums[-1] else []
         rows += _rest(thread, costs, own, sum(sums[: len(CATEGORIES)]) + sums[-1], NOT_RECORDED)
-    return merged(rows)
+    return merge_rows(rows)
 
 
-def by_tool(
+def rows_by_tool(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], names: Names, own: frozenset[str] | None = None
 ) -> list[SpendingRow]:
-    """What each tool cost as input, by its definition, calls and results; then everything else of the context.
+    """Input cost of each tool's definition, calls and results; then everything else of the context.
 
-    `own` as for `by_category`.
+    `own` as for `rows_by_category`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -116,17 +118,20 @@ def by_tool(
                 spent += usd
                 rows.append(SpendingRow(names.label(tree[node]), usd))
         rows += _rest(thread, costs, own, spent, CONVERSATION)
-    return merged(rows)
+    return merge_rows(rows)
 
 
 def _rest(
     thread: ThreadCosts, costs: Mapping[str, Cost | None], own: frozenset[str] | None, spent: float, name: str
 ) -> list[SpendingRow]:
-    """What is left of a thread's cost when `spent` of its input is shared out: `name` takes the rest of the input."""
-    known = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
-    listed = [cost for _, cost in known if cost is not None]
+    """Remaining cost of a thread after `spent` of its input is shared out.
+
+    `name` gets the rest of the input.
+    """
+    priced = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
+    listed = [cost for _, cost in priced if cost is not None]
     input_ = sum(cost.usd - cost.output - cost.other for cost in listed)
-    recorded = [usd for call, cost in known if cost is None and (usd := known_usd(call, None)) is not None]
+    recorded = [usd for call, cost in priced if cost is None and (usd := known_usd(call, None)) is not None]
     rows = [
         SpendingRow(name, input_ - spent),
         SpendingRow(OUTPUT, sum(cost.output for cost in listed)),

@@ -1,4 +1,4 @@
-"""A statement: the bill of one or more sessions with what explains it: dearest blocks, cures, times."""
+"""A statement: the bill of one or more sessions with explanations: most expensive blocks, cures, times."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from msgspec import Struct, field
 from ctxtui.analysis.latency import Latency, latencies
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.analysis.money.savings import Cure
-from ctxtui.analysis.money.spending import SpendingRow, merged
+from ctxtui.analysis.money.spending import SpendingRow, merge_rows
 from ctxtui.core.call import Call
 from ctxtui.curation.price.advice import Advice
 
 
-class Dear(Struct, frozen=True, kw_only=True):
-    """A block that was dear to carry: its `category`, its tool's or first words (`label`), what says most about it
-    (`about`), its tokens, USD, and in how many calls it was sent. `gone_since`: the call (from 1) since which it is in
-    its thread's context no longer, 0 where it still is."""
+class StatementBlock(Struct, frozen=True, kw_only=True):
+    """A block that was expensive to carry: `category`, tool or first words (`label`), subject (`about`).
+
+    Also its tokens, USD, and number of calls. `gone_since`: the call (from 1) from which on it is no longer in
+    its thread's context, 0 if it still is.
+    """
 
     category: str
     label: str
@@ -27,39 +29,42 @@ class Dear(Struct, frozen=True, kw_only=True):
 
 
 class Statement(Struct, kw_only=True):
-    """What sessions cost and why. `calls` are all their calls, each once; `peak` is the largest input of a call and
-    `window` that model's context window (tokens, 0 unknown). `subscription`: paid by a subscription, so that money is
-    what the list says and nobody was charged."""
+    """Cost of sessions, and its causes.
+
+    `calls` are all their calls, each once; `peak` is the largest input of a call and `window` that model's
+    context window (tokens, 0 unknown). `subscription`: paid by a subscription, so that costs are list prices that
+    nobody was charged.
+    """
 
     bill: Bill = field(default_factory=Bill)
-    heaviest: list[Dear] = field(default_factory=list)
+    heaviest: list[StatementBlock] = field(default_factory=list)
     cures: list[Cure] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
     tools: list[SpendingRow] = field(default_factory=list)
-    """What each tool cost as input; the rest of the context, output and others last in their rows' own names."""
+    """Input cost of each tool; the rest of the context, output and others are last, in rows with their own names."""
     categories: list[SpendingRow] = field(default_factory=list)
     """The same for each category of block."""
     subscription: bool = False
     peak: int = 0
     window: int = 0
     ahead: list[Advice] = field(default_factory=list)
-    """What would help from here on, of one session that was searched."""
+    """Advice from here on, for one session that was searched."""
 
     @property
     def times(self) -> list[Latency]:
-        """How long calls took, by size of context."""
+        """Duration of calls, by size of context."""
         return latencies(self.calls)
 
-    def take(self, other: Statement, prefix: str = "") -> None:
-        """Add another session's statement, whose calls must be others; its threads get `prefix`."""
-        self.bill.take(other.bill, prefix)
-        self.heaviest = sorted([*self.heaviest, *other.heaviest], key=lambda one: -one.usd)
-        self.cures = sorted([*self.cures, *other.cures], key=lambda one: -one.saves)
-        self.ahead = [*self.ahead, *other.ahead]
-        self.subscription = other.subscription and (self.subscription or not self.sessions)
-        self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
-        self.tools = merged([*self.tools, *other.tools])
-        self.categories = merged([*self.categories, *other.categories])
-        self.calls += other.calls
-        self.sessions += other.sessions
+    def add_statement(self, statement: Statement, prefix: str = "") -> None:
+        """Add another session's statement with other calls; its threads get `prefix`."""
+        self.bill.add_bill(statement.bill, prefix)
+        self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda one: -one.usd)
+        self.cures = sorted([*self.cures, *statement.cures], key=lambda one: -one.saves)
+        self.ahead = [*self.ahead, *statement.ahead]
+        self.subscription = statement.subscription and (self.subscription or not self.sessions)
+        self.peak, self.window = max((self.peak, self.window), (statement.peak, statement.window))
+        self.tools = merge_rows([*self.tools, *statement.tools])
+        self.categories = merge_rows([*self.categories, *statement.categories])
+        self.calls += statement.calls
+        self.sessions += statement.sessions

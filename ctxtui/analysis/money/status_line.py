@@ -1,7 +1,7 @@
-"""What stands in a client's status line: its context, the next call's use, how long the cache lives, one warning.
+"""Content of a client's status line: context, next call's usage, cache lifetime, one warning.
 
-Made from what the client itself says between two calls, so that it is there at once; `analysis.cache.next_call`
-foretells the same from the whole recording.
+Based on the client's own data between two calls, so that it is available at once; `analysis.cache.next_call`
+makes the same forecast from the whole recording.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from msgspec import Struct
 
 from ctxtui.core.usage import Usage
 
-LAST: Final = 20
-"""Calls whose answers make the typical one, as in `analysis.cache.next_call`."""
-NEAR: Final = 0.9
-"""Share of what is usable from which on a warning says so."""
-SOON: Final = 60.0
-"""Seconds of the cache's life from which on a warning says what is then written again."""
-QUOTA: Final = 90.0
-"""Percent of a subscription's window from which on a warning says so."""
-RECENT: Final = 120.0
-"""Seconds for which a miss is told."""
+MAX_ANSWERS: Final = 20
+"""Number of calls whose answers give the typical one, as in `analysis.cache.next_call`."""
+NEAR_SHARE: Final = 0.9
+"""Share of the usable window from which on a warning is shown."""
+SOON_SECONDS: Final = 60.0
+"""Seconds before the cache expires from which on a warning gives the tokens to be rewritten."""
+QUOTA_PERCENT: Final = 90.0
+"""Percent of a subscription's window from which on a warning is shown."""
+RECENT_SECONDS: Final = 120.0
+"""Seconds for which a miss is shown."""
 
 
 class ClientStatus(Struct, frozen=True, kw_only=True):
-    """What a client says of itself at the Unix time `at`. `last` is the report of the last call of its context (None:
-    there was none yet), `answers` the output tokens of those before it, `usable` what of its window is to be filled
-    (0: not known).
+    """State of a client at the Unix time `at`.
 
-    `cached`: whether anything is written to the cache at all; `long`: whether it lives an hour; `expires` is when it
-    ends (Unix seconds, None: not known). `missed` is when the last miss was, `cause` its cause in words, `again` the
-    tokens that it wrote again. `quota` is the percent of a subscription's five hours that is used, `resets` when they
-    are over."""
+    `last` is the report of the last call of its context (None: there was none yet), `answers` the output tokens
+    of those before it, `usable` the usable part of its window (0: unknown). `cached`: whether anything is written
+    to the cache at all; `long`: whether it lives an hour; `expires` is its end (Unix seconds, None: unknown).
+    `missed` is the time of the last miss, `cause` its cause as text, `again` the tokens that it rewrote. `quota`
+    is the used percent of a subscription's five hours, `resets` their end.
+    """
 
     at: float
     last: Usage | None
@@ -54,31 +54,37 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
         return self.last.input if self.last is not None else None
 
     @property
-    def left(self) -> float | None:
-        """Seconds until the cache ends, 0 where it has; None where nothing is cached or nobody knows."""
+    def seconds_left(self) -> float | None:
+        """Seconds until the cache expires, 0 if it has.
+
+        None if nothing is cached or the time is unknown.
+        """
         return None if self.expires is None or not self.cached else max(0.0, self.expires - self.at)
 
-    def coming(self, *, cold: bool = False) -> Usage | None:
-        """What the next call will use, as far as it is known now: all that was sent is read, the last answer is new,
-        and its own answer is a typical one. `cold`: nothing is left to read, all is written."""
+    def predict_next(self, *, cold: bool = False) -> Usage | None:
+        """Predict the next call's usage.
+
+        The sent input is read, the last answer is new, its own answer is a typical one. `cold`: nothing is left
+        to read, everything is written.
+        """
         if self.last is None:
             return None
-        known, new = self.last.input, self.last.output
-        answer = round(median(self.answers[-LAST:])) if self.answers else new
+        context, new = self.last.input, self.last.output
+        answer = round(median(self.answers[-MAX_ANSWERS:])) if self.answers else new
         if not self.cached:
-            return Usage(fresh=known + new, output=answer)
-        cold = cold or self.left == 0
-        written = known + new if cold else new
+            return Usage(fresh=context + new, output=answer)
+        cold = cold or self.seconds_left == 0
+        written = context + new if cold else new
         return Usage(
-            cache_read=0 if cold else known,
+            cache_read=0 if cold else context,
             write_1h=written if self.long else 0,
             write_5m=0 if self.long else written,
             output=answer,
         )
 
 
-class Warned(Struct, frozen=True):
-    """A warning: its `kind`, tokens or percent, USD (None: not known), seconds, and words that belong to it."""
+class StatusWarning(Struct, frozen=True):
+    """A warning: its `kind`, tokens or percent, USD (None: unknown), seconds, and related text."""
 
     kind: str
     amount: float = 0.0
@@ -90,23 +96,22 @@ class Warned(Struct, frozen=True):
 OVER, QUOTA_NEAR, MISS, COLD, ENDING, NEARLY = "over", "quota", "miss", "cold", "ending", "nearly"
 
 
-def warned(status: ClientStatus, cold_usd: float | None) -> Warned | None:
-    """The one warning that counts most; None where all is well. `cold_usd` is what the next call costs where nothing
-    can be read."""
-    context, left = status.context, status.left
+def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning | None:
+    """The most important warning; None if there is none. `cold_usd` is the next call's cost if nothing can be read."""
+    context, left = status.context, status.seconds_left
     if context is None:
         return None
     if status.usable and context > status.usable:
-        return Warned(OVER, context - status.usable)
-    if status.quota is not None and status.quota >= QUOTA:
+        return StatusWarning(OVER, context - status.usable)
+    if status.quota is not None and status.quota >= QUOTA_PERCENT:
         seconds = max(0.0, status.resets - status.at) if status.resets is not None else 0.0
-        return Warned(QUOTA_NEAR, status.quota, seconds=seconds)
-    if status.missed is not None and status.at - status.missed < RECENT and status.again:
-        return Warned(MISS, status.again, words=status.cause)
+        return StatusWarning(QUOTA_NEAR, status.quota, seconds=seconds)
+    if status.missed is not None and status.at - status.missed < RECENT_SECONDS and status.again:
+        return StatusWarning(MISS, status.again, words=status.cause)
     if left == 0:
-        return Warned(COLD, context, cold_usd)
-    if left is not None and left < SOON:
-        return Warned(ENDING, context, cold_usd, left)
-    if status.usable and context >= NEAR * status.usable:
-        return Warned(NEARLY, status.usable - context)
+        return StatusWarning(COLD, context, cold_usd)
+    if left is not None and left < SOON_SECONDS:
+        return StatusWarning(ENDING, context, cold_usd, left)
+    if status.usable and context >= NEAR_SHARE * status.usable:
+        return StatusWarning(NEARLY, status.usable - context)
     return None

@@ -1,5 +1,7 @@
-"""What each tool of a session took: its definition in the calls that carried it, its calls and results, in tokens and
-money; from the same ledgers as the bill."""
+"""Tokens and cost of each tool in a session: its definition, its calls and results.
+
+From the same ledgers as the bill.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.content.tool_definitions import called, definitions, is_mcp, referred, split_name
-from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Homes, spellings, tool_calls
+from ctxtui.analysis.content.tool_definitions import called_tool, is_mcp, read_definitions, referenced_tools, split_name
+from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ServerLookup, tool_calls, tool_spellings
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
@@ -18,21 +20,23 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 
 if TYPE_CHECKING:
-    # What was worked out is read where no ledger is.
+    # Stored results are read without importing ledgers.
     from ctxtui.analysis.money.block_costs import ThreadCosts
 
 _CALL, _TOOLS, _RESULT, _SYSTEM = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"], INDEX["system"]
 _LISTED: Final = re.compile(r"^mcp__[A-Za-z0-9_.-]+?__[A-Za-z0-9_.-]+$", re.MULTILINE)
-"""A line of the list in which a client names the tools that it keeps back until they are searched for."""
+"""A line of the list in which a client names tools that are deferred until they are searched for."""
 
 
 class ToolCosts(Struct, frozen=True, kw_only=True):
-    """One tool in one session. Calls are numbered from 0, in the order in which the session has them.
+    """One tool in one session. Calls are numbered from 0, in the session's order.
 
-    `mcp` says that its server is shown to be an MCP server. `tokens` of its definition as it was last (None: not
-    recorded), its `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls
-    that `called` it (once for each time), the tokens of its `results`, USD that the definition took as input, and that
-    its calls and results took.
+    `mcp` says that its server is shown to be an MCP server. `tokens` of its last definition (None: not recorded),
+    its
+    `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls that
+    `called` it
+    (once for each use), the tokens of its `results`, and the input cost of the definition, and of its calls and
+    results.
     """
 
     server: str
@@ -64,7 +68,7 @@ class _Tool(Struct, kw_only=True):
 
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
-    """Every tool that is defined, listed, called or answered for in a session, heaviest definition first."""
+    """Every tool defined, listed, called or answered for in a session, heaviest definition first."""
     return _Reading(session, list(threads), names).rows()
 
 
@@ -75,7 +79,7 @@ class _Reading:
         self._names = names
         self._order = {id_: number for number, id_ in enumerate(session.calls)}
         self._tools: dict[tuple[str, str], _Tool] = {}
-        self._homes = Homes(self._defined())
+        self._homes = ServerLookup(self._defined())
         self._mcp: set[str] = set()
         self._counted: set[tuple[str, int]] = set()
 
@@ -83,15 +87,17 @@ class _Reading:
         for thread in self._threads:
             for node in thread.nodes():
                 if self._tree[node].category == _TOOLS:
-                    yield from ((one.server, one.name) for one in definitions(self._tree[node].block))
+                    yield from (
+                        (definition.server, definition.name) for definition in read_definitions(self._tree[node].block)
+                    )
 
     def rows(self) -> list[ToolCosts]:
         for thread in self._threads:
-            found = self._searches(thread)
+            searched = self._searches(thread)
             for node in thread.nodes():
                 category = self._tree[node].category
                 if category == _TOOLS:
-                    self._define(thread, node, found)
+                    self._define(thread, node, searched)
                 elif category in (_CALL, _RESULT):
                     self._use(thread, node)
                 elif category == _SYSTEM or self._tree[node].place.mark == "meta":
@@ -102,54 +108,57 @@ class _Reading:
                 server=server,
                 name=name,
                 mcp=server in self._mcp,
-                tokens=one.tokens,
-                state=one.state,
-                carried=_stretches(one.carried),
-                called=tuple(sorted(one.called)),
-                results=one.results,
-                schema_usd=one.schema_usd,
-                use_usd=one.use_usd,
+                tokens=tool.tokens,
+                state=tool.state,
+                carried=_group_stretches(tool.carried),
+                called=tuple(sorted(tool.called)),
+                results=tool.results,
+                schema_usd=tool.schema_usd,
+                use_usd=tool.use_usd,
             )
-            for (server, name), one in self._tools.items()
+            for (server, name), tool in self._tools.items()
         ]
         return sorted(rows, key=lambda row: (-(row.tokens or 0), -len(row.called), row.server, row.name))
 
     def _tool(self, server: str, name: str) -> _Tool:
-        return self._tools.setdefault((self._homes.server(server, name), name), _Tool())
+        return self._tools.setdefault((self._homes.find(server, name), name), _Tool())
 
     def _number(self, thread: ThreadCosts, index: int) -> int:
-        """The session's number of a thread's call."""
+        """Number in the session of a thread's call."""
         return self._order[thread.calls[index].id]
 
     def _searches(self, thread: ThreadCosts) -> dict[str, int]:
-        """From which of the thread's calls on a tool that was searched for is read."""
-        found: dict[str, int] = {}
+        """First call of the thread that reads each tool found by a search."""
+        first_reads: dict[str, int] = {}
         for node in thread.nodes():
             if self._tree[node].category == _RESULT:
-                first = thread.stays.first(node) or 0
-                for name in referred(self._tree[node].block):
-                    found[name] = min(first, found.get(name, first))
-        return found
+                first = thread.stays.first_call(node) or 0
+                for name in referenced_tools(self._tree[node].block):
+                    first_reads[name] = min(first, first_reads.get(name, first))
+        return first_reads
 
-    def _define(self, thread: ThreadCosts, node: int, found: dict[str, int]) -> None:
-        usd, tokens = thread.input_usd(node), thread.running.own(node)
+    def _define(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
+        usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
         stood = [
             index for start, stop, _ in thread.stays.stretches(node, len(thread.calls)) for index in range(start, stop)
         ]
-        for one in definitions(self._tree[node].block):
-            tool = self._tool(one.server, one.name)
-            since = min((found[name] for name in spellings(one.server, one.name) if name in found), default=None)
-            carried = stood if not one.deferred else [n for n in stood if since is not None and n >= since]
-            tool.loaded |= not one.deferred
-            tool.found |= one.deferred and bool(carried)
+        for definition in read_definitions(self._tree[node].block):
+            tool = self._tool(definition.server, definition.name)
+            since = min(
+                (searched[name] for name in tool_spellings(definition.server, definition.name) if name in searched),
+                default=None,
+            )
+            carried = stood if not definition.deferred else [n for n in stood if since is not None and n >= since]
+            tool.loaded |= not definition.deferred
+            tool.found |= definition.deferred and bool(carried)
             tool.carried.update(self._number(thread, index) for index in carried)
             last = max((self._number(thread, index) for index in stood), default=-1)
             if last >= tool.last:
-                tool.last, tool.tokens = last, round(tokens * one.share)
-            tool.schema_usd += usd * one.share
+                tool.last, tool.tokens = last, round(tokens * definition.share)
+            tool.schema_usd += usd * definition.share
 
     def _list(self, node: int) -> None:
-        """Tools that a client names only: they wait until they are searched for."""
+        """Add tools that a client only names: they are deferred until searched for."""
         block = self._tree[node].block
         for name in _LISTED.findall(read(block).text) if b"mcp__" in block.body else ():
             server, own = split_name(name)
@@ -163,7 +172,7 @@ class _Reading:
         tool = self._tool(server, name)
         tool.use_usd += thread.input_usd(node)
         if tree[node].category == _RESULT and self._is_new(thread, node):
-            tool.results += thread.running.own(node)
+            tool.results += thread.running.block_tokens(node)
 
     def _prove(self, block: Block, server: str) -> None:
         if server and server not in self._mcp and is_mcp(block, server):
@@ -173,9 +182,11 @@ class _Reading:
         """The tool of a call or result."""
         here = self._tree[node]
         if here.category == _CALL:
-            return called(here.block)
-        asked = self._names.result_of(here)
-        return called(self._tree[asked].block) if asked is not None else split_name(self._names.label(here))
+            return called_tool(here.block)
+        call_node = self._names.call_of_result(here)
+        return (
+            called_tool(self._tree[call_node].block) if call_node is not None else split_name(self._names.label(here))
+        )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
         """Whether no other thread had the block: some begin with a copy of another's history."""
@@ -189,17 +200,17 @@ class _Reading:
         for node, index in tool_calls(thread.stays, self._tree):
             if self._is_new(thread, node):
                 block = self._tree[node].block
-                server, name = called(block)
+                server, name = called_tool(block)
                 self._prove(block, server)
                 self._tool(server, name).called.append(self._number(thread, index))
 
 
-def _stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Numbers as stretches (first, end)."""
-    found: list[tuple[int, int]] = []
+def _group_stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Group numbers into stretches (first, end)."""
+    stretches: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if found and found[-1][1] == number:
-            found[-1] = (found[-1][0], number + 1)
+        if stretches and stretches[-1][1] == number:
+            stretches[-1] = (stretches[-1][0], number + 1)
         else:
-            found.append((number, number + 1))
-    return tuple(found)
+            stretches.append((number, number + 1))
+    return tuple(stretches)

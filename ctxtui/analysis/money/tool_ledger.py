@@ -1,5 +1,4 @@
-"""The ledger of tools over many sessions: by server and tool, what definitions took, what use was made of them, and
-whether to keep, defer or drop each."""
+"""Ledger of tools over many sessions: tokens, use, and whether to keep, defer or drop each."""
 
 from __future__ import annotations
 
@@ -12,20 +11,23 @@ from ctxtui.analysis.content.tools import DEFERRED, FOUND, UNKNOWN
 from ctxtui.analysis.money.tool_costs import ToolCosts
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
-FEW: Final = 10
-"""Calls that must have carried a definition before it is judged."""
-SESSIONS: Final = 3
-"""Sessions without a single call of a tool after which it is to be dropped, not only deferred."""
-SELDOM: Final = 0.25
-"""The share of sessions below which a tool is used so seldom that it can wait until it is searched for."""
-RARE: Final = 100
-"""Calls that carried a definition for each call of the tool, from which on it can wait, too."""
+MIN_CALLS: Final = 10
+"""Minimum number of calls that carried a definition before it is judged."""
+MIN_SESSIONS: Final = 3
+"""Number of sessions without a single call after which a tool should be dropped, not only deferred."""
+MAX_SELDOM_SHARE: Final = 0.25
+"""Share of sessions below which a tool is used so seldom that it can be deferred."""
+MIN_RARE_RATIO: Final = 100
+"""Ratio of calls that carried a definition to calls of the tool from which on it can be deferred."""
 
 
-class ToolSeen(Struct, frozen=True, kw_only=True):
-    """A tool in one session, as far as the session's calls are counted: `carried` and `called` of its calls, the last
-    of these at `last` (Unix seconds, 0: never or not recorded), the `share` of the session's money that is counted,
-    `unpriced` of the calls that carried it. `at` is when the session was last written to."""
+class SessionTool(Struct, frozen=True, kw_only=True):
+    """A tool in one session, as far as its calls are counted.
+
+    `carried` and `called` count its calls, the last one at `last` (Unix seconds, 0: never or not recorded),
+    `share` is the counted part of the session's cost, `unpriced` counts the calls that carried it. `at` is the
+    session's last change.
+    """
 
     costs: ToolCosts
     carried: int
@@ -37,12 +39,15 @@ class ToolSeen(Struct, frozen=True, kw_only=True):
 
 
 class LedgerTool(Struct, frozen=True, kw_only=True):
-    """One tool over the sessions in which it was seen.
+    """One tool over the sessions in which it occurred.
 
-    `tokens` of its definition and its `state` as in the newest session that records it (None, `UNKNOWN`: none does);
-    `sessions` in which it was there, `used_in` so many of them, `unrecorded` of them without its definition. `carried`
-    counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price; `called`
-    how often it was called, `results` their tokens; USD as the bill shares them out.
+    `tokens` of its definition and its `state` are from the newest session that records it (None, `UNKNOWN`: none
+    does);
+    `sessions` counts those that had it, `used_in` those that used it, `unrecorded` those without its definition.
+    `carried`
+    counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price;
+    `called` its
+    calls, `results` their tokens; USD as shared out by the bill.
     """
 
     server: str
@@ -64,8 +69,11 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
 
 
 class LedgerServer(Struct, frozen=True, kw_only=True):
-    """All tools of one server ("": none that is named; `mcp`: shown to be an MCP server), dearest definition first;
-    sums over them, of `carried` the most. The verdict is that of the server as a whole."""
+    """All tools of one server, most expensive definition first.
+
+    A `name` "" is unnamed; `mcp`: shown to be an MCP server. Figures are sums, of `carried` the maximum. The
+    verdict is for the server as a whole.
+    """
 
     name: str
     mcp: bool
@@ -82,15 +90,15 @@ class LedgerServer(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def ledger(seen: Iterable[ToolSeen]) -> list[LedgerServer]:
-    """The servers whose definitions cost most first; then those called most."""
-    by_tool: dict[tuple[str, str], list[ToolSeen]] = {}
-    for one in seen:
-        by_tool.setdefault((one.costs.server, one.costs.name), []).append(one)
+def build_ledger(session_tools: Iterable[SessionTool]) -> list[LedgerServer]:
+    """Servers by cost of their definitions, then by number of calls."""
+    by_tool: dict[tuple[str, str], list[SessionTool]] = {}
+    for tool_ in session_tools:
+        by_tool.setdefault((tool_.costs.server, tool_.costs.name), []).append(tool_)
     by_server: dict[str, list[LedgerTool]] = {}
-    mcp = {server for (server, _), found in by_tool.items() if any(one.costs.mcp for one in found)}
-    for (server, name), found in by_tool.items():
-        by_server.setdefault(server, []).append(_tool(server, name, found))
+    mcp = {server for (server, _), rows in by_tool.items() if any(tool_.costs.mcp for tool_ in rows)}
+    for (server, name), rows in by_tool.items():
+        by_server.setdefault(server, []).append(_tool(server, name, rows))
     servers = [_server(name, tools, mcp=name in mcp) for name, tools in by_server.items()]
     return sorted(servers, key=_weight)
 
@@ -99,71 +107,74 @@ def _weight(row: LedgerTool | LedgerServer) -> tuple[float, int, int, str]:
     return -(row.schema_usd or 0.0), -(row.tokens or 0), -row.called, row.name
 
 
-def _tool(server: str, name: str, seen: list[ToolSeen]) -> LedgerTool:
-    known = [one for one in seen if one.costs.state != UNKNOWN]
-    defined = [one for one in known if one.costs.tokens is not None]
-    newest = max(known, key=lambda one: one.at, default=None)
+def _tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
+    recorded = [row for row in rows if row.costs.state != UNKNOWN]
+    defined = [row for row in recorded if row.costs.tokens is not None]
+    newest = max(recorded, key=lambda one: one.at, default=None)
     figured = max(defined, key=lambda one: one.at, default=None)
-    called, carried = sum(one.called for one in seen), sum(one.carried for one in known)
-    used_in = sum(one.called > 0 for one in seen)
+    called, carried = sum(row.called for row in rows), sum(row.carried for row in recorded)
+    used_in = sum(row.called > 0 for row in rows)
     state = newest.costs.state if newest else UNKNOWN
-    verdict, reason = judged(state, len(seen), used_in, carried, called)
+    verdict, reason = judge_tool(state, len(rows), used_in, carried, called)
     return LedgerTool(
         server=server,
         name=name,
         tokens=figured.costs.tokens if figured else None,
         state=state,
-        sessions=len(seen),
+        sessions=len(rows),
         used_in=used_in,
-        unrecorded=len(seen) - len(known),
-        carried=carried if known else None,
-        unpriced=sum(one.unpriced for one in known),
+        unrecorded=len(rows) - len(recorded),
+        carried=carried if recorded else None,
+        unpriced=sum(row.unpriced for row in recorded),
         called=called,
-        results=round(sum(_part(one) * one.costs.results for one in seen)),
-        schema_usd=sum(one.share * one.costs.schema_usd for one in known) if known else None,
-        use_usd=sum(one.share * one.costs.use_usd for one in seen),
-        last_used=max(one.last for one in seen),
+        results=round(sum(_counted_share(row) * row.costs.results for row in rows)),
+        schema_usd=sum(row.share * row.costs.schema_usd for row in recorded) if recorded else None,
+        use_usd=sum(row.share * row.costs.use_usd for row in rows),
+        last_used=max(row.last for row in rows),
         verdict=verdict,
         reason=reason,
     )
 
 
-def _part(one: ToolSeen) -> float:
-    """The share of a tool's calls in a session that is counted."""
-    return one.called / len(one.costs.called) if one.costs.called else one.share
+def _counted_share(tool: SessionTool) -> float:
+    """Share of a tool's calls in a session that is counted."""
+    return tool.called / len(tool.costs.called) if tool.costs.called else tool.share
 
 
-def judged(state: str, sessions: int, used_in: int, carried: int, called: int) -> tuple[str, str]:
-    """What to do with a tool, and why: from its `state`, the `sessions` in which it was there, those in which it was
-    used, the calls that `carried` its definition and how often it was `called`."""
+def judge_tool(state: str, sessions: int, used_in: int, carried: int, called: int) -> tuple[str, str]:
+    """Judge a tool: what to do with it, and the reason.
+
+    Based on its `state`, the `sessions` that had it, those that used it, the calls that `carried` its definition
+    and its number of calls.
+    """
     often = f"called {_times(called)} in {used_in:,} of {_many(sessions, 'session')}"
     if state == UNKNOWN:
         return UNKNOWN, f"{often}; no recording holds its definition"
     if state in (DEFERRED, FOUND):
         seldom = "found, never called" if state == FOUND else "never searched for"
         return KEEP, f"deferred already; {often if called else seldom}"
-    if not called and carried < FEW:
+    if not called and carried < MIN_CALLS:
         return KEEP, f"{_many(carried, 'call')} that carried it: too few to tell"
-    if not called and sessions >= SESSIONS:
+    if not called and sessions >= MIN_SESSIONS:
         return DROP, f"never called: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
     if not called:
         return DEFER, f"not called yet: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
-    if sessions >= SESSIONS and used_in / sessions < SELDOM:
+    if sessions >= MIN_SESSIONS and used_in / sessions < MAX_SELDOM_SHARE:
         return DEFER, often
-    if carried / called >= RARE:
+    if carried / called >= MIN_RARE_RATIO:
         return DEFER, f"called {_times(called)}, carried by {_many(carried, 'call')}"
     return KEEP, often
 
 
 def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
-    known = [tool.tokens for tool in tools if tool.tokens is not None]
+    sizes = [tool.tokens for tool in tools if tool.tokens is not None]
     spent = [tool.schema_usd for tool in tools if tool.schema_usd is not None]
-    verdict, reason = _together(tools)
+    verdict, reason = _judge_server(tools)
     return LedgerServer(
         name=name,
         mcp=mcp,
         tools=tuple(sorted(tools, key=_weight)),
-        tokens=sum(known) if known else None,
+        tokens=sum(sizes) if sizes else None,
         carried=max((tool.carried for tool in tools if tool.carried is not None), default=None),
         unpriced=max(tool.unpriced for tool in tools),
         called=sum(tool.called for tool in tools),
@@ -176,8 +187,11 @@ def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
     )
 
 
-def _together(tools: list[LedgerTool]) -> tuple[str, str]:
-    """A server is kept for one tool that is; its reason says what becomes of the others."""
+def _judge_server(tools: list[LedgerTool]) -> tuple[str, str]:
+    """Verdict on a server: kept if one of its tools is.
+
+    The reason lists the verdicts on its tools.
+    """
     count = {verdict: sum(tool.verdict == verdict for tool in tools) for verdict in (KEEP, DEFER, DROP, UNKNOWN)}
     verdict = next(verdict for verdict, n in count.items() if n)
     if len(tools) == 1:

@@ -1,5 +1,7 @@
-"""What a session comes to, with its subagents and without: the one place where calls and their money are added up, for
-Home, the header, `cost`, `show` and `sessions`."""
+"""Totals of a session, with and without its subagents.
+
+The only place where calls and costs are added up, for Home, the header, `cost`, `show` and `sessions`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
@@ -19,9 +21,11 @@ NOTHING: Final = SpendingRow("")
 
 
 class SessionTotals(Struct, frozen=True):
-    """The calls of a session's `main` thread and those of all `others`, of which `agents` threads are subagents whose
-    calls have a report. What is not priced, or reported in part, is counted in its row: the row's USD is then the least
-    that it can be."""
+    """Calls of a session's `main` thread and of all `others`.
+
+    `agents` of those threads are subagents with reports. Unpriced and partly reported calls are counted in each
+    row: its USD is then a lower bound.
+    """
 
     main: SpendingRow = NOTHING
     others: SpendingRow = NOTHING
@@ -29,32 +33,38 @@ class SessionTotals(Struct, frozen=True):
 
     @property
     def is_split(self) -> bool:
-        """Whether threads beside the main one used anything; a sum has tokens and may count for no call."""
+        """Whether threads besides the main one used anything.
+
+        A sum has tokens and may count for no call.
+        """
         return self.others.calls > 0 or self.others.tokens > 0
 
     @property
-    def whole(self) -> SpendingRow:
-        """Everything."""
+    def total(self) -> SpendingRow:
+        """Sum of both."""
         return self.main.plus(*self.others[1:])
 
-    def plus(self, other: SessionTotals) -> SessionTotals:
-        """Together with another session, whose calls are others."""
+    def plus(self, totals: SessionTotals) -> SessionTotals:
+        """Add another session with other calls."""
         return SessionTotals(
-            self.main.plus(*other.main[1:]), self.others.plus(*other.others[1:]), self.agents + other.agents
+            self.main.plus(*totals.main[1:]), self.others.plus(*totals.others[1:]), self.agents + totals.agents
         )
 
     def as_fields(self) -> dict[str, Any]:
-        """As JSON names it."""
+        """Fields of the totals in JSON."""
         return {
-            **row_fields(self.whole),
+            **row_fields(self.total),
             "main": row_fields(self.main),
             "subagents": {"threads": self.agents, **row_fields(self.others)},
         }
 
 
 def row_fields(row: SpendingRow) -> dict[str, Any]:
-    """A sum as JSON names it: ``cost_usd`` is null where a price is missing or an answer is reported in part,
-    ``cost_usd_at_least`` what is known."""
+    """Fields of a sum in JSON.
+
+    ``cost_usd`` is null if a price is missing or an answer is partly reported, ``cost_usd_at_least`` is the known
+    part.
+    """
     return {
         "calls": row.calls,
         "tokens": row.tokens,
@@ -65,36 +75,39 @@ def row_fields(row: SpendingRow) -> dict[str, Any]:
     }
 
 
-OWN: Final = "~"
-"""What stands before the id of a thread that is no subagent: no other thread began it, or it is the client's own
+OWN_PREFIX: Final = "~"
+"""Prefix of the id of a thread that is no subagent: it was started by no other thread, or it holds the client's own
 requests, for titles or summaries."""
 
 
-def side_of(session: Session, call: Call, main: str) -> str:
-    """The thread that a session started for `call`: "" for its `main` one, behind `OWN` what is no subagent."""
+def thread_side(session: Session, call: Call, main: str) -> str:
+    """Thread that a session started for `call`: "" for its `main` one.
+
+    Prefixed with `OWN_PREFIX` if it is no subagent.
+    """
     if call.thread == main:
         return ""
     began = session.threads[call.thread].parent if call.thread in session.threads else ""
     own = not began or call.fidelity == Fidelity.TOTALS or call.extra.get("purpose")
-    return f"{OWN}{call.thread}" if own else call.thread
+    return f"{OWN_PREFIX}{call.thread}" if own else call.thread
 
 
-def added(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
-    """Calls added up, each with its thread as `side_of` gives it."""
+def add_calls(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
+    """Add up calls, each with its thread from `thread_side`."""
     main, others, agents = NOTHING, NOTHING, set[str]()
     for thread, row in calls:
         if thread:
             others = others.plus(*row[1:])
-            agents |= {thread} if row.tokens and not thread.startswith(OWN) else set()
+            agents |= {thread} if row.tokens and not thread.startswith(OWN_PREFIX) else set()
         else:
             main = main.plus(*row[1:])
     return SessionTotals(main, others, len(agents))
 
 
 def main_thread(session: Session) -> str:
-    """The thread that a session is opened at."""
+    """Thread that a session is opened at."""
     try:
-        return choose(session).thread
+        return choose_call(session).thread
     except NotFound:
         return MAIN
 
@@ -102,7 +115,7 @@ def main_thread(session: Session) -> str:
 def session_totals(
     session: Session, costs: Mapping[str, Cost | None], calls: Iterable[Call] | None = None
 ) -> SessionTotals:
-    """What `calls` (None: all of them) of a session come to; `costs` has the price of each by id."""
+    """Totals of `calls` (None: all) of a session; `costs` has the price of each by id."""
     own = main_thread(session)
     every = session.calls.values() if calls is None else calls
-    return added((side_of(session, call, own), row_of(call, costs.get(call.id), "")) for call in every)
+    return add_calls((thread_side(session, call, own), call_row(call, costs.get(call.id), "")) for call in every)

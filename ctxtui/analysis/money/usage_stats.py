@@ -1,4 +1,4 @@
-"""What many calls used, and how that changed: the rows of `ctxtui stats` and of its screen."""
+"""Usage of many calls, and its changes: the rows of `ctxtui stats` and of its screen."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
 
-_NORMAL: Final = 1.96
-"""Standard errors to each side for 95 %."""
-_LEAST: Final = 3
-"""Sessions below which nothing is said of how certain a figure is."""
+_DEVIATIONS_95: Final = 1.96
+"""Standard errors to each side of a 95 % interval."""
+_MIN_SESSIONS: Final = 3
+"""Minimum number of sessions for an interval."""
 
 
 class Estimate(NamedTuple):
-    """A ratio, and the ends of its 95 % interval; None where too few sessions tell how certain it is."""
+    """A ratio with its 95 % interval; None with too few sessions."""
 
     value: float
     low: float | None = None
@@ -26,36 +26,41 @@ class Estimate(NamedTuple):
     """Its standard error."""
 
 
-def ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
-    """The sum of all numerators over that of all denominators, of one (numerator, denominator) a session; None where
-    there is nothing to divide by. The sessions are taken to be independent of each other, their calls are not."""
+def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
+    """Divide the sum of all numerators by that of all denominators.
+
+    `parts` has one (numerator, denominator) per session. None if the denominator is 0. Sessions are treated as
+    independent, their calls are not.
+    """
     above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
     if not below:
         return None
     value = above / below
-    others = [(above - a) / (below - b) for a, b in parts if below - b > 0]
-    count = len(others)
-    if count < _LEAST:
+    left_one_out = [(above - a) / (below - b) for a, b in parts if below - b > 0]
+    count = len(left_one_out)
+    if count < _MIN_SESSIONS:
         return Estimate(value)
-    mean = sum(others) / count
-    error = sqrt((count - 1) / count * sum((one - mean) ** 2 for one in others))
-    return Estimate(value, value - _NORMAL * error, value + _NORMAL * error, error)
+    mean = sum(left_one_out) / count
+    error = sqrt((count - 1) / count * sum((value_ - mean) ** 2 for value_ in left_one_out))
+    return Estimate(value, value - _DEVIATIONS_95 * error, value + _DEVIATIONS_95 * error, error)
 
 
-def change(before: Estimate, after: Estimate) -> Estimate:
-    """What `after` is more than `before`, with the interval of the difference."""
+def estimate_change(before: Estimate, after: Estimate) -> Estimate:
+    """Difference between `after` and `before`, with its interval."""
     value = after.value - before.value
     if before.error is None or after.error is None:
         return Estimate(value)
     error = sqrt(before.error**2 + after.error**2)
-    return Estimate(value, value - _NORMAL * error, value + _NORMAL * error, error)
+    return Estimate(value, value - _DEVIATIONS_95 * error, value + _DEVIATIONS_95 * error, error)
 
 
 class UsageSums(Struct, kw_only=True):
-    """What calls used. Tokens are whole numbers, money USD: `usd` None where no price is known, the least that it can
-    be where calls are `unpriced` or the answers of `partial` ones are reported in part. `read` of the `input` of the
-    calls that have a report came from the cache; `lost` is what misses cost more than reads, the least that it can be
-    where the price of some is not known (`unpriced_misses`)."""
+    """Usage of calls. Tokens are whole numbers, money USD.
+
+    `usd` is None if no price is known, a lower bound if calls are `unpriced` or the answers of `partial` ones are
+    partly reported. `read` of the `input` of the reported calls came from the cache; `lost` is the extra cost of
+    misses over reads, a lower bound if some have no known price (`unpriced_misses`).
+    """
 
     name: str = ""
     sessions: int = 0
@@ -72,43 +77,45 @@ class UsageSums(Struct, kw_only=True):
     overflows: int = 0
     partial: int = 0
     uncounted: int = 0
-    """Sessions of which only what their calls used is known yet: no misses, compactions and overflows."""
+    """Sessions for which only their calls' usage is known yet: no misses, compactions and overflows."""
 
-    def add(self, other: UsageSums) -> None:
-        """Take in the calls of `other`, too; `sessions` are counted by whoever knows them apart."""
-        self.calls += other.calls
-        self.input += other.input
-        self.read += other.read
-        self.output += other.output
-        self.usd = self.usd if other.usd is None else (self.usd or 0.0) + other.usd
-        self.unpriced += other.unpriced
-        self.misses += other.misses
-        self.lost = self.lost if other.lost is None else (self.lost or 0.0) + other.lost
-        self.unpriced_misses += other.unpriced_misses
-        self.compactions += other.compactions
-        self.overflows += other.overflows
-        self.partial += other.partial
-        self.uncounted += other.uncounted
+    def add(self, sums: UsageSums) -> None:
+        """Add the calls of `sums`; the caller counts `sessions`."""
+        self.calls += sums.calls
+        self.input += sums.input
+        self.read += sums.read
+        self.output += sums.output
+        self.usd = self.usd if sums.usd is None else (self.usd or 0.0) + sums.usd
+        self.unpriced += sums.unpriced
+        self.misses += sums.misses
+        self.lost = self.lost if sums.lost is None else (self.lost or 0.0) + sums.lost
+        self.unpriced_misses += sums.unpriced_misses
+        self.compactions += sums.compactions
+        self.overflows += sums.overflows
+        self.partial += sums.partial
+        self.uncounted += sums.uncounted
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only the least that it can be."""
+        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
     def tokens(self) -> int:
-        """In and out."""
+        """Tokens in and out."""
         return self.input + self.output
 
     @property
     def read_share(self) -> float | None:
-        """Of the input, 0..1; None where there is none."""
+        """Share of the input that was read from the cache, 0..1; None without input."""
         return self.read / self.input if self.input else None
 
 
 class WorstMiss(NamedTuple):
-    """A miss: its session's key and title, its call's number in the session (from 1), USD lost; its cause in a few
-    words ("": not known), and when the call began (Unix seconds, 0: not recorded)."""
+    """A miss: its session's key and title, its call's number in the session (from 1), USD lost.
+
+    `cause` is a short text ("": unknown), `at` the start of the call (Unix seconds, 0: not recorded).
+    """
 
     key: str
     title: str
@@ -119,8 +126,10 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool: its server ("": none), name, how often it was called, tokens of its results, USD of definition and use
-    (None: not known)."""
+    """A tool: server ("": none), name, number of calls, tokens of its results, USD (None: unknown).
+
+    USD of its definition and use.
+    """
 
     server: str
     name: str
@@ -130,7 +139,7 @@ class HeavyTool(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """One figure before and after a change, and what changed. `shown`: the interval of the difference leaves out 0."""
+    """One figure before and after a change, and the difference. `shown`: the interval of the difference excludes 0."""
 
     name: str
     unit: str
@@ -140,16 +149,21 @@ class Metric(NamedTuple):
 
     @property
     def shown(self) -> bool:
-        """Whether the difference is more than chance."""
-        found = self.difference
+        """Whether the difference is significant."""
+        difference = self.difference
         return (
-            found is not None and found.low is not None and found.high is not None and not found.low <= 0 <= found.high
+            difference is not None
+            and difference.low is not None
+            and difference.high is not None
+            and not difference.low <= 0 <= difference.high
         )
 
 
 class SeenChange(NamedTuple):
-    """A change that sessions tell of: the `words` it is asked for by, when it was `first` seen (Unix seconds), sessions
-    and calls before and after it."""
+    """A change found in the sessions: the `words` that select it, its `first` occurrence (Unix seconds).
+
+    Also the sessions and calls before and after it.
+    """
 
     words: str
     first: float
@@ -160,7 +174,7 @@ class SeenChange(NamedTuple):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """`what` was changed, the usage on either side, and the figures held against each other."""
+    """A change (`what`), the usage before and after it, and the figures compared."""
 
     what: str
     before: UsageSums
@@ -169,9 +183,12 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class Stats(Struct, kw_only=True):
-    """The `total`, `rows` by what was asked for (dearest first, days and such newest first), windows of five hours
-    with the `week` until now, what providers last `reported` of each quota window, the `worst` misses, `tools` dearest
-    first; a `comparison` where one was asked for, and the `changes` that there are to compare by, newest first."""
+    """The `total`, and `rows` by the requested key (most expensive first, days and similar newest first).
+
+    Also windows of five hours with the `week` until now, each quota window as last `reported` by its provider,
+    the `worst` misses, `tools` by cost; a `comparison` if requested, and the `changes` available for comparison,
+    newest first.
+    """
 
     total: UsageSums
     rows: list[UsageSums] = field(default_factory=list)

@@ -1,1 +1,1 @@
-"""What of each call's recorded context its model read, as the reports show."""
+"""The part of each call's recorded context that its model read, according to the reports."""

@@ -1,8 +1,8 @@
-"""Absences: recorded blocks that a report shows to be gone from the context, though no record says so.
+"""Absences: recorded blocks that are absent from the context according to a report.
 
-A client may clear old results, leave out thinking or the answer of a call that failed, and drop old messages without a
-word; the next report then falls short of what the recorded blocks come to. Which blocks are gone is inferred from that
-report alone, and shown as inferred.
+A client may clear old results, leave out thinking or the answer of a failed call, and drop old messages without a
+record; the next report is then less than the recorded blocks. The absent blocks are inferred from that report
+alone, and shown as inferred.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CUT: Final = "cut by the server"
 COMPACTED: Final = "compacted by the provider"
 EDITED: Final = "results cleared by the provider"
 
-_SAYS: Final = {
+_REASONS: Final = {
     NOT_SENT: "the client did not send it back as it is recorded",
     THINKING_LEFT_OUT: "thinking of earlier turns is no longer sent or read",
     RESULTS_CLEARED: "the client cleared its oldest results",
@@ -43,13 +43,15 @@ _MEDIA: Final = frozenset({INDEX["image"], INDEX["document"]})
 _FRONT: Final = frozenset({"system", "tools"})
 _FIRM: Final = frozenset({"system", "developer"})
 _NEAR: Final = 0.25
-"""Share of what is missing by which blocks that explain it may be larger or smaller."""
+"""Relative tolerance for blocks that explain the missing tokens."""
 _HALF: Final = 0.5
 
 
 class Absence(Struct, frozen=True):
-    """A block that is gone: its tree `node`, the tokens of what stands in its place, the number of the call (from 1 in
-    its thread) whose report showed it, and `why` (one of this module's words)."""
+    """An absent block: its tree `node`, the tokens of its replacement, and the reason.
+
+    `since` is the number of the call (from 1 in its thread) whose report showed it.
+    """
 
     node: int
     left: int
@@ -57,28 +59,31 @@ class Absence(Struct, frozen=True):
     why: str
 
     @property
-    def says(self) -> str:
-        """The reason as a sentence's part."""
-        return _SAYS[self.why]
+    def reason_text(self) -> str:
+        """The reason as a clause."""
+        return _REASONS[self.why]
 
 
-class GoneBlocks(NamedTuple):
-    """Blocks that explain what is missing, in prompt order, and why they are gone."""
+class AbsentBlocks(NamedTuple):
+    """Blocks that explain the missing tokens, in prompt order, and the reason."""
 
     nodes: tuple[int, ...]
     why: str
 
 
-class Missing(Struct, frozen=True, kw_only=True):
-    """What a report lacks: `tokens` less than its blocks come to, give or take `doubt`.
+class MissingTokens(Struct, frozen=True, kw_only=True):
+    """Missing tokens of a report: `tokens` less than its blocks, within `doubt`.
 
-    `came` are the nodes that follow the context of the call before, `answered` those of them that are its answer; `old`
-    gives those before them that are read, in prompt order, but for what was read from the cache: that stands there
-    unchanged. `thought` are the tokens of thinking that are read. `size` gives a node's tokens, `left` the tokens of
-    what stands in the place of a cleared result. `spare` are the tokens by which what is found may at most fall short
-    where one block more explains it too. `prefix_stays` and `prefix_broke` say what the cache tells of the context
-    before: it was read again, or it was not. `whole` says that the request itself is on record: only what its provider
-    takes out can be missing.
+    `came` are the nodes after the previous call's context, `answered` those of them that are its answer; `old`
+    gives
+    earlier nodes that are read, in prompt order, except those read from the cache, which are unchanged. `thought`
+    are the
+    tokens of thinking that are read. `size` gives a node's tokens, `left` the tokens of a cleared result's
+    replacement.
+    `spare` is the maximum shortfall of the blocks found if one more block explains it too. `prefix_stays` and
+    `prefix_broke`: the cache shows that the previous context was read again, or was not. `whole`: the request
+    itself is
+    recorded, so that only the provider can have removed blocks.
     """
 
     tokens: int
@@ -94,23 +99,26 @@ class Missing(Struct, frozen=True, kw_only=True):
     prefix_broke: bool
     whole: bool
 
-    def fits(self, tokens: int) -> bool:
+    def explains(self, tokens: int) -> bool:
         """Whether blocks of `tokens` explain it."""
         return abs(tokens - self.tokens) <= min(_HALF * self.tokens, max(self.doubt, _NEAR * self.tokens))
 
 
-def explain(tree: Tree, missing: Missing) -> GoneBlocks | None:
-    """The blocks that are most likely gone; None where none explain what is missing."""
+def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
+    """Blocks that are most likely absent; None if none explain the missing tokens."""
     if missing.whole:
-        return _thinking(tree, missing)
-    found = None if missing.prefix_broke else _new(tree, missing)
-    if found is None and not missing.prefix_stays:
-        found = _thinking(tree, missing) or _oldest(tree, missing)
-    return found
+        return _among_thinking(tree, missing)
+    blocks = None if missing.prefix_broke else _among_new(tree, missing)
+    if blocks is None and not missing.prefix_stays:
+        blocks = _among_thinking(tree, missing) or _among_oldest(tree, missing)
+    return blocks
 
 
-def _new(tree: Tree, missing: Missing) -> GoneBlocks | None:
-    """What came since the call before: an answer that failed, its calls, one block that was recorded otherwise."""
+def _among_new(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
+    """Check the blocks added since the previous call.
+
+    A failed answer, its calls, one block that was recorded differently.
+    """
     came = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
         tuple(missing.answered),
@@ -120,40 +128,40 @@ def _new(tree: Tree, missing: Missing) -> GoneBlocks | None:
         tuple(n for n in came if tree[n].category in _MEDIA),
         *((n,) for n in came if missing.size(n) >= _HALF * missing.tokens),
     ]
-    off, nodes = _best(sets, missing)
-    if nodes and missing.fits(missing.tokens + off):
-        return GoneBlocks(nodes, NOT_SENT)
-    # A block that was read in part: what is missing is most of one block, and no other is as large.
+    off, nodes = _nearest(sets, missing)
+    if nodes and missing.explains(missing.tokens + off):
+        return AbsentBlocks(nodes, NOT_SENT)
+    # A block that was read in part: most of one block is missing, and no other is as large.
     large = [n for n in came if missing.tokens <= missing.size(n) <= 2 * missing.tokens]
-    return GoneBlocks((large[0],), NOT_SENT) if len(large) == 1 else None
+    return AbsentBlocks((large[0],), NOT_SENT) if len(large) == 1 else None
 
 
-def _best(sets: Iterable[tuple[int, ...]], missing: Missing) -> tuple[int, tuple[int, ...]]:
-    """The set whose tokens come nearest to what is missing, and by how much it is off."""
-    known = [(sum(map(missing.size, nodes)) - missing.tokens, nodes) for nodes in sets if nodes]
-    return min(known, key=lambda one: abs(one[0]), default=(0, ()))
+def _nearest(sets: Iterable[tuple[int, ...]], missing: MissingTokens) -> tuple[int, tuple[int, ...]]:
+    """Set whose tokens are nearest to the missing ones, and its error."""
+    candidates = [(sum(map(missing.size, nodes)) - missing.tokens, nodes) for nodes in sets if nodes]
+    return min(candidates, key=lambda one: abs(one[0]), default=(0, ()))
 
 
-def _thinking(tree: Tree, missing: Missing) -> GoneBlocks | None:
+def _among_thinking(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     if missing.thought < _HALF * missing.tokens:
         return None
-    thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _heads(tree, n)]
-    spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
-    off, nodes = _best([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
-    return GoneBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
+    thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _is_header(tree, n)]
+    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
+    off, nodes = _nearest([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
+    return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.explains(missing.tokens + off) else None
 
 
-def _heads(tree: Tree, node: int) -> bool:
+def _is_header(tree: Tree, node: int) -> bool:
     return tree[node].block.kind == HEADER
 
 
-def _asks(node: Node) -> bool:
+def _is_from_person(node: Node) -> bool:
     place = node.place
     return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _oldest(tree: Tree, missing: Missing) -> GoneBlocks | None:
-    """The oldest results, else the oldest images, else the oldest messages, as many as are missing."""
+def _among_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
+    """Check the oldest results, else the oldest images, else the oldest messages, up to the missing tokens."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
     media = [n for n in old if tree[n].category in _MEDIA]
@@ -163,77 +171,79 @@ def _oldest(tree: Tree, missing: Missing) -> GoneBlocks | None:
         (media, 0, MEDIA_LEFT_OUT),
         (messages, 0, MESSAGES_LEFT_OUT),
     ):
-        taken, total = _as_many(nodes, left, missing)
-        if taken and missing.fits(total):
-            return GoneBlocks(taken, why)
+        taken, total = _take_oldest(nodes, left, missing)
+        if taken and missing.explains(total):
+            return AbsentBlocks(taken, why)
     return None
 
 
-def oldest_messages(tree: Tree, missing: Missing) -> GoneBlocks | None:
-    """The oldest messages of all but what a person said last, as many as are missing: what exceeds a report is gone,
-    also where it came since the call before."""
-    spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
-    nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _heads(tree, n)]
+def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
+    """Oldest messages before a person's last one, up to the missing tokens.
+
+    Including those added since the previous call.
+    """
+    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
+    nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
     movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
-    taken, total = _as_many(movable, 0, missing)
-    return GoneBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.fits(total) else None
+    taken, total = _take_oldest(movable, 0, missing)
+    return AbsentBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.explains(total) else None
 
 
-def _as_many(nodes: Sequence[int], left: int, missing: Missing) -> tuple[tuple[int, ...], int]:
-    """The first of `nodes` whose tokens, less `left` each, come nearest to what is missing; and those tokens."""
-    best, total, found = 0, 0, list[int]()
+def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
+    """First of `nodes` whose tokens, minus `left` each, are nearest to the missing ones; and those tokens."""
+    best, total, taken = 0, 0, list[int]()
     many = 0
     for node in nodes:
         size = missing.size(node) - left
         if size <= 0:
             continue
-        found.append(node)
+        taken.append(node)
         total += size
         if abs(total - missing.tokens) <= abs(best - missing.tokens):
-            best, many = total, len(found)
+            best, many = total, len(taken)
         if total >= missing.tokens:
-            if missing.tokens - best > missing.spare and missing.fits(total):
-                best, many = total, len(found)
+            if missing.tokens - best > missing.spare and missing.explains(total):
+                best, many = total, len(taken)
             break
-    return tuple(found[:many]), best
+    return tuple(taken[:many]), best
 
 
 class Absences:
-    """The blocks of a context that are gone, in prompt order; the same object for all calls that it holds for."""
+    """Absent blocks of a context, in prompt order; one object for all calls with the same ones."""
 
     def __init__(self, of: Mapping[int, Absence]) -> None:
-        self.of = dict(sorted(of.items()))
+        self.by_node = dict(sorted(of.items()))
         """Absences by node."""
-        self.nodes = list(self.of)
+        self.nodes = list(self.by_node)
         self.before: dict[tuple[int, str], list[int]] = {}
-        """Running sums of the tokens that are gone, by node in order, as they were asked for before."""
+        """Cached running sums of absent tokens, by node in order."""
         self.known: dict[tuple[int, str, int], tuple[int, ...]] = {}
-        """Tokens that are gone by category index, as they were asked for before."""
+        """Cached absent tokens by category index."""
 
     def __bool__(self) -> bool:
-        return bool(self.of)
+        return bool(self.by_node)
 
     def get(self, node: int) -> Absence | None:
-        """What is known of `node`, None where it is there."""
-        return self.of.get(node)
+        """Absence of `node`, None if it is present."""
+        return self.by_node.get(node)
 
-    def and_(self, found: GoneBlocks, left: int, since: int) -> Absences:
-        """These and `found`, of which `left` tokens each stand in their place where results were cleared."""
-        rest = left if found.why in (RESULTS_CLEARED, EDITED) else 0
-        return Absences(self.of | {n: Absence(n, rest, since, found.why) for n in found.nodes})
+    def with_blocks(self, absent: AbsentBlocks, left: int, since: int) -> Absences:
+        """Add the blocks of `absent`; cleared results have replacements of `left` tokens each."""
+        rest = left if absent.why in (RESULTS_CLEARED, EDITED) else 0
+        return Absences(self.by_node | {n: Absence(n, rest, since, absent.why) for n in absent.nodes})
 
     def only(self, why: str) -> Absences:
-        """Those of them that are gone because of `why`."""
-        kept = {n: one for n, one in self.of.items() if one.why == why}
-        return self if len(kept) == len(self.of) else Absences(kept) if kept else NONE_GONE
+        """Filter by the reason `why`."""
+        remaining = {n: absence for n, absence in self.by_node.items() if absence.why == why}
+        return self if len(remaining) == len(self.by_node) else Absences(remaining) if remaining else NO_ABSENCES
 
-    def where(self, stands: Callable[[int], bool]) -> Absences:
-        """Those of these whose node `stands`."""
-        return Absences({node: one for node, one in self.of.items() if stands(node)})
+    def where(self, predicate: Callable[[int], bool]) -> Absences:
+        """Filter by node."""
+        return Absences({node: absence for node, absence in self.by_node.items() if predicate(node)})
 
-    def less(self, since: int) -> Absences:
-        """These without those that the report of call `since` showed: they are there again."""
-        return Absences({n: one for n, one in self.of.items() if one.since != since})
+    def without_since(self, since: int) -> Absences:
+        """Remove those that the report of call `since` showed: they are present again."""
+        return Absences({n: absence for n, absence in self.by_node.items() if absence.since != since})
 
 
-NONE_GONE: Final = Absences({})
+NO_ABSENCES: Final = Absences({})

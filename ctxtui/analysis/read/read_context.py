@@ -1,8 +1,9 @@
-"""Read contexts: what of a call's recorded context its model read, as the reports up to that call show.
+"""Read contexts: the part of a call's recorded context that its model read, by reports.
 
-Call by call: what the recording lacks is inferred from the first report of an epoch and stays what it is until the next
-one; what a client attached again after a compaction stands apart from it; and where a report falls short of the
-recorded blocks, the blocks are found that are gone (`analysis.absence`). No later report is looked at.
+Reports up to that call are used. Call by call: unrecorded input is inferred from the first report of an epoch and
+kept until the next one; input that a client attached again after a compaction is separate; and if a report falls
+short of the recorded blocks, the absent blocks are searched (`analysis.read.absence`). Later reports are not
+used.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
-from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, THINKING_LEFT_OUT, Absences, GoneBlocks
-from ctxtui.analysis.read.searches import compacted, links
+from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen_nodes
+from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NO_ABSENCES, THINKING_LEFT_OUT, Absences, AbsentBlocks
+from ctxtui.analysis.read.searches import is_compacted, is_linked
 from ctxtui.analysis.read.shortfall import (
     CallAtNode,
     ReadContext,
@@ -23,7 +24,7 @@ from ctxtui.analysis.read.shortfall import (
     ReadStep,
     Shortfalls,
     has_report,
-    least_missing,
+    min_shortfall,
     reported_input,
     residual_of,
 )
@@ -38,69 +39,75 @@ if TYPE_CHECKING:
 
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]
-_CLOSED: Final = frozenset({"anthropic", "google", "xai"})
-"""Makers whose models nobody cuts requests for."""
+_CLOSED_MAKERS: Final = frozenset({"anthropic", "google", "xai"})
+"""Makers whose models no third-party server cuts requests for."""
 _LEAST_SLACK: Final = 0.1
 _SMALLEST_WINDOW: Final = 256
-"""Tokens below which no server's window is: such a request was not cut, its texts are counted wrongly."""
+"""Minimum tokens of any server's window: a smaller request was not cut, its texts are counted wrongly."""
 
 
-def by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
-    """What was taken out of the request of `call`, the one with `number` in its thread, as answer and report show; a
-    `notice` of so many tokens stands in the place of a cleared result. Each request is edited and cut anew."""
+def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
+    """Blocks that the provider removed from the request of `call`, by answer and report.
+
+    `number` is the call's number in its thread. Each cleared result is replaced by a `notice` of that many
+    tokens. Every request is edited and cut separately.
+    """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
-        return NONE_GONE
+        return NO_ABSENCES
     tree, read = book.session.tree, call.usage.input
-    sums = book.read_sums(call.model, call.sent_head, NONE_GONE)
+    sums = book.read_sums(call.model, call.sent_head, NO_ABSENCES)
     if sum(sums) <= read:
-        return NONE_GONE
-    said = [
+        return NO_ABSENCES
+    message_nodes = [
         n for n in tree.path(call.sent_head) if tree[n].place.section == "messages" and tree[n].block.kind != HEADER
     ]
     if any(tree[n].block.kind == _COMPACTION for n in answer_path(tree, call)):
-        return NONE_GONE.and_(GoneBlocks(tuple(said), COMPACTED), 0, number)
-    if many := _cleared(call):
-        results = [n for n in said if tree[n].category == _RESULT]
-        return NONE_GONE.and_(GoneBlocks(tuple(results[:many]), EDITED), notice, number)
+        return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(message_nodes), COMPACTED), 0, number)
+    if many := _cleared_results(call):
+        results = [n for n in message_nodes if tree[n].category == _RESULT]
+        return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(results[:many]), EDITED), notice, number)
     return _cut(book, call, sums, read, number)
 
 
-def _cleared(call: Call) -> int:
-    """How many results the provider cleared, by its answer (facts §3)."""
-    said = call.extra.get("context_management")
-    listed = said.get("applied_edits") if isinstance(said, dict) else None
-    edits = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return max((n for one in edits if isinstance(n := one.get("cleared_tool_uses"), int)), default=0)
+def _cleared_results(call: Call) -> int:
+    """Number of results that the provider cleared, by its answer (facts §3)."""
+    management = call.extra.get("context_management")
+    listed = management.get("applied_edits") if isinstance(management, dict) else None
+    edits = [edit for edit in listed if isinstance(edit, dict)] if isinstance(listed, list) else []
+    return max((n for edit in edits if isinstance(n := edit.get("cleared_tool_uses"), int)), default=0)
 
 
 def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
     card = book.card(call.model)
-    # Some makers' models run with their maker only; where others serve an open one, they may cut it.
-    maker = card.provider in _CLOSED or (card.provider and call.provider in ("", card.provider))
+    # Some models are served by their maker only; other servers of an open model may cut requests.
+    maker = card.provider in _CLOSED_MAKERS or (card.provider and call.provider in ("", card.provider))
     if maker or read < _SMALLEST_WINDOW:
-        return NONE_GONE
-    # How a model counts a picture is often not known: a cut shows in the texts alone.
+        return NO_ABSENCES
+    # A model's count of images is often unknown, so only texts can show a cut.
     texts = sum(sums) - sums[INDEX["image"]] - sums[INDEX["document"]]
     slack = max(_LEAST_SLACK, book.whole_slack(call.model, call.sent_head) or 0.0)
     if not is_cut(texts, slack, read, book.session.about.window or card.window or 0):
-        return NONE_GONE
+        return NO_ABSENCES
     tree = book.session.tree
 
     def own(node: int) -> int:
-        return 0 if tree[node].block.kind == HEADER else book.own(call.model, node)
+        return 0 if tree[node].block.kind == HEADER else book.block_tokens(call.model, node)
 
-    nodes = unseen(tree, call.sent_head, own, sum(sums), read)
-    return NONE_GONE.and_(GoneBlocks(nodes, CUT), 0, number)
+    nodes = unseen_nodes(tree, call.sent_head, own, sum(sums), read)
+    return NO_ABSENCES.with_blocks(AbsentBlocks(nodes, CUT), 0, number)
 
 
 _THINKING: Final = INDEX["thinking"]
-_FRONT_STAYS: Final = 0.5
-"""A system prompt that is said to be less than this share of what it was before: blocks are gone instead."""
+_MIN_FRONT_SHARE: Final = 0.5
+"""If the system prompt appears to be less than this share of its former size, blocks are absent instead."""
 
 
 class ReadContexts:
-    """How the contexts of a session's calls were read. `advance` goes through the calls; the rest only reads, and may
-    be asked by other threads meanwhile: what is known is replaced, never changed."""
+    """Read contexts of a session's calls.
+
+    `advance` processes the calls; the rest only reads, and may be called from other threads meanwhile: results
+    are replaced, never changed.
+    """
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -111,27 +118,27 @@ class ReadContexts:
         self._any = False
         self._heads: dict[int, Absences] = {}
         self._seen: tuple[Call, int, Absences, int] | None = None
-        """What was read of the context that was asked for last."""
+        """Result for the last context queried."""
 
     def advance(self) -> None:
-        """Go through the calls that are new and counted, under the weights as they are now."""
+        """Process the calls that are new and counted, under the current weights."""
         again = self._version != self._book.version
         self._version = self._book.version
         for thread, order in list(self._book.session.order.items()):
-            known = None if again else self._lines.get(thread)
+            line_before = None if again else self._lines.get(thread)
             calls = [self._book.session.calls[id_] for id_ in list(order)]
-            same = _same(known.calls, calls) if known else 0
-            if known and same == len(calls) == len(known.calls):
+            same = _count_same(line_before.calls, calls) if line_before else 0
+            if line_before and same == len(calls) == len(line_before.calls):
                 continue
             reads: list[ReadContext] = []
-            line = ReadLine([], reads, CallAtNode(), {}, set(known.linked) if known else set())
+            line = ReadLine([], reads, CallAtNode(), {}, set(line_before.linked) if line_before else set())
             for index, call in enumerate(calls):
-                if known and index < same:
-                    read = known.read[index]
-                elif self._book.counted(call.model, max(call.sent_head, call.response_head)):
+                if line_before and index < same:
+                    read = line_before.read[index]
+                elif self._book.is_counted(call.model, max(call.sent_head, call.response_head)):
                     read = self._next(line, call)
                 else:
-                    # Another thread has folded it in since everything was counted.
+                    # Another thread added it after everything was counted.
                     break
                 line.index[call.id] = len(line.calls)
                 line.at.put(call.sent_head, len(line.calls))
@@ -142,18 +149,18 @@ class ReadContexts:
             self._lines = {**self._lines, thread: line}
         self._heads = {}
 
-    def of(self, call: Call) -> ReadContext | None:
-        """How the context of `call` was read; None while that is not known."""
+    def read_of(self, call: Call) -> ReadContext | None:
+        """Read context of `call`; None while unknown."""
         line, index = self._place(call)
         return line.read[index] if line is not None else None
 
     def residual_of(self, call: Call) -> tuple[int, int] | None:
-        """The number of `call` and the residual of its report; None where it has none, and while that is not known."""
+        """Number of `call` and the residual of its report; None without one, and while unknown."""
         line, index = self._place(call)
         return residual_of(line.read, index) if line is not None else None
 
     def _place(self, call: Call) -> tuple[ReadLine | None, int]:
-        """The line on which it is known how `call` was read, and where; None while it is not."""
+        """Line and index of a processed call; (None, 0) while it is not."""
         line = self._lines.get(call.thread)
         index = line.index.get(call.id) if line else None
         if line is None or index is None or line.calls[index].sent_head != call.sent_head:
@@ -161,61 +168,64 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of `call` falls short by `rest` (below 0) of what is taken to have been read, and nobody
-        has looked yet for what is gone."""
-        return has_report(call) and -rest > least_missing(call) and not self.has_seen(call)
+        """Whether the report of `call` falls short by `rest` (below 0) and has not been explained yet."""
+        return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:
-        """Whether `call` was gone through with the report that it has now."""
+        """Whether `call` was processed with its current report."""
         line = self._lines.get(call.thread)
         index = line.index.get(call.id) if line else None
         return line is not None and index is not None and line.calls[index].usage == call.usage
 
-    def at(self, head: int) -> Absences:
-        """The blocks on the path to `head` that are gone: as of the last call whose context or answer is on it."""
+    def absences_at(self, head: int) -> Absences:
+        """Absent blocks on the path to `head`, as of the last call whose context or answer is on it."""
         if not self._any:
-            return NONE_GONE
-        known = self._heads
-        found = known.get(head)
+            return NO_ABSENCES
+        absences = self._heads
+        found = absences.get(head)
         if found is None:
-            found = known[head] = self._at(head)
+            found = absences[head] = self._find_absences(head)
         return found
 
-    def _at(self, head: int) -> Absences:
+    def _find_absences(self, head: int) -> Absences:
         lines, node = list(self._lines.values()), head
         while node != ROOT:
             for line in lines:
                 index = line.at.get(node)
                 if index is not None:
-                    return self._standing(line.calls[index], line.read[index].gone, head)
+                    return self._map_to_head(line.calls[index], line.read[index].gone, head)
             node = self._tree[node].parent
-        return NONE_GONE
+        return NO_ABSENCES
 
-    def _standing(self, call: Call, gone: Absences, head: int) -> Absences:
-        """What is `gone` of the context of `call`, as it stands in `head`: that is the agent's own where it left under
-        edits, and its blocks are others' nodes."""
+    def _map_to_head(self, call: Call, gone: Absences, head: int) -> Absences:
+        """Map the absences of `call` to the nodes of `head`.
+
+        These differ if the call was sent under edits and `head` is the agent's own context.
+        """
         if not gone or not call.is_edited or self._tree.holds(head, call.sent_head):
             return gone
         return self._carried(gone, self._tree.common(call.sent_head, head), head)
 
     def tokens(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
-        """Tokens by category index that the absences take from the context `head`, as `model` counts. Raises
-        `IndexError` while it is not counted."""
+        """Tokens by category index that the absences remove from the context `head`, as `model` counts.
+
+        Raises `IndexError` while it is not counted.
+        """
         book, tree = self._book, self._tree
         start = tree[head].turn_start if book.card(model).strips_thinking else ROOT
         key = (book.version, model, start)
-        found = gone.known.get(key)
-        if found is None:
+        tokens = gone.known.get(key)
+        if tokens is None:
             sums = [0] * len(INDEX)
-            for node, one in gone.of.items():
+            for node, absence in gone.by_node.items():
                 if tree[node].category == _THINKING and node < start:
-                    continue  # taken out as thinking of an earlier turn already
-                own = book.own_by_category(model, node)
+                    continue  # already removed as thinking of an earlier turn
+                own = book.block_tokens_by_category(model, node)
                 for category, n in own.items():
                     sums[category] += n
-                sums[next(iter(own))] -= min(one.left, sum(own.values()))
-            found = gone.known[key] = tuple(sums)
-        return found
+                sums[next(iter(own))] -= min(absence.left, sum(own.values()))
+            tokens = gone.known[key] = tuple(sums)
+        return tokens
 
     def _next(self, line: ReadLine, call: Call) -> ReadContext:
         number = len(line.calls) + 1
@@ -231,27 +241,29 @@ class ReadContexts:
             return replace(read, number=number, gone=gone, events=line.events)
         level = (known or was) if same else None
         step = ReadStep(call, base, was, level.residual if level else 0)
-        if self._visible(call, NONE_GONE) == 0:
-            # Nothing of this request is recorded: the whole report is what the recording lacks.
+        if self._visible_tokens(call, NO_ABSENCES) == 0:
+            # Nothing of this request is recorded, so the whole report is unrecorded input.
             front = reported_input(call) if call.fidelity == Fidelity.TRANSCRIPT else None
             return ReadContext(number=number, front=front, events=line.events, blank=True)
         if call.fidelity != Fidelity.TRANSCRIPT:
-            gone = by_provider(self._book, call, self._shortfalls.notice(call), number) or gone.only(THINKING_LEFT_OUT)
-        front, attached, held, step = self._lacking(line, step, gone, same)
-        before, reported = (front or 0) + attached + held, reported_input(call)
-        rest = reported - self._visible(call, gone) - before
-        found = self._shortfalls.gone(line, step, gone, rest, before)
-        explained = found is not gone
-        events, gone = line.events + explained, found
-        rest = reported - self._visible(call, gone) - before
+            gone = removed_by_provider(self._book, call, self._shortfalls.notice_tokens(call), number) or gone.only(
+                THINKING_LEFT_OUT
+            )
+        front, attached, searched, step = self._unrecorded(line, step, gone, same)
+        before, reported = (front or 0) + attached + searched, reported_input(call)
+        rest = reported - self._visible_tokens(call, gone) - before
+        gone_now = self._shortfalls.find_absent(line, step, gone, rest, before)
+        explained = gone_now is not gone
+        events, gone = line.events + explained, gone_now
+        rest = reported - self._visible_tokens(call, gone) - before
         lowered = was.lowered if same and was is not None else 0
-        less = self._shortfalls.less(line, step, front, rest, lowered, explained=explained)
+        less = self._shortfalls.find_decrease(line, step, front, rest, lowered, explained=explained)
         if less:
             front, lowered, rest = (front or 0) - less, max(0, less), rest + less
-        before = (front or 0) + attached + held
-        found = self._shortfalls.certain(line, step, gone, rest, before)
-        events, gone = max(events, line.events + (found is not gone)), found
-        rest = reported - self._visible(call, gone) - before
+        before = (front or 0) + attached + searched
+        gone_now = self._shortfalls.find_certain(line, step, gone, rest, before)
+        events, gone = max(events, line.events + (gone_now is not gone)), gone_now
+        rest = reported - self._visible_tokens(call, gone) - before
         moved, since = rest - step.level, number
         if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
             moved, since = was.step, was.since
@@ -259,7 +271,7 @@ class ReadContexts:
             number=number,
             front=front,
             attached=attached,
-            brought=held,
+            brought=searched,
             gone=gone,
             residual=rest,
             since=since,
@@ -268,48 +280,54 @@ class ReadContexts:
             lowered=lowered,
         )
 
-    def _lacking(
+    def _unrecorded(
         self, line: ReadLine, step: ReadStep, gone: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """What the recording lacks of a context: system prompt and tools, what was attached again, what searches
-        brought; and the step, with the level that its residual is held against."""
+        """Unrecorded input of a context: system prompt and tools, re-attached input, and search results.
+
+        Also the step with the level that its residual is compared with.
+        """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
-            return None, 0, self._put_in(line, step, gone, same), step
+            return None, 0, self._provider_additions(line, step, gone, same), step
         if call.fidelity != Fidelity.TRANSCRIPT:
             return None, 0, 0, step
-        more = reported_input(call) - self._visible(call, gone)
+        more = reported_input(call) - self._visible_tokens(call, gone)
         if call.extra.get(FRONT_RECORDED):
             front, attached = None, 0
         elif same and was is not None:
             front, attached = was.front, was.attached
         else:
-            front, attached, step = self._begun(step, more)
+            front, attached, step = self._infer_epoch(step, more)
         searches = self._book.searches
-        held = was.brought if same and was is not None else 0
+        searched = was.brought if same and was is not None else 0
         if searches.any_in(call.thread):
-            held = searches.held(call, held, more - (front or 0) - attached)
-        return front, attached, held, step
+            searched = searches.search_tokens(call, searched, more - (front or 0) - attached)
+        return front, attached, searched, step
 
-    def _put_in(self, line: ReadLine, step: ReadStep, gone: Absences, same: bool) -> int:
-        """Tokens that the provider put into the context of a whole request, as answer or request show: what its own
-        tools brought, documents that are only linked to, the summary of its compaction."""
+    def _provider_additions(self, line: ReadLine, step: ReadStep, gone: Absences, same: bool) -> int:
+        """Tokens that the provider added to a recorded request, according to answer or request.
+
+        Results of its own tools, documents that are only linked to, the summary of its compaction.
+        """
         call, searches = step.call, self._book.searches
-        more = reported_input(call) - self._visible(call, gone)
+        more = reported_input(call) - self._visible_tokens(call, gone)
         base = line.calls[step.base].sent_head if step.base is not None else ROOT
         new = self._tree.path(call.sent_head, self._tree.common(base, call.sent_head))
         before = step.base is not None and line.calls[step.base].id in line.linked
-        if before or any(links(self._tree, node) for node in new):
+        if before or any(is_linked(self._tree, node) for node in new):
             line.linked.add(call.id)
-        if call.id in line.linked or compacted(self._tree, call):
+        if call.id in line.linked or is_compacted(self._tree, call):
             return max(0, more)
-        held = step.was.brought if same and step.was is not None else 0
-        # The request is on record: what was put in is at most what is reported beyond it.
-        return min(searches.held(call, held, more), max(0, more)) if searches.any_in(call.thread) else 0
+        searched = step.was.brought if same and step.was is not None else 0
+        # The request is recorded, so additions are at most the tokens reported beyond it.
+        return min(searches.search_tokens(call, searched, more), max(0, more)) if searches.any_in(call.thread) else 0
 
-    def _begun(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
-        """What an epoch's first report says of system prompt and tools, and of what was attached again; `more` are its
-        tokens beyond the recorded blocks."""
+    def _infer_epoch(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
+        """Infer system prompt and tools, and re-attached input, from an epoch's first report.
+
+        `more` are its tokens beyond the recorded blocks.
+        """
         was, start = step.was, step.call.epoch.start
         front = was.front if was is not None else None
         if was is None or front is None or start is EpochStart.START:
@@ -319,50 +337,54 @@ class ReadContexts:
         if start is EpochStart.COMPACTION:
             kept = min(front, max(0, more))
             return kept or None, max(0, more) - kept, step
-        # The client came back or changed: what it sends of its own may be other than before, but does not vanish.
-        return (more, 0, step) if more >= _FRONT_STAYS * front else (front, 0, step)
+        # The client was restarted or changed: its own input may differ, but does not vanish.
+        return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
-    def _visible(self, call: Call, gone: Absences) -> int:
-        """Tokens of the recorded blocks that are read. Asked several times in a row: most calls miss nothing."""
-        version, known = self._book.version, self._seen
-        if known is not None and known[0] is call and known[1] == version and known[2] is gone:
-            return known[3]
-        found = sum(self._book.read_sums(call.model, call.sent_head, gone))
-        self._seen = call, version, gone, found
-        return found
+    def _visible_tokens(self, call: Call, gone: Absences) -> int:
+        """Tokens of the recorded blocks that are read. The last result is cached: it is needed several times in a
+        row.
+        """
+        version, last = self._book.version, self._seen
+        if last is not None and last[0] is call and last[1] == version and last[2] is gone:
+            return last[3]
+        total = sum(self._book.read_sums(call.model, call.sent_head, gone))
+        self._seen = call, version, gone, total
+        return total
 
     def _base(self, line: ReadLine, head: int) -> int | None:
-        """The last call whose context or answer `head` goes on from."""
+        """Last call whose context or answer `head` extends."""
         while head != ROOT:
-            found = line.at.get(head)
-            if found is not None:
-                return found
+            index = line.at.get(head)
+            if index is not None:
+                return index
             head = self._tree[head].parent
         return None
 
     def _moved(self, line: ReadLine, head: int) -> Absences:
-        """What was gone of the last context, where `head` is one in which blocks were replaced: the same blocks."""
-        before = line.read[-1].gone if line.read else NONE_GONE
+        """Absences of the last context, mapped to the same blocks of `head`, in which blocks were replaced."""
+        before = line.read[-1].gone if line.read else NO_ABSENCES
         if not before or not line.calls:
-            return NONE_GONE
+            return NO_ABSENCES
         return self._carried(before, self._tree.common(line.calls[-1].sent_head, head), head)
 
     def _carried(self, before: Absences, shared: int, head: int) -> Absences:
-        """What was gone `before`, in the context `head` that shares its front up to `shared`: the same blocks."""
+        """Map absences to the same blocks of the context `head`, with the common prefix `shared`."""
         by_digest: dict[str, list[int]] = {}
         for node in self._tree.path(head, shared):
             by_digest.setdefault(self._tree[node].block.digest, []).append(node)
-        kept = {}
-        for node, one in before.of.items():
+        mapped = {}
+        for node, absence in before.by_node.items():
             if self._tree.holds(shared, node):
-                kept[node] = one
+                mapped[node] = absence
             elif spots := by_digest.get(self._tree[node].block.digest):
                 there = spots.pop(0)
-                kept[there] = replace(one, node=there)
-        return Absences(kept) if kept else NONE_GONE
+                mapped[there] = replace(absence, node=there)
+        return Absences(mapped) if mapped else NO_ABSENCES
 
 
-def _same(before: Sequence[Call], now: Sequence[Call]) -> int:
-    """How many calls are the same objects, from the first on. Of two requests on their way at once the first may get
-    its report when the second stands behind it."""
+def _count_same(before: Sequence[Call], now: Sequence[Call]) -> int:
+    """Number of leading calls that are the same objects.
+
+    Of two concurrent requests the first may get its report after the second was added.
+    """
     return next((index for index, same in enumerate(map(is_, before, now)) if not same), min(len(before), len(now)))

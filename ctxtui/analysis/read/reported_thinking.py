@@ -1,7 +1,7 @@
-"""Thinking that only its provider can read, counted as reported, and whether later calls carry it (facts §4).
+"""Encrypted thinking, counted as reported, and whether later calls carry it (facts §4).
 
-OpenAI reports how many tokens of an answer were reasoning; the reasoning itself is a cipher. Sent back it counts in the
-input of later calls as what it was, unless the provider withholds it, which the reports of those calls show.
+OpenAI reports the reasoning tokens of an answer; the reasoning itself is encrypted. Sent back, it counts in the
+input of later calls, unless the provider withholds it, which the reports of those calls show.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ctxtui.core.tree import Node
 _KIND: Final = "reasoning"
 _THINKING: Final = INDEX["thinking"]
 _CIPHERS: Final = (b"encrypted_content", b"EncryptedContent")
-"""Members in which clients keep OpenAI's cipher beside the summary of a thought (pi, OpenCode)."""
-_TELLING: Final = 16
-"""Tokens of reasoning from which on a report tells whether they are there."""
-_VOTES: Final = 9
-"""How many of the newest reports decide."""
-_WAITING: Final = 256
-"""Calls without usage that may still get one: more are never in flight."""
+"""Members in which clients keep OpenAI's cipher next to the summary of a thought (pi, OpenCode)."""
+_MIN_REASONING: Final = 16
+"""Minimum reasoning tokens for a report to be informative."""
+_MAX_VOTES: Final = 9
+"""Number of newest reports that decide."""
+_MAX_WAITING: Final = 256
+"""Maximum number of calls without usage that may still get one: more are never in flight."""
 
 
 class ReportedThinking:
-    """The tokens of reasoning blocks, by tree node, as the report of the call that made them tells.
+    """Tokens of reasoning blocks by tree node, from the report of the call that made them.
 
-    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON. `alike`
-    has them by digest: in a context that left under edits the same block is another node.
+    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON.
+    `alike` has them by digest: in a context sent under edits the same block is another node.
     """
 
     def __init__(self, session: Session) -> None:
@@ -39,26 +39,26 @@ class ReportedThinking:
         self.alike: dict[str, float] = {}
         self._session = session
         self._read = 0
-        self._waiting: deque[str] = deque(maxlen=_WAITING)
+        self._waiting: deque[str] = deque(maxlen=_MAX_WAITING)
 
     def advance(self) -> int | None:
-        """Take in the reports that are new; gives the first node that they tell of, None if there is none."""
+        """Process the new reports; returns the first node that they are about, None if there is none."""
         calls = self._session.calls
-        # In one go: another thread may be folding calls in.
+        # Copy at once: another thread may be adding calls.
         new = list(islice(calls, self._read, None)) if len(calls) > self._read else []
         todo = [*self._waiting, *new]
         self._read += len(new)
         self._waiting.clear()
-        told: list[int] = []
+        nodes: list[int] = []
         for id_ in todo:
             call = calls[id_]
             if call.usage is None:
                 self._waiting.append(id_)
             elif call.usage.reasoning:
-                told += self._take(call, call.usage.reasoning)
-        return min(told, default=None)
+                nodes += self._add_report(call, call.usage.reasoning)
+        return min(nodes, default=None)
 
-    def _take(self, call: Call, tokens: int) -> list[int]:
+    def _add_report(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
         nodes = [node for node in answer_path(tree, call) if node not in self.tokens and _is_cipher(tree[node])]
         whole = sum(len(tree[node].block.body) for node in nodes)
@@ -74,19 +74,21 @@ def _is_cipher(node: Node) -> bool:
     return node.category == _THINKING and any(name in node.block.body for name in _CIPHERS)
 
 
-class Carried:
-    """Whether a model's provider counts reported reasoning in later input: what most of the newest reports say, yes
-    before any."""
+class CarriedReasoning:
+    """Whether a model's provider counts reported reasoning in later input.
+
+    The majority of the newest reports decides, initially yes.
+    """
 
     def __init__(self) -> None:
-        self._votes: deque[bool] = deque([True], maxlen=_VOTES)
+        self._votes: deque[bool] = deque([True], maxlen=_MAX_VOTES)
 
     @property
-    def holds(self) -> bool:
+    def is_carried(self) -> bool:
         """Whether it does."""
         return 2 * sum(self._votes) > len(self._votes)
 
     def learn(self, reasoning: int, error: float) -> None:
-        """A call whose input was foretold with `reasoning` tokens counted in, and its report `error` tokens away."""
-        if reasoning >= _TELLING:
+        """Learn from a call predicted with `reasoning` tokens, whose report was `error` tokens off."""
+        if reasoning >= _MIN_REASONING:
             self._votes.append(abs(error) <= abs(error + reasoning))

@@ -1,6 +1,8 @@
-"""What a model read that no request holds, because the provider put it there: what tools that it runs brought (web
-search, file search; facts §4), documents that a request only links to, the summary of its own compaction (facts §3).
-The texts are in no record, but the reports show them."""
+"""Input that a model read from its provider and that no request holds.
+
+Results of server-side tools (web search, file search; facts §4), documents that a request only links to, the
+summary of the provider's own compaction (facts §3). The texts are not recorded, but the reports show them.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +14,25 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 
 _KINDS: Final = frozenset({"web_search_call", "file_search_call"})
-"""Calls whose results the provider keeps for itself: it puts them before the model again when the call is sent back."""
+"""Calls whose results the provider keeps and adds again when the call is sent back."""
 _RUN: Final = _KINDS | {"server_tool_use", "code_interpreter_call", "mcp_call"}
-"""Calls of tools that the provider runs before the same answer goes on: its report counts what they brought."""
+"""Calls of tools that the provider runs within the answer: its report counts their results."""
 _COMPACTION: Final = "compaction"
 _DOCUMENT: Final = INDEX["document"]
 _HELD: Final = ("data", "file_data", "text", "content")
-"""Members in which a document itself stands."""
+"""Members that contain a document itself."""
 SEARCHED: Final = "what the provider's own tools brought while it answered (web pages, files)"
 LINKED: Final = "documents that the request only links to"
 SUMMARY: Final = "the summary that the provider put in place of the messages before it answered"
-_GONE: Final = 0.5
-"""Share of what was brought by which a report must fall short before it counts as gone."""
+_DROPPED_SHARE: Final = 0.5
+"""Share of the added tokens that a report must lack before they count as dropped."""
 
 
 class Searches:
-    """The tokens that searches brought into the calls of a session.
+    """Tokens that searches added to the calls of a session.
 
-    A call in whose answer a search ran reads in the same report what it brought; later calls read it again until the
-    provider drops it, which their reports show. A new epoch begins from its own first report.
+    A call with a search in its answer reads the results in the same report; later calls read them again until the
+    provider drops them, as their reports show. A new epoch starts from its own first report.
     """
 
     def __init__(self, session: Session) -> None:
@@ -38,10 +40,10 @@ class Searches:
         self._seen: dict[str, int] = {}
         self._ran: dict[str, set[str]] = {}
         self._newest: dict[str, Call] = {}
-        """The newest call of each thread, as it was when it was looked at."""
+        """Newest call of each thread at the last look."""
 
     def any_in(self, thread: str) -> bool:
-        """Whether any answer of `thread` so far holds a search."""
+        """Whether any answer of `thread` so far has a search."""
         order = self._session.order.get(thread, [])
         ran = self._ran.setdefault(thread, set())
         newest = self._session.calls[order[-1]] if order else None
@@ -50,7 +52,7 @@ class Searches:
         for id_ in order[self._seen.get(thread, 0) :]:
             call = self._session.calls[id_]
             kinds = _RUN if call.fidelity == Fidelity.WIRE else _KINDS
-            if call.extra.get(TOOL_USE_INPUT) or _answered(self._session.tree, call, kinds):
+            if call.extra.get(TOOL_USE_INPUT) or _has_kind(self._session.tree, call, kinds):
                 ran.add(id_)
         # The newest call's answer may still grow.
         self._seen[thread] = max(0, len(order) - 1)
@@ -58,30 +60,32 @@ class Searches:
             self._newest[thread] = newest
         return bool(ran)
 
-    def held(self, call: Call, before: int, more: int) -> int:
-        """The tokens that searches brought into the context of `call`, of which `before` were in the one before it;
-        `more` is what its report has beyond everything else that is known of it."""
+    def search_tokens(self, call: Call, before: int, more: int) -> int:
+        """Tokens from searches in the context of `call`, of which the previous one had `before`.
+
+        `more` is its report beyond all other known input.
+        """
         if call.id in self._ran[call.thread]:
             return max(before, more)
-        return max(0, more) if before - more > _GONE * before else before
+        return max(0, more) if before - more > _DROPPED_SHARE * before else before
 
-    def ran(self, call: Call) -> bool:
-        """Whether a tool of the provider ran while `call` was answered."""
+    def has_run(self, call: Call) -> bool:
+        """Whether a server-side tool ran during the answer of `call`."""
         return self.any_in(call.thread) and call.id in self._ran[call.thread]
 
 
-def _answered(tree: Tree, call: Call, kinds: frozenset[str]) -> bool:
+def _has_kind(tree: Tree, call: Call, kinds: frozenset[str]) -> bool:
     """Whether the answer of `call` holds a block of one of `kinds`."""
     return any(tree[node].block.kind in kinds for node in answer_path(tree, call))
 
 
-def compacted(tree: Tree, call: Call) -> bool:
-    """Whether the provider compacted the context before it answered."""
-    return _answered(tree, call, frozenset({_COMPACTION}))
+def is_compacted(tree: Tree, call: Call) -> bool:
+    """Whether the provider compacted the context before the answer."""
+    return _has_kind(tree, call, frozenset({_COMPACTION}))
 
 
-def links(tree: Tree, node: int) -> bool:
-    """Whether a block is a document that stands elsewhere: an address or a file's id is all that was sent."""
+def is_linked(tree: Tree, node: int) -> bool:
+    """Whether a block is a linked document: only an address or a file id was sent."""
     here = tree[node]
     if here.category != _DOCUMENT:
         return False
@@ -90,9 +94,9 @@ def links(tree: Tree, node: int) -> bool:
     return isinstance(source, dict) and not any(source.get(key) for key in _HELD)
 
 
-def unseen(searches: Searches, tree: Tree, call: Call) -> str:
-    """What the provider put into the context of `call`, in words; "" where nothing shows that it put anything."""
-    found = [SUMMARY] if compacted(tree, call) else []
-    found += [LINKED] if any(links(tree, node) for node in tree.path(call.sent_head)) else []
-    found += [SEARCHED] if searches.any_in(call.thread) else []
-    return "; ".join(found)
+def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:
+    """Describe the provider's additions to the context of `call`; "" if there are none."""
+    texts = [SUMMARY] if is_compacted(tree, call) else []
+    texts += [LINKED] if any(is_linked(tree, node) for node in tree.path(call.sent_head)) else []
+    texts += [SEARCHED] if searches.any_in(call.thread) else []
+    return "; ".join(texts)

@@ -1,4 +1,4 @@
-"""Shortfalls: reports that are less than what stands in a context, and what of it is gone then."""
+"""Shortfalls: reports below the tokens of their context, and the blocks that are then absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.read.absence import NONE_GONE, NOT_SENT, Absences, Missing, explain, oldest_messages
+from ctxtui.analysis.read.absence import (
+    NO_ABSENCES,
+    NOT_SENT,
+    Absences,
+    MissingTokens,
+    explain_missing,
+    oldest_messages,
+)
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_nodes_in
 from ctxtui.core.category import INDEX
@@ -25,21 +32,26 @@ if TYPE_CHECKING:
 
 
 class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
-    """How the context of a call was read.
+    """Result of reading a call's context.
 
-    `number` counts from 1 in its thread. `front` are the tokens of system prompt and tools that the recording lacks
-    (None where they are on record or cannot be inferred), `attached` those that the client attached again after a
-    compaction, `brought` those that the provider put in (`analysis.searches`); `gone` are the blocks that were not
-    read, `residual` what is left of the report. `since` is the number of the call whose report moved the residual most,
-    `step` by how many tokens, `events` how often blocks were found to be gone so far. A call without report has the
-    figures of the one that it extends, and is not `reported` where there is none.
+    `number` counts from 1 in its thread. `front` are the unrecorded tokens of system prompt and tools (None if
+    recorded or
+    not inferable), `attached` those that the client attached again after a compaction, `brought` those that the
+    provider
+    added (`analysis.read.searches`); `gone` are the blocks that were not read, `residual` is the rest of the
+    report.
+    `since` is the number of the call whose report changed the residual most, `step` that change in tokens,
+    `events` counts
+    the reports so far in which blocks were found absent. A call without report has the figures of the one that it
+    extends,
+    and is not `reported` if there is none.
     """
 
     number: int
     front: int | None
     attached: int = 0
     brought: int = 0
-    gone: Absences = NONE_GONE
+    gone: Absences = NO_ABSENCES
     residual: int = 0
     since: int = 0
     step: int = 0
@@ -50,26 +62,26 @@ class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CallAtNode:
-    """Which call stands at a node, by its index."""
+    """Index of the call at each node."""
 
     def __init__(self) -> None:
         self._next = array("i")
-        """By node the index of the call behind its own, 0 where none stands."""
+        """By node the index of its call plus 1, 0 for none."""
 
     def get(self, node: int) -> int | None:
-        """The index of the call at `node`; None where none stands."""
-        found = self._next[node] if node < len(self._next) else 0
-        return found - 1 if found else None
+        """Index of the call at `node`; None if there is none."""
+        number = self._next[node] if node < len(self._next) else 0
+        return number - 1 if number else None
 
     def put(self, node: int, index: int) -> None:
-        """The call `index` stands at `node`."""
+        """Set the call at `node`."""
         if node >= len(self._next):
             self._next.frombytes(bytes(self._next.itemsize * (node + 1 - len(self._next))))
         self._next[node] = index + 1
 
 
 class ReadLine(Struct, frozen=True):
-    """The calls of a thread that are gone through, how each was read, and which of them stands at a node."""
+    """Processed calls of a thread, their read contexts, and the calls by node."""
 
     calls: list[Call]
     read: Sequence[ReadContext]
@@ -80,7 +92,7 @@ class ReadLine(Struct, frozen=True):
 
     @property
     def last(self) -> int | None:
-        """The index of the last call with a report and blocks on record; None before the first."""
+        """Index of the last call with a report and recorded blocks; None before the first."""
         for index in reversed(range(len(self.calls))):
             if has_report(self.calls[index]) and not self.read[index].blank:
                 return index
@@ -88,13 +100,16 @@ class ReadLine(Struct, frozen=True):
 
     @property
     def events(self) -> int:
-        """How often blocks were found to be gone."""
+        """Number of reports in which blocks were found absent."""
         return self.read[-1].events if self.read else 0
 
 
 class ReadStep(Struct, frozen=True):
-    """A `call` with a report: the index of the one that it extends, how the last one with a report was read, and the
-    residual that its own is held against."""
+    """A `call` with a report, and the call that it extends (`base`, an index).
+
+    `was` is the read context of the last call with a report. `level` is the residual that its own is compared
+    with.
+    """
 
     call: Call
     base: int | None
@@ -103,150 +118,153 @@ class ReadStep(Struct, frozen=True):
 
 
 def residual_of(read: Sequence[ReadContext], at: int) -> tuple[int, int] | None:
-    """The number of a call and the residual of its report, of the call at `at`; None where it has none."""
-    one = read[at]
-    return (one.number, one.residual) if one.reported else None
+    """Number of the call at `at` and the residual of its report; None if it has none."""
+    read_context = read[at]
+    return (read_context.number, read_context.residual) if read_context.reported else None
 
 
 def has_report(call: Call) -> bool:
-    """Whether the recording says how large the context of `call` was: its provider reported it, or its client did."""
+    """Whether the recording has the size of the context of `call`, from its provider or its client."""
     return reported_input(call) > 0
 
 
 def reported_input(call: Call) -> int:
-    """The input that was reported for `call`, in tokens, else the client's own figure; 0 without either."""
+    """Reported input of `call` in tokens, else the client's own figure; 0 without either."""
     return call.usage.input if call.usage is not None else call.estimated_input or 0
 
 
 def is_estimate(call: Call) -> bool:
-    """Whether what is said of the input of `call` is its client's own figure."""
+    """Whether the input of `call` is its client's own figure."""
     return call.usage is None
 
 
 def left_cached(call: Call | None) -> int:
-    """Tokens that a call left in the cache."""
+    """Tokens that a call had in the cache afterwards."""
     return call.usage.cache_read + call.usage.cache_write if call is not None and call.usage is not None else 0
 
 
 _THINKING: Final = INDEX["thinking"]
-_LEAST: Final = 40
-"""Tokens by which a report must at least fall short before a block is taken to be gone ..."""
-_SHARE: Final = 0.005
-"""... and the share of the report."""
-_SPARE: Final = 0.01
-"""Share of a report by which what is found to be gone may fall short of what is missing."""
-_SURE: Final = 1.65
-"""Half widths of what came (independent errors) that what is missing must exceed."""
-_MOST: Final = 200
-"""How often blocks may be found to be gone in one thread: in a record of more, reports and blocks have nothing to do
-with each other."""
+_MIN_TOKENS: Final = 40
+"""Minimum shortfall of a report in tokens before a block is considered absent ..."""
+_MIN_SHARE: Final = 0.005
+"""... and as a share of the report."""
+_SPARE_SHARE: Final = 0.01
+"""Share of a report by which the blocks found may fall short of the missing tokens."""
+_MIN_WIDTHS: Final = 1.65
+"""The missing tokens must exceed this many half widths of the added blocks (independent errors)."""
+_MAX_EVENTS: Final = 200
+"""Maximum number of reports with absent blocks in one thread: beyond that, reports and blocks are unrelated."""
 _READ_AGAIN: Final = 0.9
-"""Share of what the call before left in the cache from which on its context was read again."""
-_LIFE: Final = 300.0
-"""Seconds that every cache entry lives: a shorter pause explains no miss."""
-_BACK: Final = 0.25
-"""Share by which a rise may differ from what was gone, to be taken for its return."""
-_EXCESS: Final = 0.02
-"""Share of a report by which blocks may exceed it: beyond that some are gone, whatever the call before says."""
-_ROUGH: Final = 0.3
-"""The same shares where the size is the client's own estimate, by characters."""
+"""Share of the previous call's cached tokens from which on its context counts as read again."""
+_MIN_LIFETIME: Final = 300.0
+"""Minimum lifetime of any cache entry in seconds: a shorter pause explains no miss."""
+_RETURN_TOLERANCE: Final = 0.25
+"""Relative tolerance for a rise that counts as the return of absent blocks."""
+_MAX_EXCESS: Final = 0.02
+"""Share of a report by which blocks may exceed it: beyond that some are absent in any case."""
+_ESTIMATE_SHARE: Final = 0.3
+"""The same shares if the size is the client's own estimate, by characters."""
 _CLEARED: Final = Features(result=9.0, returns=1.0)
-"""What stands in the place of a cleared result: a short notice."""
+"""Features of a cleared result's replacement: a short notice."""
 
 
-def least_missing(call: Call) -> float:
-    """Tokens by which the report of `call` must at least fall short before anything is looked for."""
-    return max(_LEAST, (_ROUGH if is_estimate(call) else _SHARE) * reported_input(call))
+def min_shortfall(call: Call) -> float:
+    """Minimum tokens by which the report of `call` must fall short before absent blocks are searched."""
+    return max(_MIN_TOKENS, (_ESTIMATE_SHARE if is_estimate(call) else _MIN_SHARE) * reported_input(call))
 
 
 class Shortfalls:
-    """Finds in the contexts of `book` what reports show to be gone."""
+    """Finds absent blocks in the contexts of `book` from reports."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
         self._tree = book.session.tree
 
-    def notice(self, call: Call) -> int:
-        """Tokens of what stands in the place of a cleared result."""
+    def notice_tokens(self, call: Call) -> int:
+        """Tokens of a cleared result's replacement."""
         return round(weigh(_CLEARED, self._book.weights(call.model)))
 
-    def gone(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
-        """The blocks that are gone, where `rest` tokens remain of the report and `before` stand before them."""
+    def find_absent(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
+        """Absent blocks, if `rest` tokens of the report remain and `before` tokens precede the blocks."""
         call = step.call
-        if line.events >= _MOST:
+        if line.events >= _MAX_EVENTS:
             return gone
-        number, least = len(line.calls) + 1, least_missing(call)
+        number, least = len(line.calls) + 1, min_shortfall(call)
         fell = step.level - rest
         if gone and -fell > least and rest > least:
-            again = step.base is not None and self._again(line.calls[step.base], call)
-            return gone if again else self._back(call, gone, -fell)
+            again = step.base is not None and self._was_read_again(line.calls[step.base], call)
+            return gone if again else self._find_returned(call, gone, -fell)
         if rest >= -least or fell <= least:
             return gone
-        base = self._before(line, step)
+        base = self._previous_call(line, step)
         shared = self._shared(base, call)
         doubt = self._doubt(base, call)
         if fell <= doubt:
             return gone
-        # Of what stood there before it is gone what the last reports had; the rest is what is missing here.
+        # Earlier blocks are absent as in the last reports; the new shortfall is explained here.
         missing = self._missing(call, base, gone, shared, fell, doubt, before)
-        found = explain(self._tree, missing)
-        return gone.and_(found, missing.left, number) if found else gone
+        absent = explain_missing(self._tree, missing)
+        return gone.with_blocks(absent, missing.left, number) if absent else gone
 
-    def certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
-        """As `gone`, of what exceeds the report whatever the residual was before: so much is gone for certain."""
+    def find_certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
+        """Like `find_absent`, for blocks that exceed the report independent of the earlier residual.
+
+        That many are absent for certain.
+        """
         call = step.call
-        most = -(_ROUGH if is_estimate(call) else _EXCESS) * reported_input(call)
-        if rest >= most or line.events >= _MOST:
+        most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
+        if rest >= most or line.events >= _MAX_EVENTS:
             return gone
-        found = self.gone(line, replace(step, level=0), gone, rest, before)
-        if found is not gone and rest + self._went(call, gone, found) >= most:
-            return found
-        base = self._before(line, step)
+        absent = self.find_absent(line, replace(step, level=0), gone, rest, before)
+        if absent is not gone and rest + self._newly_absent(call, gone, absent) >= most:
+            return absent
+        base = self._previous_call(line, step)
         shared = self._shared(base, call)
         missing = self._missing(call, base, gone, shared, -rest, self._doubt(base, call), before)
         oldest = None if missing.prefix_stays or missing.whole else oldest_messages(self._tree, missing)
-        return gone.and_(oldest, missing.left, len(line.calls) + 1) if oldest else found
+        return gone.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else absent
 
-    def _went(self, call: Call, gone: Absences, found: Absences) -> int:
-        """Tokens of `call` that are gone by `found` and not by `gone`."""
-        was, now = (self._book.read_sums(call.model, call.sent_head, one) for one in (gone, found))
+    def _newly_absent(self, call: Call, gone: Absences, now_absent: Absences) -> int:
+        """Tokens of `call` that are absent by `now_absent` and not by `gone`."""
+        was, now = (self._book.read_sums(call.model, call.sent_head, absences) for absences in (gone, now_absent))
         return sum(was) - sum(now)
 
-    def _before(self, line: ReadLine, step: ReadStep) -> Call | None:
-        """The call that a step goes on from: the one whose context is extended, else the last one."""
+    def _previous_call(self, line: ReadLine, step: ReadStep) -> Call | None:
+        """Call that a step continues: the one whose context is extended, else the last one."""
         return line.calls[step.base] if step.base is not None else line.calls[-1] if line.calls else None
 
     def _shared(self, base: Call | None, call: Call) -> int:
-        """What of the context of `call` stood there before: what it shares with `base`; without one, all before the
-        turn that it is in."""
+        """Common prefix of `call` with `base`; without one, everything before its turn."""
         if base is not None:
             return self._tree.common(base.sent_head, call.sent_head)
         start = self._tree[call.sent_head].turn_start
         return self._tree[start].parent if start != ROOT else ROOT
 
-    def less(
+    def find_decrease(
         self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
     ) -> int:
-        """By how much system prompt and tools are less than before (negative: more again), where `rest` tokens remain.
-        They are only less where no block explained a fall: what is not on record is all that can have changed then.
-        `lowered` is by how much they were less before."""
-        call, base = step.call, self._before(line, step)
-        if front is None or (base is not None and self._again(base, call)):
+        """Decrease of system prompt and tools (negative: increase), if `rest` tokens remain.
+
+        They decrease only if no block explains a fall: then only unrecorded input can have changed. `lowered` is
+        the decrease so far.
+        """
+        call, base = step.call, self._previous_call(line, step)
+        if front is None or (base is not None and self._was_read_again(base, call)):
             return 0
-        least = least_missing(call)
-        # What a block that is gone was counted wrongly by is gone with it.
+        least = min_shortfall(call)
+        # The counting error of an absent block is absent too.
         fell = (0 if explained else step.level) - rest
-        if lowered and rest > least and abs(-fell - lowered) <= _BACK * lowered:
+        if lowered and rest > least and abs(-fell - lowered) <= _RETURN_TOLERANCE * lowered:
             return -lowered
         if explained or rest >= -least or fell <= max(least, self._doubt(base, call)):
             return 0
         return min(front, fell)
 
     def _doubt(self, base: Call | None, call: Call) -> float:
-        """How much of what is missing the blocks that came may be wrong by, in tokens."""
+        """Uncertainty of the missing tokens from the counts of the added blocks."""
         came = self._tree.path(call.sent_head, self._shared(base, call))
         slacks = (self._book.slack(call.model, n) or 0.0 for n in came if self._counts(n))
-        return _SURE * math.sqrt(sum(one**2 for one in slacks))
+        return _MIN_WIDTHS * math.sqrt(sum(slack**2 for slack in slacks))
 
     def _missing(
         self,
@@ -257,72 +275,80 @@ class Shortfalls:
         fell: int,
         doubt: float,
         before: int,
-    ) -> Missing:
+    ) -> MissingTokens:
         book, tree = self._book, self._tree
         came = tree.path(call.sent_head, shared)
         answered = answer_nodes_in(tree, base, call.sent_head) if base else []
-        held = set(came)
-        left, again = left_cached(base), base is not None and self._again(base, call)
+        came_set = set(came)
+        left, again = left_cached(base), base is not None and self._was_read_again(base, call)
         lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * left
         pause = call.started - base.started if base and base.started and call.started else None
-        return Missing(
+        return MissingTokens(
             tokens=fell,
             doubt=doubt,
             came=came,
-            answered=[n for n in answered if n in held and self._counts(n)],
-            old=lambda: self._old(call, gone, shared, before),
+            answered=[n for n in answered if n in came_set and self._counts(n)],
+            old=lambda: self._old_nodes(call, gone, shared, before),
             thought=book.read_sums(call.model, call.sent_head, gone)[_THINKING],
-            size=lambda node: book.own(call.model, node),
-            left=self.notice(call),
-            spare=max(doubt, _SPARE * reported_input(call)),
+            size=lambda node: book.block_tokens(call.model, node),
+            left=self.notice_tokens(call),
+            spare=max(doubt, _SPARE_SHARE * reported_input(call)),
             prefix_stays=again,
-            prefix_broke=lost and pause is not None and pause < _LIFE,
+            prefix_broke=lost and pause is not None and pause < _MIN_LIFETIME,
             whole=call.fidelity == Fidelity.WIRE,
         )
 
-    def _old(self, call: Call, gone: Absences, shared: int, before: int) -> list[int]:
-        """The nodes of the context `shared` that `call` reads, less those that came from the cache, where `before`
-        tokens stand before all of them."""
+    def _old_nodes(self, call: Call, gone: Absences, shared: int, before: int) -> list[int]:
+        """Nodes of the context `shared` that `call` reads, without those read from the cache.
+
+        `before` tokens precede all of them.
+        """
         tree, usage = self._tree, call.usage
         start = tree[call.sent_head].turn_start if self._book.card(call.model).strips_thinking else ROOT
         cached = usage.cache_read * _READ_AGAIN if usage is not None and usage.has_cache else 0
         path = tree.path(shared)
-        first = bisect_right(path, cached, key=lambda n: before + self._until(call, gone, n, start)) if cached else 0
+        first = (
+            bisect_right(path, cached, key=lambda n: before + self._tokens_until(call, gone, n, start)) if cached else 0
+        )
         return [
             node
             for node in path[first:]
             if self._counts(node) and not gone.get(node) and not (tree[node].category == _THINKING and node < start)
         ]
 
-    def _until(self, call: Call, gone: Absences, node: int, start: int) -> int:
-        """Tokens that `call` reads up to and with `node`; `start` is where its turn begins if thinking goes with it."""
+    def _tokens_until(self, call: Call, gone: Absences, node: int, start: int) -> int:
+        """Tokens that `call` reads up to and including `node`.
+
+        `start` is the start of its turn if thinking is stripped.
+        """
         book, model = self._book, call.model
         total = sum(book.sums(model, node))
         if start != ROOT:
-            total -= book.sum_of(model, node if node < start else self._tree[start].parent, _THINKING)
+            total -= book.category_tokens(model, node if node < start else self._tree[start].parent, _THINKING)
         if gone:
             sums = gone.before.get((book.version, model))
             if sums is None:
-                sizes = (book.own(model, n) - one.left for n, one in gone.of.items())
+                sizes = (book.block_tokens(model, n) - absence.left for n, absence in gone.by_node.items())
                 sums = gone.before[book.version, model] = [0, *accumulate(sizes)]
             total -= sums[bisect_right(gone.nodes, node)]
         return total
 
-    def _again(self, base: Call, call: Call) -> bool:
-        """Whether `call` read from the cache what `base` left there, which was its whole context: then nothing in it is
-        gone or new."""
+    def _was_read_again(self, base: Call, call: Call) -> bool:
+        """Whether `call` read the whole context of `base` from the cache: then nothing in it is absent or new."""
         left = left_cached(base)
         whole = left > 0 and left >= _READ_AGAIN * reported_input(base)
         return whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * left
 
-    def _back(self, call: Call, gone: Absences, rise: int) -> Absences:
-        """What is gone when a report rose by `rise` tokens that nothing recorded explains: blocks may be back."""
-        for since in sorted({one.since for one in gone.of.values() if one.why != NOT_SENT}, reverse=True):
-            rest = gone.less(since)
+    def _find_returned(self, call: Call, gone: Absences, rise: int) -> Absences:
+        """Absences after a report rose by `rise` unexplained tokens: blocks may be back."""
+        for since in sorted(
+            {absence.since for absence in gone.by_node.values() if absence.why != NOT_SENT}, reverse=True
+        ):
+            rest = gone.without_since(since)
             came = sum(self._book.read_sums(call.model, call.sent_head, rest)) - sum(
                 self._book.read_sums(call.model, call.sent_head, gone)
             )
-            if came and abs(came - rise) <= _BACK * came:
+            if came and abs(came - rise) <= _RETURN_TOLERANCE * came:
                 return rest
         return gone
 

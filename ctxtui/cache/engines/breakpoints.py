@@ -55,15 +55,15 @@ class Breakpoints:
             [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.position.number
         )
         new = [
-            (one, tokens)
-            for one in to_write
-            if (tokens := min(prompt.tokens(one.position.node), prompt.total)) >= rules.minimum and tokens > read
+            (candidate, tokens)
+            for candidate in to_write
+            if (tokens := min(prompt.tokens(candidate.position.node), prompt.total)) >= rules.minimum and tokens > read
         ]
         if not new and not hit:
             last = to_write[-1].position
             reasons = [*reasons, Reason(MINIMUM, last, rules.minimum - prompt.tokens(last.node))]
-        charged = [(CacheMarker(one.position, one.life), tokens) for one, tokens in new]
-        entered = tuple((one.key, one.life) for one, _ in new)
+        charged = [(CacheMarker(candidate.position, candidate.life), tokens) for candidate, tokens in new]
+        entered = tuple((candidate.key, candidate.life) for candidate, _ in new)
         renewed = tuple(
             c.key for c in (*marked, *implied) if hit and c.position.number <= hit.number and self._is_live(c, at)
         )
@@ -86,7 +86,10 @@ class Breakpoints:
         return None, reasons or [Reason(NEVER)]
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds; None if none."""
+        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds.
+
+        None if none.
+        """
         for position in prompt.last.back():
             keys = [position.key + _EXPLICIT, *([] if prompt.explicit else [position.message_end_key])]
             entries = (e for key in keys if (e := self.entries.get(key)))

@@ -1,4 +1,7 @@
-"""llama.cpp: each slot holds one prompt with its answer; a request reads its common prefix with one (facts §5)."""
+"""llama.cpp: each slot holds one prompt with its answer.
+
+A request reads its common prefix with one (facts §5).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class Slots:
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Longest prefix in the slot that would take the prompt; kept until the slot is used otherwise."""
+        """Longest prefix in the slot that would take the prompt.
+
+        Kept until the slot is used otherwise.
+        """
         return self._choose_slot(prompt)[1]
 
     def record(self, outcome: CacheOutcome, began: float) -> None:

@@ -13,8 +13,8 @@ from typing import Any, Final
 import click
 from msgspec import Struct, field
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.content.agreement import Agreement, agreements, load_bearing, spread
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
+from ctxtui.analysis.content.agreement import Agreement, compare_variants, rank_by_importance, spread_evenly
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
@@ -27,9 +27,9 @@ from ctxtui.services.chat.model_choice import choose_model as choose_model
 from ctxtui.services.chat.model_summary import parse_choice
 from ctxtui.services.chat.resending import ResendQuote, VariantSpec
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.lab.variants import policy_named
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
@@ -79,7 +79,7 @@ def agree(
     as_json: bool,
 ) -> None:
     config = config_of(context)
-    known_policies = every_policy()
+    known_policies = load_policies()
     # The lab's syntax: a name, then settings.
     variants = [VariantSpec(name=name, steps=policy_named(name, known_policies)[1]) for name in policies]
     variants += [VariantSpec(name=name, model=name) for name in models]
@@ -117,12 +117,12 @@ def run_agreement(
     could cost more than the budget.
     """
     settings = config.settings
-    chosen = choose(loaded.session, thread)
-    numbers = spread(resending.resendable_calls(loaded.session, chosen.thread), calls)
+    chosen = choose_call(loaded.session, thread)
+    numbers = spread_evenly(resending.resendable_calls(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
     partner = asyncio.run(_choose_model(call.model or loaded.session.model, base_url, config))
-    with Working("putting requests together") as work, counter_with_memory(settings) as counter:
-        booked = account(loaded.session, counter, settings)
+    with Working("putting requests together") as work, cached_counter(settings) as counter:
+        booked = make_account(loaded.session, counter, settings)
         heavy = resending.heaviest_blocks(booked, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
         left_out = [resending.VariantSpec(name=one.name, without=one.digest) for one in heavy]
         all_variants = [*variants, *left_out]
@@ -141,7 +141,7 @@ def run_agreement(
             work.say(f"answer {done:,} of {total:,}")
 
         trials = asyncio.run(resending.send_plan(plan, partner, charge, tell))
-    agreement_list = agreements(trials)
+    agreement_list = compare_variants(trials)
     weights = {one.name: one.tokens for one in heavy}
     description = loaded.session.about
     return AgreeResult(
@@ -151,7 +151,7 @@ def run_agreement(
         calls=tuple(numbers),
         quote=quote,
         variants=tuple(one for one in agreement_list if one.variant not in weights),
-        blocks=tuple(load_bearing(agreement_list, weights)),
+        blocks=tuple(rank_by_importance(agreement_list, weights)),
         weights=weights,
         idle=tuple(one.name for one in variants if one.name not in {each.variant for each in plan}),
     )

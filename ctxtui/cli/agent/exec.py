@@ -23,7 +23,7 @@ from ctxtui.services.attach.registry import program_of
 from ctxtui.services.attach.relayed_program import RelayedProgram
 from ctxtui.services.attach.tmux_pane import split
 from ctxtui.services.config.paths import attached_dir, database
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -93,7 +93,7 @@ def exec_(
     if thread and not fork:
         raise WrongUse("--thread needs --fork: it names the thread of its call", place="--thread")
     # Report an invalid policy before the program runs.
-    chosen_steps(policies, given)
+    build_steps(policies, given)
     around = RelayedProgram(
         command=command,
         program=program_of(command, name),

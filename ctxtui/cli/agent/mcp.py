@@ -22,10 +22,10 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
 from ctxtui.services.chat.model_choice import DEFAULT_MODELS, providers_of
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.mcp_servers import McpServer, servers
+from ctxtui.services.config.mcp_servers import McpServer, load_servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.services.mcp.definition_size import DefinitionSizes, measure_definitions, read_definitions
@@ -81,7 +81,7 @@ def list_(context: click.Context, as_json: bool) -> None:
         note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
     for server in configured:
         state = "off" if not server.enabled else "on" if permissions.is_allowed(server) else "asks"
-        write(f"{state:<5} {one_line(server.name, 40):<20} {one_line(server.told, 400)}")
+        write(f"{state:<5} {one_line(server.name, 40):<20} {one_line(server.description, 400)}")
         if not permissions.is_allowed(server):
             note(f"{server.name} is from {server.place}: `ctxtui mcp allow {server.name}` lets it start as it is now")
 
@@ -97,7 +97,7 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
     for server in servers:
         if server.project:
             permissions.allow(server)
-            note(f"{server.name} of {server.place} may start: {server.told}")
+            note(f"{server.name} of {server.place} may start: {server.description}")
         else:
             note(f"{server.name} is your own ({server.place}): it needs no permission")
     if as_json:
@@ -124,7 +124,7 @@ def size(context: click.Context, source: str, model: str, most: int | None, as_j
     definitions = read_definitions(Path(source)) if _is_file(source) else asyncio.run(_list_definitions(config, source))
     model = model or config.settings.model or DEFAULT_MODELS["anthropic"]
     dialect = RESPONSES if providers_of(model) == ["openai"] else ANTHROPIC
-    with counter_with_memory(config.settings) as counter:
+    with cached_counter(config.settings) as counter:
         definition_sizes = measure_definitions(definitions, model, dialect, config.settings, counter)
     is_over = most is not None and definition_sizes.tokens > most
     write_json(_sizes_json(definition_sizes, source, most)) if as_json else _print(definition_sizes)
@@ -143,7 +143,7 @@ async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
     server = _find_server(configured, name)
     if not permissions.is_allowed(server):
         raise CtxtuiError(
-            f"the MCP server {name} is not allowed yet: {server.told}",
+            f"the MCP server {name} is not allowed yet: {server.description}",
             place=server.place,
             way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
         )
@@ -159,7 +159,7 @@ async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
 
 
 def _configured(config: Config) -> tuple[list[McpServer], ServerPermissions]:
-    return servers(config, Path.cwd()), ServerPermissions(data_dir(config.settings.data_dir))
+    return load_servers(config, Path.cwd()), ServerPermissions(data_dir(config.settings.data_dir))
 
 
 def _find_server(configured: Sequence[McpServer], name: str) -> McpServer:
@@ -174,7 +174,7 @@ def _server_json(server: McpServer, permissions: ServerPermissions) -> dict[str,
     return {
         "name": server.name,
         "transport": "sse" if server.sse else "http" if server.url else "stdio",
-        "starts": server.told,
+        "starts": server.description,
         "enabled": server.enabled,
         "allowed": permissions.is_allowed(server),
         "place": server.place,

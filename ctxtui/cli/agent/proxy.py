@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.attach.peer import system_tells
+from ctxtui.attach.peer import can_identify_peers
 from ctxtui.cli.agent.relay_options import otlp_feed, otlp_options, parse_upstream
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import escape, note, write, write_json
@@ -68,7 +68,9 @@ def proxy(
             for name, url in urls.items():
                 write(f"{name:<12} {escape(url)}  → {escape(relay.upstreams[name])}")
         sys.stdout.flush()
-        whom = "your programs" if system_tells() else "every user of this machine (users cannot be told apart here)"
+        whom = (
+            "your programs" if can_identify_peers() else "every user of this machine (users cannot be told apart here)"
+        )
         note(f"serving {whom}; ctrl+c or `ctxtui proxy off` stops it")
 
     def lost(trouble: str) -> None:

@@ -16,11 +16,11 @@ from ctxtui.services.attach.otlp import OtlpFeed
 from ctxtui.services.config.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
-RULE_NAMES = ("tokens", "usd", "miss", "pattern")
+RULE_NAMES = ("tokens", "usd", "miss", "pattern", "secret", "repeats")
 
 
 def rule_options(prefix: str) -> Callable[[F], F]:
-    """The options ``--PREFIXover-tokens``, ``--PREFIXover-usd``, ``--PREFIXon-miss``, ``--PREFIXpattern``."""
+    """The options of the rules for holding requests, each with `prefix` before its name."""
     options = (
         click.option(
             f"--{prefix}over-tokens",
@@ -39,6 +39,14 @@ def rule_options(prefix: str) -> Callable[[F], F]:
             help="Hold requests forecast to cost more.",
         ),
         click.option(f"--{prefix}on-miss", "miss", is_flag=True, help="Hold requests forecast to miss the cache."),
+        click.option(f"--{prefix}on-secret", "secret", is_flag=True, help="Hold requests with a new secret."),
+        click.option(
+            f"--{prefix}on-repeat",
+            "repeats",
+            type=click.IntRange(min=2),
+            metavar="N",
+            help="Hold when the same calls got the same answers N times in a row.",
+        ),
         click.option(f"--{prefix}pattern", "pattern", metavar="REGEX", default="", help="Hold requests that match."),
     )
 

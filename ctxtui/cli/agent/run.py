@@ -19,7 +19,7 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import NAMES
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.headless.run import HeadlessRun
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.views.text import safe_text
@@ -176,7 +176,7 @@ def run(
 
 
 def _policy_steps(policies: tuple[str, ...]) -> tuple[Step, ...]:
-    known_policies = dict(every_policy())
+    known_policies = dict(load_policies())
     steps: list[Step] = []
     for name in policies:
         file = Path(name).expanduser()

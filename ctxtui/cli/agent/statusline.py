@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Final
 
-from ctxtui.analysis.money.status_line import warned
+from ctxtui.analysis.money.status_line import find_warning
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.status_line import build_status, parse_input, price_call
@@ -28,9 +28,9 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     settings = settings or load().settings
     status = build_status(client_state, settings)
     keep(client_state, settings, status.at)
-    usage = status.coming()
-    usd, expired_usd = (price_call(one, client_state, settings) for one in (usage, status.coming(cold=True)))
-    warning = warned(status, expired_usd)
+    usage = status.predict_next()
+    usd, expired_usd = (price_call(one, client_state, settings) for one in (usage, status.predict_next(cold=True)))
+    warning = find_warning(status, expired_usd)
     if as_json:
         write_json(
             {
@@ -38,7 +38,7 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
                 "usable": status.usable or None,
                 "next_usd": usd,
                 "next_usd_cold": expired_usd,
-                "cache_seconds": status.left,
+                "cache_seconds": status.seconds_left,
                 "warning": {"kind": warning.kind, "text": describe_warning(warning)} if warning is not None else None,
             }
         )

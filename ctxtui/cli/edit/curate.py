@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
@@ -25,14 +25,14 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
+from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, write_context
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.services.editing.exporting import command_for, prepare_path, resume_info, session_path
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
@@ -68,7 +68,9 @@ ENDS_AFTER_ANSWER = (
     multiple=True,
     help="A policy or profile; repeatable, applied in order.",
 )
-@click.option("--set", "given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text).")
+@click.option(
+    "--set", "settings_given", metavar="K=V", multiple=True, help="A setting of the policy (JSON, or plain text)."
+)
 @click.option("--edits", "edits_file", type=click.Path(path_type=Path), metavar="FILE", help="Edits to apply first.")
 @click.option("--applied", is_flag=True, help="Start with the edits applied on the screen; implies --after.")
 @click.option("--dry-run", is_flag=True, help="Print only the changes and their price, not the request.")
@@ -102,13 +104,15 @@ def curate(
     if form in RESUMED and after is False:
         raise click.UsageError(ENDS_AFTER_ANSWER, context)
     settings = config_of(context).settings
-    steps = chosen_steps(policies, settings_given)
+    steps = build_steps(policies, settings_given)
     if edits_file is not None and not edits_file.is_file():
         raise NotFound("no such file", place=str(edits_file))
     edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
     loaded = open_recording(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
-    applied = applied_edits(loaded, settings, choose(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    applied = (
+        applied_edits(loaded, settings, choose_call(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    )
     if flags["applied"] and not applied:
         note("no edits are applied: press `a` in the inspector to apply staged ones")
     curation = curate_session(
@@ -127,7 +131,7 @@ def curate(
     out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
         fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
-        write_json({**fields, "resume": resume_of(form or "", out, output)})
+        write_json({**fields, "resume": resume_info(form or "", out, output)})
     elif out.data and not _on_screen(output):
         write_request(out.data, output)
     on_screen = _on_screen(output) and not flags["as_json"]
@@ -171,7 +175,7 @@ def curate_session(
     if
     others are added, or if the call was sent under edits already.
     """
-    chosen = choose(loaded.session, *thread_and_number)
+    chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
@@ -197,13 +201,13 @@ def prepare_output(
     """The text to write (empty if `dry`), and its destination."""
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return Written(b""), None
-    out = written(curation, form, loaded.path)
+    out = write_context(curation, form, loaded.path)
     if out.name:
         if TARGETS[form].beside:
             note(f"the file must be named {out.name}")
-        output = placed(output, out, None if dry else loaded.path) if output is not None else None
+        output = prepare_path(output, out, None if dry else loaded.path) if output is not None else None
     if form in RESUMED:
-        note(f"to resume it: {command_for(form, out, place_of(out, output))}")
+        note(f"to resume it: {command_for(form, out, session_path(out, output))}")
     return (replace(out, data=b"") if dry else out), output
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.cli.agent.relay_options import otlp_options
 from ctxtui.cli.all_sessions import Age, known_sessions
 from ctxtui.cli.context import (
@@ -29,11 +29,11 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Written
 from ctxtui.services.editing.exporting import (
     FORMS,
-    Exported,
-    exported,
-    placed,
-    resume_of,
-    resumed,
+    ExportResult,
+    copy_own_transcript,
+    export_session,
+    prepare_path,
+    resume_info,
 )
 from ctxtui.services.library.tables import ParquetFolder, table_rows
 from ctxtui.services.recordings.recording import Loaded
@@ -103,7 +103,7 @@ def export(
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
     else:
         loaded = open_recording(name, settings)
-        chosen = choose(loaded.session, thread, number or 0)
+        chosen = choose_call(loaded.session, thread, number or 0)
         _write_one(loaded, chosen, form, output, replace=force, as_json=as_json)
 
 
@@ -112,13 +112,13 @@ def _write_one(
 ) -> None:
     """Write the context of the `chosen` call as a request body, a session for its client to resume, or the whole
     session in ctxtui's own format."""
-    written: Written | Exported
+    written: Written | ExportResult
     if form in RESUMED:
-        written = resumed(loaded, chosen, form)
-        output = placed(output, written, loaded.path) if output is not None else None
-        resume = resume_of(form, written, output)
+        written = copy_own_transcript(loaded, chosen, form)
+        output = prepare_path(output, written, loaded.path) if output is not None else None
+        resume = resume_info(form, written, output)
     else:
-        written, resume = exported(loaded.session, form, chosen), None
+        written, resume = export_session(loaded.session, form, chosen), None
     if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
         raise CtxtuiError("cannot overwrite the recording itself", place=str(output), way_out="choose another name")
     emit(written.data, output, replace=replace)

@@ -13,7 +13,15 @@ from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, o
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.overlay import SessionEdits
-from ctxtui.services.editing.pins import SETTINGS, as_text, command, hooked, install, pinned, settings_of
+from ctxtui.services.editing.pins import (
+    SETTINGS,
+    add_hook,
+    as_text,
+    hook_command,
+    install,
+    pinned_blocks,
+    read_settings,
+)
 from ctxtui.services.members import members
 from ctxtui.views.text import safe_text
 
@@ -36,15 +44,15 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
     loaded = open_recording(name, settings)
     overlays = SessionEdits(loaded, settings)
     edits = [edit for thread in loaded.session.threads for edit in overlays.of(thread).in_force]
-    pinned_blocks = pinned(loaded.session, edits)
+    blocks = pinned_blocks(loaded.session, edits)
     if hook:
-        _install(Path(loaded.session.about.cwd or "."), command(loaded.session.about.id or name), yes)
-        note(f"{len(pinned_blocks):,} block{'' if len(pinned_blocks) == 1 else 's'} pinned now")
+        _install(Path(loaded.session.about.cwd or "."), hook_command(loaded.session.about.id or name), yes)
+        note(f"{len(blocks):,} block{'' if len(blocks) == 1 else 's'} pinned now")
     elif as_json:
-        fields = [members(block, "digest tool=name text") for block in pinned_blocks]
+        fields = [members(block, "digest tool=name text") for block in blocks]
         write_json({"session": loaded.session.about.id or loaded.name, "pins": fields})
-    elif pinned_blocks:
-        write(as_text(pinned_blocks).rstrip("\n"))
+    elif blocks:
+        write(as_text(blocks).rstrip("\n"))
     else:
         note("nothing is pinned: press `p` in the inspector to pin a block")
 
@@ -52,8 +60,8 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
 def _install(folder: Path, run: str, yes: bool) -> None:
     if not folder.is_dir():
         raise CtxtuiError("the session's directory does not exist here", place=str(folder))
-    before = settings_of(folder)
-    after = hooked(before, run)
+    before = read_settings(folder)
+    after = add_hook(before, run)
     if after == before:
         note(f"the hook is already installed: {folder / SETTINGS}")
         return

@@ -16,7 +16,7 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.editing.edited_context import resumed_by
-from ctxtui.services.editing.repair import Diagnosis, diagnosed, line_of
+from ctxtui.services.editing.repair import Diagnosis, diagnose, recording_line
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text.safe_text import one_line
@@ -50,7 +50,7 @@ def repair(
 ) -> None:
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
-    diagnosis = diagnosed(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
+    diagnosis = diagnose(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
     for line in _lines(diagnosis, loaded):
         note(line)
     if flags["as_json"]:
@@ -83,7 +83,7 @@ def _describe_violation(diagnosis: Diagnosis, loaded: Loaded, fault: PlacedViola
     if fault.position < 0:
         return words
     block = diagnosis.context.items[fault.position].block
-    line = line_of(loaded.session, diagnosis.context, fault.position)
+    line = recording_line(loaded.session, diagnosis.context, fault.position)
     return f"{words}, block {fault.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
 
 
@@ -94,7 +94,9 @@ def _diagnosis_json(diagnosis: Diagnosis, loaded: Loaded) -> dict[str, Any]:
             **members(violation, "path=violation.path message=violation.message rule=violation.rule"),
             "block": violation.position + 1 if has_block else None,
             "digest": diagnosis.context.items[violation.position].block.digest if has_block else None,
-            "after_line": line_of(loaded.session, diagnosis.context, violation.position) or None if has_block else None,
+            "after_line": recording_line(loaded.session, diagnosis.context, violation.position) or None
+            if has_block
+            else None,
         }
 
     return {

@@ -19,7 +19,7 @@ from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.report import masked
+from ctxtui.services.library.report import mask_report
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import REPORT, ReportRequest
 from ctxtui.views.lists import findings as finding_view
@@ -122,7 +122,7 @@ def _read(
             failed.append((result.name, result.error))
         else:
             # Masked sequentially, so that a secret has the same mask in all sessions.
-            sessions.append(masked(result.result, masker))
+            sessions.append(mask_report(result.result, masker))
     return sessions, failed
 
 

@@ -12,8 +12,8 @@ from ctxtui.cli.output import escape, note, print_result
 from ctxtui.cli.progress import Working
 from ctxtui.curation.masking import summarize_report
 from ctxtui.services.config.paths import database
-from ctxtui.services.counting.pricing import price_of, prices_for
-from ctxtui.services.library.scrubbing import scrubbed
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
+from ctxtui.services.library.scrubbing import mask_session
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 
@@ -39,8 +39,10 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
     session = open_recording(name, settings).session
     masker = masker_of(mask)
     with Working("masking"), Store.open(database(settings.data_dir)) as store:
-        copy = scrubbed(session, new or masker.mask_word(f"{session.about.id or 'session'}-scrubbed"), masker)
-        id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
+        copy = mask_session(session, new or masker.mask_word(f"{session.about.id or 'session'}-scrubbed"), masker)
+        id_ = store.import_session(
+            copy, SourceInfo(format=copy.about.source), price=make_call_pricer(prices_for(settings))
+        )
         store.tag(id_, (MASKED,))
     print_result(
         as_json, {"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)}, escape(id_)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import (
     CALL_OPTION,
     FORCE_OPTION,
@@ -27,7 +27,7 @@ from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.exporting import write_private
-from ctxtui.services.library.sharing import shared
+from ctxtui.services.library.sharing import share_call
 from ctxtui.views.pages.share_page import page
 
 
@@ -90,12 +90,12 @@ def share(
         raise click.UsageError("--json needs -o: standard output is the page itself", context)
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
-    chosen = choose(loaded.session, thread, number or 0)
+    chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
     masker = masker_of(mask)
-    data = page(shared(book, chosen, masker, loaded.name, loaded.source)).encode("utf-8", "replace")
+    data = page(share_call(book, chosen, masker, loaded.name, loaded.source)).encode("utf-8", "replace")
     emit(data, output, replace=force)
     if as_json:
         fields = {"path": str(output), "call": chosen.number, "bytes": len(data), "level": mask}

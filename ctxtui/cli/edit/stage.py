@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
@@ -21,7 +21,7 @@ from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
 from ctxtui.curation.manual_edits import edits_for_key as proposed
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.curate import Curation
-from ctxtui.services.editing.named_blocks import NamedBlock, blocks_of, name_of, position_of
+from ctxtui.services.editing.named_blocks import NamedBlock, block_name, find_block, list_blocks
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text import numbers, safe_text
@@ -81,8 +81,8 @@ def stage(
     write_json(_staged_json(session_staging, curation, unchanged, listed if blocks else None)) if as_json else _print(
         session_staging, curation, listed
     )
-    for block_name, reason in unchanged:
-        note(f"{block_name} is not changed: {reason}")
+    for block, reason in unchanged:
+        note(f"{block} is not changed: {reason}")
     if reverted_count:
         note(f"{reverted_count:,} edits taken back")
     if staged_count:
@@ -99,7 +99,7 @@ class _SessionStaging(Struct, frozen=True):
 
     @classmethod
     def open(cls, loaded: Loaded, thread: str, settings: Settings) -> _SessionStaging:
-        edits, chosen = SessionEdits(loaded, settings), choose(loaded.session, thread).thread
+        edits, chosen = SessionEdits(loaded, settings), choose_call(loaded.session, thread).thread
         return cls(loaded, chosen, edits, edits.of(chosen), settings)
 
     def curate(self) -> Curation:
@@ -116,7 +116,9 @@ class _SessionStaging(Struct, frozen=True):
         new_edits: dict[str, Edit] = {}
         for kind, names in given_blocks.items():
             for name in names:
-                proposal = proposed(curation.applied, kind, [position_of(curation.context, name)], self.overlay.keep)
+                proposal = proposed(
+                    curation.applied, kind, [find_block(curation.context, name)], self.overlay.keep_artifact
+                )
                 new_edits |= (
                     dict.fromkeys([name], self._with_author(proposal.edits[0], author)) if proposal.edits else {}
                 )
@@ -129,7 +131,7 @@ class _SessionStaging(Struct, frozen=True):
         failed = {one.edit.id: one.why for one in self.curate().applied.held}
         stopped = [edit for edit in staged.values() if edit.id in failed]
         if stopped:
-            self.overlay.withdraw(list(staged.values()))
+            self.overlay.remove_staged(list(staged.values()))
             working = [edit for edit in staged.values() if edit.id not in failed]
             self.overlay.stage_all(replace(edit, batch="") for edit in working)
             names_by_target = {edit.targets: name for name, edit in new_edits.items()}
@@ -156,7 +158,7 @@ class _SessionStaging(Struct, frozen=True):
 
 def _list_blocks(curation: Curation) -> list[NamedBlock]:
     tree, names = curation.session.tree, Names(curation.session.tree)
-    return blocks_of(curation, [names.label(tree[node]) for node in curation.context.nodes])
+    return list_blocks(curation, [names.label(tree[node]) for node in curation.context.nodes])
 
 
 def _print(session_staging: _SessionStaging, curation: Curation, listed: Sequence[NamedBlock]) -> None:
@@ -186,7 +188,7 @@ def _staged_lines(session_staging: _SessionStaging, curation: Curation) -> Itera
 
 def _target_names(curation: Curation, edit: Edit) -> list[str]:
     places = [curation.context.find(target) for target in edit.targets]
-    return [name_of(curation.context, at) for at in places if at is not None]
+    return [block_name(curation.context, at) for at in places if at is not None]
 
 
 def _staged_json(

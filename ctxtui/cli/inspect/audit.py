@@ -9,9 +9,9 @@ from typing import Any, Final
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.audit import Audited, summary
-from ctxtui.analysis.cache.audit import cache_bands, cache_summary
-from ctxtui.analysis.cache.missed import NOT_IN_RECORD
+from ctxtui.analysis.audit import AuditedCall, summarize
+from ctxtui.analysis.cache.audit import summarize_bands, summarize_reads
+from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import escape, note_failed, refuse, write, write_json
 from ctxtui.cli.session_work import read_sessions
@@ -66,9 +66,10 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
         "calls": len(all_rows),
-        "input_tokens": summary(all_rows),
+        "input_tokens": summarize(all_rows),
         "per_file": [
-            {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
+            {"file": name, "calls": len(one.inputs), "input_tokens": summarize(one.inputs)}
+            for name, one in rows.items()
         ],
         "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
         **cache_json(rows),
@@ -76,7 +77,7 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
     }
 
 
-def _call(name: str, row: Audited) -> dict[str, Any]:
+def _call(name: str, row: AuditedCall) -> dict[str, Any]:
     fields = to_builtins(row)
     del fields["asked"]
     return {"file": name, **fields}
@@ -92,8 +93,8 @@ def as_text(rows: Rows) -> str:
     return "\n".join([above, head, *lines, *cache_text(rows)])
 
 
-def _line(name: str, rows: list[Audited]) -> str:
-    figures = summary(rows)
+def _line(name: str, rows: list[AuditedCall]) -> str:
+    figures = summarize(rows)
     cells = " ".join(f"{'-' if figures[key] is None else format(figures[key], '.2f'):>10}" for key, _ in _COLUMNS)
     plain = escape(name)
     return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"
@@ -103,8 +104,8 @@ def cache_json(rows: Rows) -> dict[str, Any]:
     """The cache fields of ``audit --json``; all aggregates can be computed from ``cache_per_call``."""
     all_rows = [row for audit in rows.values() for row in audit.reads]
     return {
-        "cache_read": cache_summary(all_rows),
-        "cache_band": cache_bands(all_rows),
+        "cache_read": summarize_reads(all_rows),
+        "cache_band": summarize_bands(all_rows),
         "cache_misses": [audit for name, some in rows.items() for audit in _misses(name, some)],
         "cache_per_call": [{"file": name, **to_builtins(row)} for name, audit in rows.items() for row in audit.reads],
     }
@@ -129,8 +130,8 @@ def _misses(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
 def cache_text(rows: Rows) -> Iterator[str]:
     """Some lines per provider, and a line for each miss that the recordings do not explain, with its evidence."""
     all_rows = [row for one in rows.values() for row in one.reads]
-    bands = cache_bands(all_rows)
-    for provider, stats in cache_summary(all_rows).items():
+    bands = summarize_bands(all_rows)
+    for provider, stats in summarize_reads(all_rows).items():
         missed = stats["misses"]
         yield ""
         yield (

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.cache.marker_trials import Placing
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.cache.marker_trials import MarkerTrials
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, applied_edits_of, config_of, open_recording
@@ -18,7 +18,7 @@ from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
-from ctxtui.services.library.preflight import placings
+from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import plain_lines
@@ -49,7 +49,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     with counting(settings) as counter:
         misses_found = find_misses(loaded.session, counter, settings)
         if loaded.session.calls:
-            chosen = choose(loaded.session)
+            chosen = choose_call(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)
             coming = coming_of(loaded.session, counter, settings, chosen.thread, edits)
     if as_json:
@@ -62,14 +62,14 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
             *([Span("   "), *misses.forecast_note(misses_found)] if misses_found.calls else []),
         ]
     )
-    if misses_found.found:
-        painter.lines(table_lines(misses.table(misses_found.found), misses_found.found, room))
+    if misses_found.misses:
+        painter.lines(table_lines(misses.table(misses_found.misses), misses_found.misses, room))
     painter.lines(plain_lines(coming, time.time()) if coming is not None else ())
 
 
 def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     with counting(settings, "trying other cache markers") as counter:
-        placings_found = placings(loaded.session, counter, settings)
+        placings_found = try_all_markers(loaded.session, counter, settings)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_json(placings_found)})
         return
@@ -130,7 +130,7 @@ MAX_LISTED_MARKERS = 5
 """Maximum number of markers listed individually."""
 
 
-def markers_json(placings: Sequence[Placing]) -> list[dict[str, Any]]:
+def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
     """``markers`` of ``cache --json``: one object per thread."""
     return [
         {
@@ -152,7 +152,7 @@ def markers_json(placings: Sequence[Placing]) -> list[dict[str, Any]]:
     ]
 
 
-def markers_text(placings: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
     """The first thread's table with the markers that did not pay, and one line for each other thread."""
     if not placings:
         yield (
@@ -166,7 +166,7 @@ def markers_text(placings: Sequence[Placing], labels: Mapping[str, str]) -> Iter
         yield from _thread_lines(rest, labels)
 
 
-def _thread_lines(placings: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
     """Yield a line for each thread: their tables are nearly equal, and --json has them in full."""
     own, least = sum(one.own for one in placings), sum(one.plan.cost for one in placings)
     unit = placings[0]
@@ -187,7 +187,7 @@ def _thread_lines(placings: Sequence[Placing], labels: Mapping[str, str]) -> Ite
         yield "  recorded below least: these threads read cache entries written by other threads"
 
 
-def _marker_table(placing: Placing, with_thread: bool) -> Iterator[str]:
+def _marker_table(placing: MarkerTrials, with_thread: bool) -> Iterator[str]:
     where = f"thread {placing.thread}, " if with_thread else ""
     yield f"input of {where}{len(placing.calls)} calls under other markers"
     least = placing.plan.cost
@@ -197,7 +197,7 @@ def _marker_table(placing: Placing, with_thread: bool) -> Iterator[str]:
     )
     for tried in placing.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
-        yield _line(name, placing, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.told}")
+        yield _line(name, placing, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
     paid = isclose(placing.own, placing.paid)
     note = (
         "as paid; the other lines are simulated changes"
@@ -211,17 +211,17 @@ def _marker_table(placing: Placing, with_thread: bool) -> Iterator[str]:
     yield from _marker_values(placing)
 
 
-def _line(name: str, placing: Placing, cost: float, least: float, note: str) -> str:
+def _line(name: str, placing: MarkerTrials, cost: float, least: float, note: str) -> str:
     return (
         f"  {name:{NAME_CELLS + 2}} {_cost(placing, cost):>10} {cost / least if least else 1.0:7.3f}x  {note}".rstrip()
     )
 
 
-def _cost(placing: Placing, cost: float) -> str:
+def _cost(placing: MarkerTrials, cost: float) -> str:
     return f"{numbers.tokens(round(cost))} tok" if placing.relative else numbers.money(cost)
 
 
-def _marker_values(placing: Placing) -> Iterator[str]:
+def _marker_values(placing: MarkerTrials) -> Iterator[str]:
     marks = placing.markers
     unpaid = sorted((mark for mark in marks if not mark.has_paid), key=lambda mark: mark.gain)
     how = " (inferred)" if placing.inferred else ""
@@ -230,7 +230,7 @@ def _marker_values(placing: Placing) -> Iterator[str]:
     yield from (_unpaid_marker(placing, mark) for mark in unpaid[:MAX_LISTED_MARKERS])
 
 
-def _unpaid_marker(placing: Placing, mark: MarkerValue) -> str:
+def _unpaid_marker(placing: MarkerTrials, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
     return (
         f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(placing, -mark.gain)} lost"

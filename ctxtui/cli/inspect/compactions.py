@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
+from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.compactions import KINDS, LITERAL, Compaction, Fact, Recovery, thread_compactions
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.members import members
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, plain
@@ -43,11 +43,11 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
     loaded = open_recording(name, settings)
     session = loaded.session
     if thread:
-        choose(session, thread, 0)
-    with counter_with_memory(settings) as counter:
-        booked = account(session, counter, settings)
+        choose_call(session, thread, 0)
+    with cached_counter(settings) as counter:
+        booked = make_account(session, counter, settings)
     threads = [costs for costs in booked.threads() if thread in ("", costs.thread)]
-    compaction_list = [compaction for costs in threads for compaction in compactions_of(booked.book, costs)]
+    compaction_list = [compaction for costs in threads for compaction in thread_compactions(booked.book, costs)]
     if as_json:
         description = session.about
         write_json(
@@ -93,11 +93,13 @@ def _compaction_json(compaction: Compaction, tree: Tree) -> dict[str, Any]:
         **members(compaction, "summary_tokens summary_encrypted=sealed replaced_blocks=replaced"),
         "kept_blocks": len(compaction.kept),
         "kept_tokens": compaction.kept_tokens,
-        "facts": {f"{kind}s": {"total": compaction.total(kind), "lost": compaction.lost(kind)} for kind in KINDS},
+        "facts": {
+            f"{kind}s": {"total": compaction.count_facts(kind), "lost": compaction.count_lost(kind)} for kind in KINDS
+        },
         "read_again_tokens": compaction.again_tokens,
         "read_again_usd": compaction.again_usd,
-        **{f"{kind}s": [_fact(fact, tree) for fact in compaction.of(kind)] for kind in KINDS if kind != LITERAL},
-        "lost_literals": [_fact(fact, tree) for fact in compaction.of(LITERAL)],
+        **{f"{kind}s": [_fact(fact, tree) for fact in compaction.facts_of(kind)] for kind in KINDS if kind != LITERAL},
+        "lost_literals": [_fact(fact, tree) for fact in compaction.facts_of(LITERAL)],
     }
 
 
@@ -122,7 +124,7 @@ def _fact(fact: Fact, tree: Tree) -> dict[str, Any]:
     }
 
 
-def _again(reading: Again, tree: Tree) -> dict[str, Any]:
+def _again(reading: Recovery, tree: Tree) -> dict[str, Any]:
     return {
         "how": reading.how,
         "call": reading.call,

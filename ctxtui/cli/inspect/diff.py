@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 import click
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, since
-from ctxtui.analysis.content.diff import diff as made
-from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.content.volatile import Unsteady, unsteady
+from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, first_call_numbers
+from ctxtui.analysis.content.diff import compare_contexts as made
+from ctxtui.analysis.content.normalized import diff_text
+from ctxtui.analysis.content.volatile import ChangingBlock, find_changing_blocks
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, open_recording
@@ -79,7 +79,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
         write_json(diff_json(result, unsteady_blocks, (first, second)))
     else:
         print_text(result, unsteady_blocks, (first, second), settings, whole=whole)
-    return 0 if result.same else DIFFERENT
+    return 0 if result.is_same else DIFFERENT
 
 
 def named_context(text: str) -> NamedContext:
@@ -95,7 +95,7 @@ def _open_sides(
 ) -> tuple[tuple[DiffSide, Loaded], tuple[DiffSide, Loaded]]:
     recordings = {name: open_recording(name, settings) for name in dict.fromkeys((left_name.name, right_name.name))}
     chosen = [
-        choose(recordings[context_name.name].session, context_name.thread, context_name.number)
+        choose_call(recordings[context_name.name].session, context_name.thread, context_name.number)
         for context_name in (left_name, right_name)
     ]
     books: dict[str, Book] = {}
@@ -110,28 +110,28 @@ def _open_sides(
     return first, second
 
 
-def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[Unsteady]]]:
+def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[ChangingBlock]]]:
     """The blocks that change within the run of each compared thread."""
     threads = {(id(side.book), side.chosen.thread): side for side in (before, after)}
-    return [(side, unsteady(side.book.session, side.chosen.thread)) for side in threads.values()]
+    return [(side, find_changing_blocks(side.book.session, side.chosen.thread)) for side in threads.values()]
 
 
 Since = Callable[[int], int]
 
 
 def diff_json(
-    result: Diff, unsteady_blocks: Sequence[tuple[DiffSide, Sequence[Unsteady]]], loaded: tuple[Loaded, Loaded]
+    result: Diff, unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
     """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
-    first, first_calls = result.first, (since(result.a), since(result.b))
+    first, first_calls = result.first_change, (first_call_numbers(result.a), first_call_numbers(result.b))
     return {
         "a": _side_json(result.a, loaded[0]),
         "b": _side_json(result.b, loaded[1]),
-        "same": result.same,
+        "same": result.is_same,
         "shared": {
             "blocks": result.shared,
             "tokens": result.shared_tokens,
-            "parts_at_token": None if result.same else result.token,
+            "parts_at_token": None if result.is_same else result.token,
         },
         "kept": {"blocks": result.kept, "tokens": result.kept_tokens},
         **{kind: _total_json(result, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
@@ -154,7 +154,7 @@ def _side_json(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
 
 
 def _total_json(result: Diff, kind: str) -> dict[str, int]:
-    blocks, before, after = result.total(kind)
+    blocks, before, after = result.count_changes(kind)
     return {"blocks": blocks, "tokens_before": before, "tokens_after": after}
 
 
@@ -168,7 +168,7 @@ def _change_json(result: Diff, change: Change, first_calls: tuple[Since, Since])
         "category": CATEGORIES[side.category(node)],
         "label": side.book.names.label(here),
         "role": here.place.role,
-        "why": result.why(change),
+        "why": result.removal_reason(change),
         "digests": [_digest(result.a, change.before), _digest(result.b, change.after)],
         "tokens": [change.tokens_before, change.tokens_after],
         "since_call": [
@@ -184,12 +184,12 @@ def _digest(side: DiffSide, node: int | None) -> str | None:
 
 def _words(result: Diff, change: Change) -> list[list[str]]:
     """The word diff of a change: pairs of ``same``, ``removed`` or ``added`` and the text."""
-    before = words_of(result.a.tree[change.before]) if change.before is not None else ""
-    after = words_of(result.b.tree[change.after]) if change.after is not None else ""
+    before = diff_text(result.a.tree[change.before]) if change.before is not None else ""
+    after = diff_text(result.b.tree[change.after]) if change.after is not None else ""
     return [list(piece) for piece in word_diff(before, after)]
 
 
-def _unsteady_json(side: DiffSide, block: Unsteady) -> dict[str, Any]:
+def _unsteady_json(side: DiffSide, block: ChangingBlock) -> dict[str, Any]:
     node = side.tree[block.nodes[-1]]
     return {
         "thread": side.chosen.thread,
@@ -201,7 +201,7 @@ def _unsteady_json(side: DiffSide, block: Unsteady) -> dict[str, Any]:
         "tokens": side.tokens(block.nodes[-1]),
         "last_words": [
             list(piece)
-            for piece in word_diff(words_of(side.tree[block.nodes[-2]]), words_of(side.tree[block.nodes[-1]]))
+            for piece in word_diff(diff_text(side.tree[block.nodes[-2]]), diff_text(side.tree[block.nodes[-1]]))
         ],
     }
 
@@ -214,7 +214,7 @@ MAX_LISTED_CHANGES = 40
 
 def print_text(
     result: Diff,
-    unsteady_blocks: Sequence[tuple[DiffSide, Sequence[Unsteady]]],
+    unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]],
     loaded: tuple[Loaded, Loaded],
     settings: Settings,
     *,
@@ -246,7 +246,7 @@ def _heads(result: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
 
 
 def _first(result: Diff, whole: bool) -> Iterator[list[Span]]:
-    first = result.first
+    first = result.first_change
     if first is None:
         return
     yield from rule("first difference", rows_of_diff.describe_position(result, first))
@@ -261,7 +261,7 @@ def _word_lines(result: Diff, change: Change, whole: bool) -> Iterator[list[Span
     if change.kind == RESPELLED:
         texts = before.block.body.decode("utf-8", "replace"), after.block.body.decode("utf-8", "replace")
     else:
-        texts = words_of(before), words_of(after)
+        texts = diff_text(before), diff_text(after)
     lines = render(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
     yield from (list(line) for line in islice(lines, None if whole else MAX_DIFF_LINES))
     if next(lines, None) is not None:
@@ -276,11 +276,11 @@ def _changes(result: Diff, whole: bool) -> Iterator[list[Span]]:
     yield from rule("changes", f"{len(listed)} of {len(result.changes)}, --whole prints all" if unlisted else "")
     for change in listed:
         yield list(rows_of_diff.change_row(result, change, width() - 1))
-        if whole and change.kind == CHANGED and change is not result.first:
+        if whole and change.kind == CHANGED and change is not result.first_change:
             yield from _word_lines(result, change, whole)
 
 
-def _unsteady_lines(unsteady_blocks: Sequence[tuple[DiffSide, Sequence[Unsteady]]]) -> Iterator[list[Span]]:
+def _unsteady_lines(unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]]) -> Iterator[list[Span]]:
     rows = [(side, block) for side, some in unsteady_blocks for block in some]
     if not rows:
         return

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
 from ctxtui.cli.money.preflight import limit_json, range_json
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.members import members
@@ -58,10 +58,10 @@ _CHART = 12
 def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
-    chosen = choose(loaded.session, thread, 0)
+    chosen = choose_call(loaded.session, thread, 0)
     rule = rule or settings.phases
     with counting(settings, "measuring growth") as counter:
-        booked = account(loaded.session, counter, settings)
+        booked = make_account(loaded.session, counter, settings)
         report = growth_report(booked, chosen, Notebook(loaded, settings).read(), rule, phases)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **growth_json(report)})

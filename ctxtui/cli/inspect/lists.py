@@ -10,26 +10,26 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.block_weights import Weight, weights
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.block_weights import BlockWeight, block_weights
 from ctxtui.analysis.content.diff import DiffSide
-from ctxtui.analysis.content.duplicates import Repeat
-from ctxtui.analysis.content.tools import ToolServer, ToolUse, used
-from ctxtui.analysis.content.tools import totals as tool_totals
+from ctxtui.analysis.content.duplicates import Duplicate
+from ctxtui.analysis.content.tools import ToolServer, ToolUse, count_tool_calls
+from ctxtui.analysis.content.tools import count_definitions as tool_totals
 from ctxtui.analysis.figures import context_size, figures
-from ctxtui.analysis.growth.phases import Phase, typical
-from ctxtui.analysis.growth.phases import phases as phases_of
-from ctxtui.analysis.growth.thread_tree import Kin, family
+from ctxtui.analysis.growth.phases import Phase, typical_growth
+from ctxtui.analysis.growth.phases import build_phases as phases_of
+from ctxtui.analysis.growth.thread_tree import ThreadNode, thread_nodes
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import turns_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.services.members import members
@@ -55,57 +55,57 @@ class ListInputs(Struct, frozen=True, dict=True):
     """Rule for the start of phases: a word of `phase_rules.WORDS`, a regular expression, or "" for the user's names."""
 
     @property
-    def family(self) -> list[Kin]:
+    def family(self) -> list[ThreadNode]:
         """The session's threads with their figures."""
-        price = price_of(prices_for(self.settings))
+        price = make_call_pricer(prices_for(self.settings))
         session = self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
-        return family(session, costs, partial(context_size, self.book))
+        return thread_nodes(session, costs, partial(context_size, self.book))
 
     @property
     def servers(self) -> list[ToolServer]:
         """The tools of the call's context, with the thread's calls so far."""
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
-        use.show(call.sent_head)
+        use.read_path(call.sent_head)
         calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
-        return use.servers(self.tokens_of, used(tree, calls))
+        return use.servers(self.tokens_of, count_tool_calls(tree, calls))
 
     def category(self, node: int) -> int:
         """The category index in which a block is shown."""
         return self.book.category(self.chosen.call.model, node)
 
     @property
-    def block_weights(self) -> list[Weight]:
+    def block_weights(self) -> list[BlockWeight]:
         """The blocks of the context, those with the most carried tokens first."""
         book, call, tree = self.book, self.chosen.call, self.book.session.tree
-        stays = Stays(tree)
+        stays = BlockLifetimes(tree)
         stays.advance(book.session.thread_calls(self.chosen.thread) or [call])
         strips = book.card(call.model).strips_thinking
         number = max(1, self.chosen.number)
-        weight_list = weights(tree, call.sent_head, self.tokens_of, stays, number, strips_thinking=strips)
+        weight_list = block_weights(tree, call.sent_head, self.tokens_of, stays, number, strips_thinking=strips)
         return sorted(weight_list, key=lambda one: -one.carry)
 
     @cached_property
     def _ledger(self) -> CostLedger | None:
         """Costs of the thread's blocks, call by call; None without a call or price."""
-        price, session = price_of(prices_for(self.settings)), self.book.session
+        price, session = make_call_pricer(prices_for(self.settings)), self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
         threads = thread_costs(self.book, costs) if any(costs.values()) else []
         thread_ledgers = (one for one in threads if one.thread == self.chosen.thread)
         return next((one.ledger for one in thread_ledgers), None)
 
-    def cost_of(self, weight: Weight) -> float | None:
+    def cost_of(self, weight: BlockWeight) -> float | None:
         """Cost of a block since it entered, up to the call, in USD; None if unknown."""
-        return self._ledger.block(weight.node, weight.tokens, max(1, self.chosen.number)) if self._ledger else None
+        return self._ledger.block_usd(weight.node, weight.tokens, max(1, self.chosen.number)) if self._ledger else None
 
     @property
-    def repeats(self) -> list[Repeat]:
+    def repeats(self) -> list[Duplicate]:
         """Duplicates in the context."""
         return repeats_of(self.book.session, self.book.names, self.chosen.call.sent_head)
 
     def tokens_of(self, node: int) -> int:
         """Tokens of one block."""
-        return self.book.own(self.chosen.call.model, node)
+        return self.book.block_tokens(self.chosen.call.model, node)
 
     @property
     def phases(self) -> list[Phase]:
@@ -113,10 +113,10 @@ class ListInputs(Struct, frozen=True, dict=True):
         session = self.book.session
         calls = session.thread_calls(self.chosen.thread)
         notes = Notebook(self.loaded, self.settings).read()
-        price = price_of(prices_for(self.settings))
+        price = make_call_pricer(prices_for(self.settings))
 
         def cost(call: Call) -> tuple[SpendingRow, bool]:
-            return row_of(call, price(call), ""), True
+            return call_row(call, price(call), ""), True
 
         return phases_of(
             calls,
@@ -207,7 +207,7 @@ def repeat_lines(inputs: ListInputs) -> Iterator[list[Span]]:
 def phases(inputs: ListInputs) -> dict[str, Any]:
     """The member ``phases``: by rule and by the user's names, in order."""
     rows = inputs.phases
-    per_phase, per_call = typical(rows)
+    per_phase, per_call = typical_growth(rows)
     return {
         "rule": inputs.rule or None,
         "typical_growth": per_phase,

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
+from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, locate_notes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, open_recording
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, abbreviate_home
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.notebook import Notebook, every_note
+from ctxtui.services.library.notebook import Notebook, read_all_notes
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.notes import describe_position
@@ -35,7 +35,7 @@ from ctxtui.views.text.span import Span
 def notes(context: click.Context, name: str | None, as_json: bool) -> None:
     config = config_of(context)
     if name is None:
-        rows = [PlacedNote(note) for note in every_note(config.settings)]
+        rows = [PlacedNote(note) for note in read_all_notes(config.settings)]
     else:
         rows = list(notes_of(open_recording(name, config.settings), config.settings).order)
     if as_json:
@@ -46,7 +46,7 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
 
 def notes_of(loaded: Loaded, settings: Settings) -> SessionNotes:
     """The notes of a recording, with their positions."""
-    return standing(loaded.session, Notebook(loaded, settings).read())
+    return locate_notes(loaded.session, Notebook(loaded, settings).read())
 
 
 def context_notes(session_notes: SessionNotes, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:

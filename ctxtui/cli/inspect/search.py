@@ -19,7 +19,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
-from ctxtui.services.library.library import SessionLibrary, glimpse
+from ctxtui.services.library.library import SessionLibrary, summary_from_file
 from ctxtui.services.members import members
 from ctxtui.services.recordings.discover import recording_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
@@ -98,7 +98,7 @@ def _sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
     library = SessionLibrary(config.settings, Path.cwd())
     if options["name"]:
         return _named_sessions(options["name"], config)
-    listed = library.listed()
+    listed = library.all_sessions()
     if library.trouble:
         # The search needs the database as well, and would report the same error.
         raise library.trouble
@@ -122,7 +122,9 @@ def _named_sessions(name: str, config: Config) -> list[SessionSummary]:
         raise CtxtuiError("standard input cannot be searched", way_out="give a file")
     seen = (recording_at(path.absolute()) for path in (target.path, *target.others))
     return [
-        glimpse(recording, time.time(), config.settings.live_seconds) for recording in seen if recording is not None
+        summary_from_file(recording, time.time(), config.settings.live_seconds)
+        for recording in seen
+        if recording is not None
     ]
 
 

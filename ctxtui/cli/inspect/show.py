@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 import click
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import ChosenCall, choose, unsent
+from ctxtui.analysis.call_choice import ChosenCall, choose_call, unsent_call
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import (
-    AGAIN,
     ATTACHED,
     NOT_RECORDED,
-    WHAT,
+    NOT_RECORDED_TEXT,
+    REATTACHED_TEXT,
     BlockFigure,
     CallFigures,
     answer_size,
     block_figures,
     figures,
-    growth,
+    growth_points,
 )
 from ctxtui.analysis.labels.figures import label_figures, segments_of
-from ctxtui.analysis.labels.labelling import words as read_words
-from ctxtui.analysis.residual import residual
-from ctxtui.analysis.session_events import sentence, told
+from ctxtui.analysis.labels.labelling import searched_text as read_words
+from ctxtui.analysis.residual import explain_residual
+from ctxtui.analysis.session_events import describe_miss, summarize_thread
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import (
     CALL_OPTION,
@@ -47,10 +47,10 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import priced
+from ctxtui.services.counting.accounts import priced_account
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
-from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tokens.estimators import ESTIMATORS
 from ctxtui.views.blocks import one_line
@@ -102,7 +102,7 @@ def show(
 ) -> None:
     config = config_of(context)
     loaded = open_recording(name, config.settings)
-    chosen = choose(loaded.session, thread, number or 0, after=after)
+    chosen = choose_call(loaded.session, thread, number or 0, after=after)
     with counting(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
@@ -155,11 +155,11 @@ def print_text(
 
 def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
     """The most important fact about the thread if its last call is shown; for earlier calls their miss, or ""."""
-    misses = priced(book.session, book, settings).misses()
+    misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
-        return sentence(book.session, chosen.thread, misses.found)
-    miss = next((candidate for candidate in misses.of(chosen.thread) if candidate.number == chosen.number), None)
-    return told(miss) if miss is not None else ""
+        return summarize_thread(book.session, chosen.thread, misses.misses)
+    miss = next((candidate for candidate in misses.of_thread(chosen.thread) if candidate.number == chosen.number), None)
+    return describe_miss(miss) if miss is not None else ""
 
 
 def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
@@ -176,7 +176,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     if chosen.number:
         if words := _sentence(book, chosen, settings):
             yield [Span(cells.fit(safe_text.one_line(words), room))]
-        yield [Span(cells.fit(describe_spending(totals_of(session, settings)), room), "dim")]
+        yield [Span(cells.fit(describe_spending(total_session(session, settings)), room), "dim")]
         if copied := sum(call.is_copy for call in session.calls.values()):
             words = f"{numbers.many(copied, 'call')} copied by ctxtui from another session, where they are counted"
             yield [Span(cells.fit(words, room), "dim")]
@@ -208,7 +208,7 @@ def _total(book: Book, chosen: ChosenCall, call_figures: CallFigures, settings: 
         yield [*spans, Span(f"answer {answer}{recorded}", "dim")]
     elif size:
         yield [Span(f"answer {numbers.tokens(size.tokens)} counted{recorded}", "dim")]
-    next_call = unsent(book.session, chosen.thread)
+    next_call = unsent_call(book.session, chosen.thread)
     if next_call is not None and chosen.number == len(book.session.thread_calls(chosen.thread)):
         next_size = figures(book, next_call).context_tokens
         words = f"{numbers.tokens(next_size - call_figures.context_tokens)} more since then, not sent yet: "
@@ -228,9 +228,9 @@ def _composition(book: Book, chosen: ChosenCall, call_figures: CallFigures) -> I
         yield table.draw(row, 0)
     if call_figures.residual:
         yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(call_figures.residual), 8), "dim")]
-    residual_info = residual(book, chosen.call)
+    residual_info = explain_residual(book, chosen.call)
     if residual_info is not None:
-        for line in safe_text.wrap(residual_info.says(chosen.number), width() - 4):
+        for line in safe_text.wrap(residual_info.describe(chosen.number), width() - 4):
             yield [Span(f"   {line}", "faint")]
 
 
@@ -293,11 +293,11 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
     def words(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
             told = read(figure.block).text
-            return [Span(UNRECORDED_TEXTS[figure.category] if told in (WHAT, AGAIN) else told)]
+            return [Span(UNRECORDED_TEXTS[figure.category] if told in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else told)]
         says = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
             return one_line.preview_spans(says, signs.category(figure.category).style)
-        gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
+        gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.reason_text} · " if figure.gone else ""
         return [Span(gone, "faint"), *one_line.preview_spans(says, "faint", "faint")]
 
     def running(which: int) -> Callable[[BlockFigure, int], Span]:
@@ -323,7 +323,7 @@ def _tokens(figure: BlockFigure, room: int) -> Span:
 
 
 def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
-    points = growth(book, chosen.thread)
+    points = growth_points(book, chosen.thread)
     if len(points) < 2:
         return
     calls = book.session.thread_calls(chosen.thread)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures, growth
+from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures, growth_points
 from ctxtui.analysis.labels.figures import (
     LabelFigure,
     SegmentFigure,
@@ -20,15 +20,15 @@ from ctxtui.analysis.labels.figures import (
     segments_of,
     session_labels,
 )
-from ctxtui.analysis.labels.labelling import words
-from ctxtui.analysis.residual import Residual, residual
+from ctxtui.analysis.labels.labelling import searched_text
+from ctxtui.analysis.residual import Residual, explain_residual
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.members import members
 
 UNREAD = "not read"
@@ -47,9 +47,9 @@ def as_json(
     rows = _running(row for figure in blocks for row in _rows(book, chosen.call.model, figure))
     missing = {NOT_RECORDED: call_figures.not_recorded} if call_figures.not_recorded else {}
     again = {ATTACHED: call_figures.attached} if call_figures.attached else {}
-    residual_info = residual(book, chosen.call)
+    residual_info = explain_residual(book, chosen.call)
     fields = {
-        "session": {**_session(book, name, source), "totals": totals_of(book.session, settings).as_fields()},
+        "session": {**_session(book, name, source), "totals": total_session(book.session, settings).as_fields()},
         "call": chosen.number,
         "context_tokens": call_figures.context_tokens,
         "method": call_figures.method,
@@ -60,7 +60,7 @@ def as_json(
         "reported": _usage(chosen.call, call_figures.reported) if call_figures.reported else None,
         "residual": call_figures.residual,
         "residual_cause": None if residual_info is None else _cause(residual_info),
-        "growth": [members(g, "call context_tokens reported_input") for g in growth(book, chosen.thread)],
+        "growth": [members(g, "call context_tokens reported_input") for g in growth_points(book, chosen.thread)],
         "skipped": [{"line": s.line, "reason": s.reason} for s in skipped],
     }
     _check(fields)
@@ -103,7 +103,7 @@ def _running(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
     """A block as one row, or as several if rules assign its parts to different categories."""
-    text = words(read(figure.block))
+    text = searched_text(read(figure.block))
     parts = by_category(segment_figures(book, model, figure.node)) if figure.node and not figure.gone else []
     if len(parts) < 2:
         ((category, part),) = parts or [(figure.category, [])]
@@ -137,7 +137,7 @@ def _row(figure: BlockFigure, span: list[int], category: str, label: str) -> dic
         "tokens": figure.tokens if figure.read else 0,
         "method": figure.method if figure.read else UNREAD,
         "interval": [figure.lo, figure.hi] if figure.read else [0, 0],
-        **({"gone": {"why": figure.gone.says, "since_call": figure.gone.since}} if figure.gone else {}),
+        **({"gone": {"why": figure.gone.reason_text, "since_call": figure.gone.since}} if figure.gone else {}),
     }
 
 

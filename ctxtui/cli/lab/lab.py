@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.analysis.lab.report import LabRow, SessionLab
-from ctxtui.analysis.lab.solve import Fitted
+from ctxtui.analysis.lab.solve import FittedVariant
 from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
 from ctxtui.cli.edit.share import masker_of
@@ -260,7 +260,7 @@ def solved_lines(solution: Solved) -> Iterator[str]:
             yield f"  {pauses}; keeping the entry alive would have paid off in {paid} and saved {saved}"
 
 
-def _fit_lines(kind: str, fit: Fitted | None) -> Iterator[str]:
+def _fit_lines(kind: str, fit: FittedVariant | None) -> Iterator[str]:
     if fit is None:
         yield f"best {kind}: no variant could be simulated on every session"
         return
@@ -310,7 +310,7 @@ def solved_json(solution: Solved) -> dict[str, Any]:
     }
 
 
-def _fitted_json(fit: Fitted | None) -> dict[str, Any] | None:
+def _fitted_json(fit: FittedVariant | None) -> dict[str, Any] | None:
     if fit is None:
         return None
     return {

@@ -185,7 +185,7 @@ def _prune(context: click.Context, older_than: float, *, dry_run: bool, ask: boo
     """Delete old sessions, or list them if `dry_run`; also return why others are kept."""
     now = time.time()
     with open_existing(context) as store:
-        ids, kept = store.older(older_than, now), store.kept_from_pruning(older_than, now)
+        ids, kept = store.older_sessions(older_than, now), store.unprunable_sessions(older_than, now)
         if dry_run:
             return ids, kept
         if ids and ask:
@@ -209,7 +209,7 @@ def _format_size(count: int) -> str:
 def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
     """Index missing sessions, or all if `anew`; return the result for `ctxtui db index --json`."""
     library = SessionLibrary(settings, Path.cwd())
-    sessions = library.listed()
+    sessions = library.all_sessions()
     with Store.open(database(settings.data_dir)) as store:
         if anew:
             store.texts.clear()

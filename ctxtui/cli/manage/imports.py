@@ -16,7 +16,7 @@ from ctxtui.core.call import count_calls
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.members import members
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load, load_stream
@@ -75,7 +75,7 @@ def _import_one(store: Store, path: Path | None, config: Config, call_counts: di
         id_ = store.import_session(
             loaded.session,
             source_info(loaded),
-            price=price_of(prices_for(config.settings)),
+            price=make_call_pricer(prices_for(config.settings)),
             progress=lambda done, whole: work.say(f"{done:,} of {whole:,} blocks"),
         )
     session = loaded.session

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, open_recording
 from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.offline.faults import Faults, parse
@@ -118,7 +118,7 @@ def _answers(context: click.Context, play: str | None, thread: str, script: Path
     """The replayed answers of a recording or a script, if given."""
     if play is not None:
         session = open_recording(play, config_of(context).settings).session
-        return build_playback(session, choose(session, thread, 0).thread)
+        return build_playback(session, choose_call(session, thread, 0).thread)
     if script is not None:
         return parse_script(script.read_text(encoding="utf-8", errors="replace"), str(script))
     return None

@@ -16,7 +16,7 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, abbreviate_home, width
 from ctxtui.cli.progress import Working
-from ctxtui.services.config.clients import client_of
+from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
@@ -71,7 +71,7 @@ def sessions(
     else:
         # Sessions that are only in the database have no file to look into.
         listed = _with_figures(library, listed, FIGURES_SECONDS, files=False)
-        listed, unread = library.looked_into(listed, HEADS_SECONDS)
+        listed, unread = library.read_heads(listed, HEADS_SECONDS)
         if not as_json and sys.stdout.isatty():
             listed = _with_figures(library, listed, FIGURES_SECONDS)
             unread = sum(not summary.known for summary in listed)
@@ -86,7 +86,7 @@ def sessions(
 
 def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
     """Sessions, newest first, then samples; a note if the database could not be read."""
-    listed = library.inside(Path(folder)) if folder else library.listed()
+    listed = library.in_folder(Path(folder)) if folder else library.all_sessions()
     if library.trouble:
         note(f"the database was skipped: {library.trouble}")
     return sorted((s for s in listed if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
@@ -127,7 +127,7 @@ def _rows(summaries: list[SessionSummary], ids: dict[str, str]) -> list[dict[str
             "id": ids[summary.key],
             "title": summary.title,
             "source": summary.source or None,
-            "client": client.name if (client := client_of(summary.source)) else None,
+            "client": client.name if (client := find_client(summary.source)) else None,
             **members(summary, "client_version? path? stored? cwd? group"),
             "size": summary.size if summary.path and not _in_database(summary) else None,
             # A sample's age is only that of the installation.

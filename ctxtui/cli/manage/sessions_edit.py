@@ -15,7 +15,7 @@ from ctxtui.cli.manage.db import database_of, open_existing
 from ctxtui.cli.output import escape, note, print_result, write
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.store.store import Store
@@ -113,7 +113,7 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
     """
     id_ = _stored_id(context, name)
     with open_existing(context) as store:
-        store.subscription(id_, undo=undo)
+        store.set_subscription(id_, undo=undo)
     print_result(
         as_json,
         {"id": id_, "subscription": not undo},
@@ -158,6 +158,8 @@ def _stored_id(context: click.Context, name: str) -> str:
 def _import(target: Named, config: Config, path: Path) -> str:
     loaded = open_named(target, config.settings)
     with Store.open(path) as store:
-        id_ = store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(config.settings)))
+        id_ = store.import_session(
+            loaded.session, source_info(loaded), price=make_call_pricer(prices_for(config.settings))
+        )
     note(f"imported {loaded.name} as {id_}")
     return id_

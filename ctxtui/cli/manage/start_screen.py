@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ctxtui.cli.context import resolve_name
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
 from ctxtui.cli.output import note
-from ctxtui.services.config.config import hand_on, load
+from ctxtui.services.config.config import export_flags, load
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
     Raises `WrongUse`, `BadConfig`.
     """
     config = load(flags)
-    hand_on(config)
+    export_flags(config)
     need_terminal(name, config.settings)
     return start(name, config.settings)
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import click
 
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, figures_as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import escape, print_result
@@ -17,14 +17,14 @@ from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, read_sessions
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.limit_checks import (
     CheckedRecording,
-    amount,
     baseline_for,
-    held,
+    check_measured,
+    parse_count,
+    parse_share,
     read_baseline,
-    share,
 )
 from ctxtui.services.recordings.folder_scan import expand_names
-from ctxtui.services.workers.session_studies import CHECK
+from ctxtui.services.workers.session_studies import CHECK, CheckRequest
 
 EXIT_CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
 RESULT_LABELS: Final = {True: "ok    ", False: "FAILED", None: "?     "}
@@ -61,6 +61,9 @@ _JUNIT: Final = {False: "failure", None: "error"}
     help="Minimum of tokens read from the cache / written: 1.",
 )
 @click.option("--max-seconds", type=click.FloatRange(min=0), metavar="N", help="Maximum seconds of a call.")
+@click.option("--max-repeats", type=click.IntRange(min=1), metavar="N", help="The same calls and answers in a row.")
+@click.option("--no-secrets", is_flag=True, help="No block holds a key, a token or a password.")
+@click.option("--max-lost", type=click.IntRange(min=0), metavar="N", help="Facts that compactions lost.")
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -83,12 +86,12 @@ def check_(
     baseline_figures = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expand_names(names, settings.clients)
-    checked, tolerated = [], share(tolerance, "--tolerance")
-    for result in read_sessions(CHECK, files, settings, settings, "checking", cluster):
+    checked, tolerated = [], parse_share(tolerance, "--tolerance")
+    for result in read_sessions(CHECK, files, CheckRequest(settings, limits), settings, "checking", cluster):
         if result.error is not None:
             raise result.error
         before = None if baseline_figures is None else baseline_for(result.name, baseline_figures, len(files) == 1)
-        checked.append(held(result.name, result.result, limits, before, tolerated))
+        checked.append(check_measured(result.name, result.result, limits, before, tolerated))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))
@@ -101,13 +104,16 @@ def check_(
 def _limits(given: dict[str, Any]) -> Limits:
     context, chars, hits = given["max_context"], given["max_block_chars"], given["min_cache_read"]
     return Limits(
-        max_context=None if context is None else amount(context, "--max-context"),
-        max_block_chars=None if chars is None else amount(chars, "--max-block-chars"),
-        min_cache_read=None if hits is None else share(hits, "--min-cache-read"),
+        max_context=None if context is None else parse_count(context, "--max-context"),
+        max_block_chars=None if chars is None else parse_count(chars, "--max-block-chars"),
+        min_cache_read=None if hits is None else parse_share(hits, "--min-cache-read"),
         max_rewrites=given["max_rewrites"],
         max_cost=given["max_cost"],
         min_read_per_write=given["min_read_per_write"],
         max_seconds=given["max_seconds"],
+        max_repeats=given["max_repeats"],
+        max_secrets=0 if given["no_secrets"] else None,
+        max_lost=given["max_lost"],
     )
 
 
@@ -119,7 +125,7 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
             {
                 "file": recording.name,
                 "passed": recording.passed,
-                "figures": as_fields(recording.figures),
+                "figures": figures_as_fields(recording.figures),
                 "context_window": recording.window.as_fields(),
                 "checks": [v.as_fields() for v in recording.verdicts],
             }
@@ -144,7 +150,8 @@ def _window_use(recording: CheckedRecording) -> Iterator[str]:
     size, window = recording.figures.context_tokens, recording.window
     share = window.share(size) if size is not None else None
     if share is not None:
-        yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {window.limit:,} is {window.words}"
+        limit = f"{window.limit:,} is {window.origin_text}"
+        yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {limit}"
 
 
 def _cache_use(figures: Figures) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from ctxtui.analysis.money.spending import SpendingRow, merged
+from ctxtui.analysis.money.spending import SpendingRow, merge_rows
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
@@ -92,7 +92,7 @@ def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnsw
         versions |= dict.fromkeys(session_cost.versions)
     recorded_sum, listed = (sum(pair[i] for pair in recorded_pairs) if recorded_pairs else None for i in (0, 1))
     return CostAnswer(
-        rows=merged(rows) if by else [],
+        rows=merge_rows(rows) if by else [],
         sums=sums,
         sessions=len(read),
         copied=copied,
@@ -141,7 +141,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
     @property
     def total(self) -> SpendingRow:
         """The sum of all rows."""
-        return self.sums.whole._replace(name="total")
+        return self.sums.total._replace(name="total")
 
 
 def cost_json(answer: CostAnswer, by: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
 from ctxtui.cli.output import note, write_json
@@ -46,7 +46,9 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
         write_json(_counts_json(counts))
     else:
         painter = Painter(settings.glyphs)
-        usable = running_window(counts.card.window or 0, settings.usable_share, own=counts.card.usable or 0).usable
+        usable = window_of_running_model(
+            counts.card.window or 0, settings.usable_share, own=counts.card.usable or 0
+        ).usable
         painter.lines(lines(counts.files, counts.half, counts.usd, counts.card.id, usable))
     return troubles[0] if troubles else 0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import (
@@ -24,8 +24,8 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.members import members
 from ctxtui.views.lists import findings as views
 
@@ -53,10 +53,10 @@ def findings(
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
     loaded = open_recording(name, settings)
-    chosen = choose(loaded.session, thread, number or 0)
+    chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings, "looking for findings") as counter:
         edits = applied_edits_of(loaded, settings, chosen)
-        result = findings_of(account(loaded.session, counter, settings), counter, chosen, settings, edits)
+        result = price_findings(make_account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **findings_json(result, name)})
         return
@@ -90,6 +90,8 @@ def _finding_json(priced: PricedFinding, all_findings: Findings, name: str) -> d
         "calls": finding.calls,
         "count": finding.count,
         "names": list(finding.names),
+        "warning": finding.warning,
+        "places": [at._asdict() for at in finding.places],
         "saves_usd": priced.saves,
         "freed_tokens": priced.freed,
         "when": moment.name if moment is not None else None,
@@ -101,7 +103,7 @@ def _finding_json(priced: PricedFinding, all_findings: Findings, name: str) -> d
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
         "lab": {"so_far": _edited(priced.proved), "followed": _edited(rest)},
-        "edits": [to_json(edit) for edit in priced.stages],
+        "edits": [to_json(edit) for edit in priced.staged_edits],
         "staged": members(priced, "blocks no_shorter=longer with_them=along") if finding.edits else None,
         "not_staged": priced.why_not or None,
         "command": views.command(priced, name, all_findings) or None,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import (
     JSON_OPTION,
     NAME_HELP,
@@ -25,9 +25,9 @@ from ctxtui.curation.price.advice import Advice
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.editing.advice import searched
+from ctxtui.services.editing.advice import search_remedies
 from ctxtui.services.library.preflight import preflight as look_ahead
-from ctxtui.services.library.preflight import smallest
+from ctxtui.services.library.preflight import smallest_edits
 from ctxtui.services.members import members
 from ctxtui.views.lists.advice import command
 from ctxtui.views.lists.preflight import advice_lines as help_lines
@@ -80,7 +80,7 @@ def _advice(piece: Advice, name: str) -> dict[str, Any]:
 def preflight(context: click.Context, name: str, turns: int, thread: str, horizon: int | None, as_json: bool) -> None:
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
-    chosen = choose(loaded.session, thread, 0)
+    chosen = choose_call(loaded.session, thread, 0)
     with counting(settings, "looking ahead") as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
@@ -89,13 +89,13 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         usable = report.usable.tokens if report.usable else 0
         applied = applied_edits_of(loaded, settings, chosen)
         edits = (
-            smallest(book, counter, chosen, report.outlook, usable, prices, applied)
+            smallest_edits(book, counter, chosen, report.outlook, usable, prices, applied)
             if usable and chosen.number
             else None
         )
         advice = []
         if chosen.number:
-            search = searched(book, counter, chosen, prices, settings.usable_share, applied)
+            search = search_remedies(book, counter, chosen, prices, settings.usable_share, applied)
             advice = search.ahead(horizon or settings.horizon)
     if as_json:
         write_json(
@@ -158,7 +158,7 @@ def _edits(smallest_edits: Any, name: str) -> dict[str, Any] | None:
         "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={smallest_edits.target}",
         **members(
             smallest_edits,
-            "before_tokens=before after_tokens=after target_tokens=target reached when=moment once_usd=once "
+            "before_tokens=before after_tokens=after target_tokens=target reached=is_reached when=moment once_usd=once "
             "per_call_usd=per_call quoted_later=quoted",
         ),
     }

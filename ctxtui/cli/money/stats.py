@@ -203,7 +203,7 @@ def stats_json(result: Stats, by: str, at: float) -> dict[str, Any]:
         "by": by or None,
         "total": _usage(result.total),
         "rows": [tool._asdict() for tool in result.tools] if by == TOOL else [_usage(row) for row in result.rows],
-        "five_hours": [{**to_builtins(item), "open": item.holds(at)} for item in result.windows],
+        "five_hours": [{**to_builtins(item), "open": item.is_open_at(at)} for item in result.windows],
         "week": to_builtins(result.week),
         "quota_reports": [_reported(item, at) for item in result.reported],
         "worst_misses": [miss._asdict() for miss in result.worst[:OVERVIEW_ROWS]],

@@ -13,8 +13,8 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.cache import missed
-from ctxtui.analysis.cache.misses import dearest
+from ctxtui.analysis.cache import miss as missed
+from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
@@ -68,7 +68,7 @@ def _statement_of(name: str, settings: Settings) -> Statement:
 def _yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
-    listed = SessionLibrary(settings, Path.cwd()).listed()
+    listed = SessionLibrary(settings, Path.cwd()).all_sessions()
     names = [summary.path or summary.stored for summary in listed if is_own_session(summary) and summary.mtime >= start]
     statement = _sum_statements(names, settings, (start, end)) if names else Statement()
     if not statement.calls:
@@ -93,7 +93,7 @@ def _sum_statements(names: list[str], settings: Settings, time_range: tuple[floa
                 raise again.error
             session_statement = again.result
         if session_statement.statement is not None and (owned_calls or alone):
-            total.take(session_statement.statement, f"{Path(result.name).name}: ")
+            total.add_statement(session_statement.statement, f"{Path(result.name).name}: ")
     return total
 
 
@@ -120,7 +120,7 @@ def statement_json(statement: Statement, name: str) -> dict[str, Any]:
             {"name": name, "usd": the_bill.parts[name].usd, "tokens": the_bill.parts[name].tokens} for name in PARTS
         ],
         "carried_in_full": {"usd": the_bill.in_full.usd, "tokens": the_bill.in_full.tokens},
-        "rewrites": [_rewrite(one) for one in dearest(the_bill.rewrites)],
+        "rewrites": [_rewrite(one) for one in sort_dearest(the_bill.rewrites)],
         "heaviest": [to_builtins(one) for one in statement.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in statement.tools],
         "threads": dict(sorted(the_bill.threads.items(), key=lambda item: -item[1])),
@@ -156,7 +156,7 @@ def _cure(cure: Cure) -> dict[str, Any]:
     return {**members, "words": bill.describe_cure(cure)}
 
 
-def _rewrite(miss: missed.Missed) -> dict[str, Any]:
+def _rewrite(miss: missed.CacheMiss) -> dict[str, Any]:
     return {
         **members(miss, "thread call=number tokens usd paid_usd=paid"),
         "cause": _CAUSES.get(miss.cause, miss.cause),

@@ -8,10 +8,10 @@ from typing import Final
 
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, TOOL, Block, Item, Place
-from ctxtui.core.block_content import read
+from ctxtui.core.block_content import FUNCTION_RESPONSE, RESPONSE_TEXTS, read, response_text_key
 from ctxtui.core.canonical import Json
 from ctxtui.curation.context import ASSISTANT, OPAQUE, is_call, is_result
-from ctxtui.wire.grammar import RESPONSES
+from ctxtui.wire.grammar import GOOGLE, RESPONSES
 
 _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
 
@@ -46,6 +46,8 @@ def with_text(block: Block, text: str) -> Block:
     text = clean(text)
     if isinstance(value, str) or block.kind == TOOL or not isinstance(value, dict) or is_call(block.kind):
         return block
+    if block.kind == "function_response":
+        return blocks.make(block.kind, _with_response(value, text))
     if is_result(block.kind):
         key = "output" if "output" in value else "content"
         return blocks.make(block.kind, {**value, key: _content(value.get(key), text)})
@@ -53,6 +55,14 @@ def with_text(block: Block, text: str) -> Block:
         if isinstance(value.get(key), str):
             return blocks.make(block.kind, {**value, key: text})
     return block
+
+
+def _with_response(value: dict[str, Json], text: str) -> Json:
+    """Google's answer to a call saying `text`, under the member that held it, or under ``output``."""
+    key = next(key for key in FUNCTION_RESPONSE if key in value)
+    inner = value[key] if isinstance(value[key], dict) else {}
+    member = response_text_key(inner.get("response")) or RESPONSE_TEXTS[0]
+    return {**value, key: {**inner, "response": {member: text}}}
 
 
 def _content(content: Json, text: str) -> Json:
@@ -81,6 +91,9 @@ def text_block(text: str, role: str, dialect: str) -> Block:
 def make_message(text: str, role: str, dialect: str, mark: str = "") -> tuple[Item, ...]:
     """Make a new message of one text: its header and its part."""
     place = Place("messages", role, mark)
+    if dialect == GOOGLE:
+        google_head = {"role": "model" if role in ASSISTANT else "user", "parts": "list"}
+        return Item(blocks.make(HEADER, google_head), place), Item(text_block(text, role, dialect), place)
     head: dict[str, Json] = {"type": "message"} if dialect == RESPONSES else {}
     head |= {"role": role, "content": "list" if dialect == RESPONSES else "string"}
     return Item(blocks.make(HEADER, head), place), Item(text_block(text, role, dialect), place)

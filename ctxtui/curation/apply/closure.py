@@ -11,14 +11,16 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER
-from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message
+from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message, is_call
 from ctxtui.curation.provider_rules import ProviderRules
-from ctxtui.wire.grammar import ANTHROPIC
+from ctxtui.wire.google_parts import is_signed
+from ctxtui.wire.grammar import ANTHROPIC, GOOGLE
 
 PAIR: Final = "a call and its answer go together"
 DANGLING: Final = "thinking must not end a message"
 SUCCESSOR: Final = "reasoning goes with the item that followed it"
 SYSTEM: Final = "a system message stands between the user and the assistant"
+SIGNED: Final = "the first call of a step carries the signature for all of them"
 END: Final = "a request must end with the user's side"
 BOUND: Final = "this thinking is bound to what stood before it"
 
@@ -113,6 +115,8 @@ class Closure:
             self._dangling(index)
         if self._rules.dialect == ANTHROPIC:
             self._systems(touched)
+        if self._rules.dialect == GOOGLE:
+            self._unsigned_calls(touched)
         if self._rules.ends_with_user:
             self._end()
         return len(self.removed) > before or bool(self._todo)
@@ -200,6 +204,20 @@ class Closure:
         while index < len(messages) and messages[index].start in removed:
             index += 1
         return index
+
+    def _unsigned_calls(self, touched: set[int]) -> None:
+        """Calls left without the signature that a removed one carried, since the user's last words (facts §12)."""
+        context, removed = self._context, self.removed
+        spoken = max((p for p in context.user_texts if p not in removed), default=-1)
+        for index in touched:
+            message = context.messages[index]
+            if message.start < spoken or message.role not in ASSISTANT:
+                continue
+            calls = [p for p in range(message.start, message.stop) if is_call(context.items[p].block.kind)]
+            left = [p for p in calls if p not in removed]
+            if left and is_signed(context.items[calls[0]].block) and not is_signed(context.items[left[0]].block):
+                for position in left:
+                    self._out(position, self._nearest(position, SIGNED))
 
     def _systems(self, touched: set[int]) -> None:
         """Remove misplaced system messages: they must follow the user, and precede the assistant or be last (facts

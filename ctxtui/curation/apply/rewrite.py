@@ -12,7 +12,7 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Block
-from ctxtui.core.block_content import unwrap_tool
+from ctxtui.core.block_content import FUNCTION_CALL, unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
@@ -58,27 +58,28 @@ def cut_call(block: Block, head: int, tail: int) -> Block:
     value = block.value()
     if not isinstance(value, dict):
         return block
-    wrapped = value.get("function")
-    inner = wrapped if isinstance(wrapped, dict) else value
-    for key in ("input", "arguments"):
+    member = next((key for key in ("function", *FUNCTION_CALL) if isinstance(value.get(key), dict)), "")
+    inner = value[member] if member else value
+    for key in ("input", "arguments", "args"):
         call_input = inner.get(key)
         if isinstance(call_input, dict):
-            return _put(block, value, inner, key, _cut_strings(call_input, head, tail))
+            return _put(block, value, member, key, _cut_strings(call_input, head, tail))
         if isinstance(call_input, str):
             try:
                 parsed = canonical.loads(call_input)
             except (ValueError, RecursionError):
                 return block
-            return _put(block, value, inner, key, canonical.dump_text(_cut_strings(parsed, head, tail)))
+            return _put(block, value, member, key, canonical.dump_text(_cut_strings(parsed, head, tail)))
     return block
 
 
-def _put(block: Block, value: dict[str, Json], inner: dict[str, Json], key: str, content: Json) -> Block:
+def _put(block: Block, value: dict[str, Json], member: str, key: str, content: Json) -> Block:
+    """Return `block` with `content` under `key`, inside `member` unless that is ""."""
+    inner = value[member] if member else value
     if content == inner[key]:
         return block
-    if inner is value:
-        return blocks.make(block.kind, {**value, key: content})
-    return blocks.make(block.kind, {**value, "function": {**inner, key: content}})
+    changed = {**inner, key: content}
+    return blocks.make(block.kind, {**value, member: changed} if member else changed)
 
 
 def _cut_strings(value: Json, head: int, tail: int) -> Json:
@@ -91,7 +92,7 @@ def _cut_strings(value: Json, head: int, tail: int) -> Json:
     return value
 
 
-_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
+_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
 _TEXTS: Final = frozenset({"description", "title", "examples", "$comment"})
 _DATA: Final = frozenset({"enum", "const", "default", "required"})
 
@@ -170,8 +171,8 @@ def _rewrite(block: Block, kind: str, payload: str) -> Block | None:
 
 def _replace(block: Block, params: Params) -> Block | None:
     value = params.get("value")
-    if isinstance(value, dict) and block.kind == TOOL:
-        return blocks.make(TOOL, blocks.without_markers(value))
+    if isinstance(value, dict) and (block.kind == TOOL or is_call(block.kind)):
+        return blocks.make(block.kind, blocks.without_markers(value))
     text = params.get("text")
     if not isinstance(text, str) or not has_editable_text(block):
         return block

@@ -12,7 +12,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.block_text import clean
-from ctxtui.curation.legality import anthropic, encrypted, images, markers, openai, tools
+from ctxtui.curation.legality import anthropic, encrypted, google, images, markers, openai, tools
 from ctxtui.curation.legality.violation import CHARACTERS, SIZE, Violation
 from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 
@@ -62,6 +62,7 @@ _CHECKS: Final[dict[str, tuple[_Check, ...]]] = {
     ),
     # Ollama refuses no conversation; a template may.
     "ollama_chat": (check_characters,),
+    "google": (google.violations, google.tools, check_characters),
 }
 
 MAX_REQUEST_BYTES: Final = {"anthropic": 32_000_000}

@@ -24,16 +24,26 @@ from ctxtui.curation.legality.violation import PlacedViolation, as_list
 from ctxtui.curation.provider_rules import MAX_MARKERS, ProviderRules
 from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import with_markers
-from ctxtui.wire.grammar import MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.google_parts import is_declaration
+from ctxtui.wire.grammar import GOOGLE, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
 
-_PATH: Final = re.compile(r"^\$\.(messages|input|tools|system)(?:\[(\d+)\](?:\.content(?:\[(\d+)\])?)?)?")
+_PATH: Final = re.compile(
+    r"^\$\.(messages|input|contents|tools|system)(?:\[(\d+)\](?:\.(?:content|parts)(?:\[(\d+)\])?)?)?"
+)
 _CALL: Final = re.compile(r"^\$\.messages\[\d+\]\.tool_calls\[(\d+)\]")
+_DECLARATION: Final = re.compile(r"^\$\.tools\[\d+\]\.functionDeclarations\[(\d+)\]")
 _PARAMS: Final = ("tool_choice", "thinking")
 """Parameters that rules about blocks depend on."""
 
-_EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
+_EMPTY: Final = {
+    "messages": b'{"model":"m","max_tokens":1,"messages":[]}',
+    "contents": b'{"contents":[]}',
+    "input": b'{"model":"m","input":[]}',
+}
+_BODY_KEYS: Final = {RESPONSES: "input", GOOGLE: "contents"}
+"""The member of a body that holds the conversation; ``messages`` in all other dialects."""
 
 
 def find_faults(applied: Applied, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
@@ -46,7 +56,7 @@ def find_faults(applied: Applied, *, takes: RequestLimits = UNKNOWN_LIMITS) -> l
         if applied_item.item.block.kind not in (NOT_RECORDED, UNREADABLE)
     ]
     kept = [applied_item for _, applied_item in marked]
-    body = _EMPTY["input" if dialect == RESPONSES else "messages"]
+    body = _EMPTY[_BODY_KEYS.get(dialect, "messages")]
     plain = DIALECTS[dialect].decode_request(body, None).with_items([applied_item.item for applied_item in kept])
     value = canonical.loads(encode(_with_markers(plain, applied, [edge for edge, _ in marked])))
     if isinstance(value, dict):
@@ -93,8 +103,12 @@ def _position(path: str, places: dict[str, list[list[int]]], context: Context) -
     match = _PATH.match(path)
     if match is None or match[2] is None:
         return -1
-    groups = places["messages" if match[1] == "input" else match[1]]
+    groups = places[match[1] if match[1] in places else "messages"]
     index = int(match[2])
+    if declared := _DECLARATION.match(path):
+        # All tools left in one object; Google's own stand beside the declarations.
+        groups = [one for one in groups if is_declaration(context.items[one[0]].block.value())]
+        index = int(declared[1])
     if index >= len(groups):
         return -1
     group, part = groups[index], match[3]

@@ -9,8 +9,8 @@ from ctxtui.core import block
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.curation.policies.situation import PolicyContext, make_edit
-from ctxtui.curation.record_summary import length_for, summary
-from ctxtui.curation.summary_request import needed
+from ctxtui.curation.record_summary import length_for, summarize
+from ctxtui.curation.summary_request import quoted_literals
 
 _SUMMARY_CACHE_SIZE: Final = 64
 """Maximum cached summaries of a context's stretches."""
@@ -111,8 +111,8 @@ def cached_summary(situation: PolicyContext, run: Sequence[int], what: str, limi
     if text is None:
         if len(summaries) >= _SUMMARY_CACHE_SIZE:
             summaries.clear()
-        keep = needed(situation.literals, run) if situation.literals is not None else ()
-        text = summaries[key] = summary(situation.context, run, limit, situation.count, what, keep)
+        keep = quoted_literals(situation.literals, run) if situation.literals is not None else ()
+        text = summaries[key] = summarize(situation.context, run, limit, situation.count, what, keep)
     return text
 
 

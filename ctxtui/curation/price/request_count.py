@@ -46,7 +46,7 @@ class RequestCount(NamedTuple):
         return max(0, self.body - self.back + self.client + self.residual)
 
     @property
-    def beyond_body(self) -> int:
+    def beyond(self) -> int:
         """Tokens of the whole beyond body and client."""
         return self.whole - self.body - self.client
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, arguments
-from ctxtui.agent.tools.tool import MOST, BadInput, PlannedCall, checked
+from ctxtui.agent.tools.command_tool import DEFAULT_SECONDS, MAX_SECONDS, RUN_COMMAND, split_command
+from ctxtui.agent.tools.tool import MAX_RESULT_CHARS, BadInput, PlannedCall, check_input
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import run_confined
@@ -56,7 +56,7 @@ class AgentCommands:
         if isinstance(parsed, ToolResult):
             return parsed
         input_, argv = parsed
-        seconds = min(max(1, input_.get("timeout", SECONDS)), MOST_SECONDS)
+        seconds = min(max(1, input_.get("timeout", DEFAULT_SECONDS)), MAX_SECONDS)
         memory, network = settings.command_memory, settings.command_network
         try:
             # The user already agreed to run it unconfined, if need be.
@@ -79,8 +79,8 @@ class AgentCommands:
     def _parse(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
         """Validate the input of `call` and split its command into arguments; an error result if invalid."""
         try:
-            input_ = checked(RUN_COMMAND, call.input)
-            return input_, arguments(input_["command"], shell=self._settings.command_shell)
+            input_ = check_input(RUN_COMMAND, call.input)
+            return input_, split_command(input_["command"], shell=self._settings.command_shell)
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
 
@@ -90,7 +90,7 @@ class AgentCommands:
         if result.late:
             status = f"ended after {seconds} seconds: its time was up"
         text = result.text.rstrip("\n")
-        if len(text) > MOST:
+        if len(text) > MAX_RESULT_CHARS:
             name = self._store_output(text)
             omitted = len(text) - 2 * SHOWN_CHARS
             omission = f"[{omitted:,} characters are left out here; `recall` reads all of it: {name}]"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ctxtui.agent.child import Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.read_tools import Known
+from ctxtui.agent.tools.read_tools import Contents
 from ctxtui.agent.tools.tool import Planned, PlannedCall, PlannedWrite, Tool
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.references import expand_value
@@ -21,7 +21,7 @@ from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.mcp_servers import servers
+from ctxtui.services.config.mcp_servers import load_servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
@@ -38,7 +38,7 @@ class AgentTools(Struct, eq=False):
     commands: AgentCommands
     servers: ServerPool
     base_definitions: Sequence[Json]
-    external: Known
+    external: Contents
     own: OwnTools
     enabled: str = ""
     images: str = "auto"
@@ -147,14 +147,14 @@ def _name(definition: Json) -> str:
 class ExternalContent(NamedTuple):
     """Content outside of a conversation: `contents` returns it by name; `overlay` stores more of it."""
 
-    contents: Known
+    contents: Contents
     overlay: Callable[[], ThreadEdits | None]
 
     def keep(self, name: str, text: str) -> None:
         """Store a text that is too long for the conversation as an artifact of the session."""
         overlay = self.overlay()
         if overlay is not None:
-            overlay.keep(name, text.encode())
+            overlay.keep_artifact(name, text.encode())
 
 
 def tools_for(
@@ -172,7 +172,9 @@ def tools_for(
     settings = config.settings
     permissions = ServerPermissions(data_dir(settings.data_dir))
     logs, key_over_http = log_dir() / "mcp", settings.key_over_http
-    pool = ServerPool(servers(config, cwd), permissions, logs, wanted=settings.mcp_servers, key_over_http=key_over_http)
+    pool = ServerPool(
+        load_servers(config, cwd), permissions, logs, wanted=settings.mcp_servers, key_over_http=key_over_http
+    )
     commands = AgentCommands(cwd, settings, external.keep)
 
     def known() -> dict[str, str]:

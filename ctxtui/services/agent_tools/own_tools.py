@@ -13,7 +13,7 @@ from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.read_tools import NAME as RECALL
 from ctxtui.agent.tools.registry import TOOLS
-from ctxtui.agent.tools.tool import BadInput, PlannedCall, checked, shortened
+from ctxtui.agent.tools.tool import BadInput, PlannedCall, check_input, shorten
 from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config import plugins
@@ -31,12 +31,12 @@ class OwnTools:
     @property
     def definitions(self) -> list[Json]:
         """Tool definitions of a request (Anthropic's form)."""
-        return [tool.told.definition() for tool in self.tools.values()]
+        return [tool.definition.definition() for tool in self.tools.values()]
 
     def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
         """Plan `call` for the user's permission; an error result for the model if the input is invalid."""
         try:
-            input_ = _plain_numbers(checked(self.tools[call.name].told, call.input))
+            input_ = _plain_numbers(check_input(self.tools[call.name].definition, call.input))
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
         if call.name == AGENT:
@@ -49,17 +49,17 @@ class OwnTools:
         try:
             if caller is None:
                 raise CtxtuiError("the chat has not begun")
-            input_ = _plain_numbers(checked(tool.told, call.input))
+            input_ = _plain_numbers(check_input(tool.definition, call.input))
             if inspect.iscoroutinefunction(tool.run):
                 text = await tool.run(input_, caller)
             else:
                 result = await asyncio.to_thread(tool.run, input_, caller)
                 text = await result if inspect.isawaitable(result) else result
-            return ToolResult(call.id, shortened(str(text), "ask for less") or "(nothing)")
+            return ToolResult(call.id, shorten(str(text), "ask for less") or "(nothing)")
         except CtxtuiError as error:
             return ToolResult(call.id, str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - the user's code: its error goes to the model and the chat goes on
-            why = plugins.reason(error, inspect.getsourcefile(inspect.unwrap(tool.run)) or "")
+            why = plugins.error_text(error, inspect.getsourcefile(inspect.unwrap(tool.run)) or "")
             return ToolResult(call.id, f"the tool failed: {why}", is_error=True)
 
 
@@ -99,7 +99,7 @@ def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple
 def _tools_of_plugin(part: plugins.Plugin) -> tuple[OwnTool, ...]:
     tools = _tools_in(part.value)
     if tools is None:
-        plugins.blame(part.place, "tools are a list of `OwnTool` called TOOLS")
+        plugins.report_trouble(part.place, "tools are a list of `OwnTool` called TOOLS")
     return tools or ()
 
 

@@ -11,7 +11,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.read_tools import NAME as RECALL
-from ctxtui.agent.tools.read_tools import Known
+from ctxtui.agent.tools.read_tools import Contents
 from ctxtui.agent.tools.registry import TOOLS, Toolbox
 from ctxtui.agent.tools.tool import PlannedWrite, Tool
 from ctxtui.agent.tools.workspace import Workspace
@@ -33,7 +33,7 @@ class ToolProcess:
     """
 
     def __init__(
-        self, root: Path, external: Known = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
+        self, root: Path, external: Contents = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
     ) -> None:
         self._box = Toolbox(Workspace(root), (*TOOLS, *own), external)
         self._own = {tool.name for tool in own}
@@ -54,7 +54,7 @@ class ToolProcess:
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
         """Plan the write of `call`; an error result for the model if it cannot be done."""
-        return await self._ask(Toolbox.plan, self._box.expanded(call))
+        return await self._ask(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
         """Run `call`, a write as it was `planned`. Failures are returned as error results."""
@@ -62,8 +62,8 @@ class ToolProcess:
             # The child does not have the external content.
             return self._box.run(call)
         if call.name in self._own:
-            return await asyncio.to_thread(self._box.run, self._box.expanded(call))
-        return await self._ask(Toolbox.run, self._box.expanded(call), planned)
+            return await asyncio.to_thread(self._box.run, self._box.expand(call))
+        return await self._ask(Toolbox.run, self._box.expand(call), planned)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._worker.close)

@@ -23,8 +23,8 @@ from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.store.store import Store
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire.registry import DIALECTS
 
 MAX_CACHED_TREES: Final = 16
@@ -66,12 +66,13 @@ def curate_request(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | No
 
 
 def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> CuratedRequest:
-    parsed = value(body)
-    dialect = dialect_of(Exchange(body, url=url), parsed) if isinstance(parsed, dict) else ""
+    parsed = parse_body(body)
+    dialect = detect_dialect(Exchange(body, url=url), parsed) if isinstance(parsed, dict) else ""
     if dialect not in DIALECTS:
         return CuratedRequest(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
     request = DIALECTS[dialect].decode_request(body, None)
-    card = model_table().card(request.model)
+    model = asked_model(Exchange(body, url=url).path, parsed)
+    card = model_table().card(model)
     head = tree.extend(ROOT, request.items)
     context = Context(tree, head, dialect, request.params, marker_lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
@@ -80,14 +81,12 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     applied_ids = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held_back)
     if not applied.is_changed and not applied.marks and not applied.refused:
         return CuratedRequest(None, Proof((), asleep, tuple(held_back.items())))
-    result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.request_limits)
+    result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=model, takes=card.request_limits)
     # Violations of the client's own request are ignored; only those that edits add count.
     before = {item.message for item in check(dialect, body, takes=card.request_limits)}
     added = [item for item in result.violations if item.message not in before]
     if added:
-        return CuratedRequest(
-            None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}")
-        )
+        return CuratedRequest(None, _refusal(edits, f"{model} would refuse it: {added[0].message} @ {added[0].path}"))
     by = sorted({edit.author for edit in edits if edit.id in applied_ids})
     return CuratedRequest(result.body, Proof(applied_ids, asleep, tuple(held_back.items()), tuple(by)))
 
@@ -170,7 +169,7 @@ class AppliedEdits(Struct):
             return StoredEdits()
         try:
             with Store.open(self.database, readonly=True) as store:
-                self._snapshot = snapshot = snapshot or _Snapshot(stamps, tuple(store.edited()))
+                self._snapshot = snapshot = snapshot or _Snapshot(stamps, tuple(store.edited_sessions()))
                 edits = snapshot.edits_of(session, thread)
                 if edits is None:
                     log = store.edits(session, thread)

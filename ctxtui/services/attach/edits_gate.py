@@ -18,7 +18,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.curated import AppliedEdits, CuratedRequest, Proof, StoredEdits
 from ctxtui.services.child_process import ChildGone, ChildProcess
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 
 MAX_EDIT_SECONDS: Final = 20.0
 """Seconds that a request waits for its edits; after that it leaves unedited."""
@@ -49,7 +49,7 @@ class EditsGate:
 
     def wants(self, head: Head, url: str) -> bool:
         """Whether the request may have edits, so that its whole body is needed."""
-        sender = sender_of(head.last)
+        sender = identify_sender(head.last)
         session = sender.session or self._session
         if not session:
             return self._edits.may_have_unnamed()
@@ -62,12 +62,12 @@ class EditsGate:
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Apply the edits to a request. Raises errors of reading them."""
-        sender = sender_of(waiting.head.last)
+        sender = identify_sender(waiting.head.last)
         session = sender.session or self.session_for(waiting)
         thread = sender.thread or MAIN
         edits = (await self._read_edits(session, thread)).applied
         path = Exchange(b"", url=waiting.url).path
-        if not edits or not waiting.body or side_call(path, value(waiting.body)):
+        if not edits or not waiting.body or classify_side_call(path, parse_body(waiting.body)):
             return RequestVerdict()
         curated = await self._apply_edits(session, thread, waiting, edits)
         return RequestVerdict(body=curated.body, told=curated.proof.json)

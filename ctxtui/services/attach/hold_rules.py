@@ -22,7 +22,9 @@ def estimate_tokens(size: int) -> int:
 
 class HoldRules(Struct, frozen=True, kw_only=True):
     """Conditions for holding a request; any one of them suffices. `each`: every request; `tokens`: more than about so
-    many (0: off); `usd`: more expensive (0: off); `miss`: forecast to miss the cache; `pattern`: found in the body.
+    many (0: off); `usd`: more expensive (0: off); `miss`: forecast to miss the cache; `pattern`: found in the body;
+    `secret`: a block holds a secret that was not there before; `repeats`: the same calls got the same answers so often
+    in a row (0: off).
     """
 
     each: bool = False
@@ -30,9 +32,16 @@ class HoldRules(Struct, frozen=True, kw_only=True):
     usd: float = 0.0
     miss: bool = False
     pattern: re.Pattern[bytes] | None = None
+    secret: bool = False
+    repeats: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.each or self.tokens or self.pattern or self.needs_forecast)
+        return bool(self.each or self.tokens or self.pattern or self.needs_forecast or self.needs_blocks)
+
+    @property
+    def needs_blocks(self) -> bool:
+        """Whether a rule needs the blocks of the request (`request_risks`)."""
+        return bool(self.secret or self.repeats)
 
     @property
     def needs_forecast(self) -> bool:
@@ -63,12 +72,15 @@ class HoldRules(Struct, frozen=True, kw_only=True):
         descriptions_ += [f"over {self.tokens:,} tokens"] if self.tokens else []
         descriptions_ += [f"over ${self.usd:g}"] if self.usd else []
         descriptions_ += ["on a foretold miss"] if self.miss else []
+        descriptions_ += ["on a secret"] if self.secret else []
+        descriptions_ += [f"on {self.repeats} repeats"] if self.repeats else []
         return tuple(
             descriptions_ + ([f"with {self.pattern.pattern.decode('utf-8', 'replace')}"] if self.pattern else [])
         )
 
 
 SEPARATOR: Final = ", "
+REPEATS_RULE: Final = re.compile(r"(?:on\s+)?([1-9][0-9]{0,3})\s+repeats")
 LIMIT_RULE: Final = re.compile(r"over\s+(\$)?\s*([0-9][0-9,_.]*)\s*([kKM]?)(?:\s+tokens)?")
 
 
@@ -87,13 +99,19 @@ def parse_rules(text: str) -> dict[str, Any]:
             options["each"] = True
         elif part in ("miss", "on a foretold miss"):
             options["miss"] = True
+        elif part in ("secret", "on a secret"):
+            options["secret"] = True
+        elif repeats := REPEATS_RULE.fullmatch(part):
+            options["repeats"] = int(repeats[1])
         elif part != "off":
             raise BadConfig(f"{part!r} is no rule", way_out=f"write {RULES_SPELLED}")
     rules_from_options(options)
     return options
 
 
-RULES_SPELLED: Final = SEPARATOR.join(("each", "over $0.5", "over 100k", "miss", "with REGEX", "off"))
+RULES_SPELLED: Final = SEPARATOR.join(
+    ("each", "over $0.5", "over 100k", "miss", "secret", "3 repeats", "with REGEX", "off")
+)
 """Examples of the syntax of rules."""
 
 
@@ -105,7 +123,7 @@ def _number(text: str, unit: str) -> float | None:
 
 
 def rules_from_options(options: Mapping[str, Any]) -> HoldRules:
-    """Make rules from options: ``each``, ``tokens``, ``usd``, ``miss``, ``pattern``. Raises `BadConfig`."""
+    """Make rules from options, named as the fields of `HoldRules`. Raises `BadConfig`."""
     pattern = str(options.get("pattern") or "")
     try:
         return HoldRules(
@@ -114,6 +132,8 @@ def rules_from_options(options: Mapping[str, Any]) -> HoldRules:
             usd=max(0.0, float(options.get("usd") or 0)),
             miss=bool(options.get("miss")),
             pattern=re.compile(pattern.encode()) if pattern else None,
+            secret=bool(options.get("secret")),
+            repeats=max(0, int(options.get("repeats") or 0)),
         )
     except re.error as error:
         raise BadConfig(f"{pattern!r} is no regular expression: {error}") from None

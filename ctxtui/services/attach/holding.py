@@ -22,9 +22,11 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.services.attach.request_risks import RequestRisks
+from ctxtui.transcripts.kit.fields import as_dict
+from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect, wants_stream
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
+from ctxtui.wire.grammar import GOOGLE
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
@@ -59,6 +61,8 @@ class HeldRequest:
     thread: str
     dialect: str
     body: dict[str, Json]
+    model: str
+    streams: bool
     size: int
     why: str
     since: float
@@ -72,7 +76,7 @@ class HeldRequest:
 
     def json(self, now: float) -> dict[str, Json]:
         """The form sent over the control connection."""
-        identity = {"id": self.x, "session": self.session, "thread": self.thread, "model": word(self.body.get("model"))}
+        identity = {"id": self.x, "session": self.session, "thread": self.thread, "model": self.model}
         seconds_left = max(0.0, round(self.until - now, 1))
         forecast = self.forecast
         return {
@@ -107,6 +111,7 @@ class HoldGate:
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _initial_rules: HoldRules = field(init=False)
+    _risks: RequestRisks = field(init=False, default_factory=RequestRisks)
 
     def __post_init__(self) -> None:
         self._initial_rules = self.rules
@@ -119,30 +124,36 @@ class HoldGate:
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Hold the request if a rule or the user says so, until a decision or its client's time-out."""
-        body = value(waiting.body)
+        body = parse_body(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
-        dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
+        dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
         # Ollama's requests have the form of another API, but its answers do not.
         dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
-        if not dialect or side_call(exchange.path, body):
+        if not dialect or classify_side_call(exchange.path, body):
             return await self.edits.decide(waiting)
-        sender = sender_of(waiting.head.last)
+        sender = identify_sender(waiting.head.last)
         session = sender.session or self.edits.session_for(waiting)
         thread = sender.thread or MAIN
         prepared = await self._prepare(session, thread, waiting)
         why = NEXT_REASON if session in self.next else self.rules.reason(waiting.body)
         why = why or self.rules.forecast_reason(prepared.forecast)
+        risk = await self._risks.reason(self.rules, dialect, waiting.body)
+        why = why or risk.text
         if not why:
             return _add_record(await self.edits.decide(waiting), _preparation_record(prepared))
         self.next.discard(session)
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
-        streams = waiting.alive is not None and obj(body).get("stream") is True and bool(ping_of(dialect))
+        # Without server-sent events Google's stream is a list, which has no pings.
+        asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
+        streams = waiting.alive is not None and asks_stream and bool(ping_of(dialect))
         held = HeldRequest(
             x=waiting.x,
             session=session,
             thread=thread,
             dialect=dialect,
-            body=obj(body),
+            body=as_dict(body),
+            model=asked_model(exchange.path, as_dict(body)),
+            streams=asks_stream,
             size=len(waiting.body),
             why=why,
             since=now,
@@ -151,9 +162,10 @@ class HoldGate:
             decision=asyncio.get_running_loop().create_future(),
             forecast=prepared.forecast,
         )
-        return _add_record(
-            await self._carry_out(waiting, held, await self._wait(held, waiting)), _preparation_record(prepared)
-        )
+        decision = await self._wait(held, waiting)
+        if decision.how not in (REFUSE, ANSWER):
+            self._risks.sent(risk.blocks)
+        return _add_record(await self._carry_out(waiting, held, decision), _preparation_record(prepared))
 
     async def _prepare(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
         """Prepare the request if a rule, a policy or a waiting edit needs it."""
@@ -169,7 +181,8 @@ class HoldGate:
         if decision.how == REFUSE:
             return RequestVerdict(answer=build_refusal(held.dialect, REFUSAL_TEXT), told=record)
         if decision.how == ANSWER:
-            answer = build_answer(held.dialect, held.body, decision.text, estimate_tokens(held.size), self.clock())
+            request = {**held.body, "model": held.model, "stream": held.streams}
+            answer = build_answer(held.dialect, request, decision.text, estimate_tokens(held.size), self.clock())
             return RequestVerdict(answer=answer, told=record)
         # When the time is up, it leaves as it would have without being held.
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
@@ -277,7 +290,7 @@ def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerd
 def _max_hold_seconds(head: Head) -> float:
     """Seconds that a request can be held: the shortest time-out that its client sends, less a margin."""
     timeouts: list[float] = []
-    for name in ("x-stainless-timeout", "x-stainless-read-timeout"):
+    for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.
         with suppress(ValueError):
             timeouts.append(float(head.get(name)))

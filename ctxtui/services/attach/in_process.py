@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeVar
 
-from ctxtui.attach.httpx_hook import LEFT, Hook, WatchedExchange, asks_a_model
+from ctxtui.attach.httpx_hook import LEFT, Hook, WatchedExchange, is_model_call
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.tape import file_name
@@ -183,7 +183,7 @@ def current() -> InProcessRecording | None:
 
 def _watch_request(request: Any) -> WatchedExchange | None:
     try:
-        recording = current() if asks_a_model(request) else None
+        recording = current() if is_model_call(request) else None
         return recording.watch(request) if recording is not None else None
     except Exception:  # noqa: BLE001 - a call of the program must not fail because of its record
         return None
@@ -201,7 +201,7 @@ def _stop_all() -> None:
 def _restart_after_fork() -> None:
     for recording in list(_ACTIVE):
         if recording.recorder is not None:
-            recording.recorder.begin_anew()
+            recording.recorder.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):

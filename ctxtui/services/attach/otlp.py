@@ -22,7 +22,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.pricing.price import price_call
-from ctxtui.providers.endpoint import is_loopback, is_plain
+from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
@@ -30,8 +30,8 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.worker import Worker
-from ctxtui.transcripts.formats.opentelemetry.protobuf import encoded, rejected
-from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, request_of, span_of
+from ctxtui.transcripts.formats.opentelemetry.protobuf import encode, parse_rejection
+from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, call_span, wrap_spans
 
 LOCAL: Final = "http://127.0.0.1:4318"
 """Default address of a collector on this machine."""
@@ -64,7 +64,7 @@ def collector_headers(url: str, settings: Settings, env: Mapping[str, str]) -> d
     name = next((variable for variable in _HEADERS if env.get(variable)), "")
     pairs = (pair.partition("=") for pair in env.get(name, "").split(",") if pair.strip())
     headers = {unquote(key.strip()): unquote(value.strip()) for key, _, value in pairs}
-    if headers and is_plain(url, key_over_http=settings.key_over_http):
+    if headers and sends_key_in_plain(url, key_over_http=settings.key_over_http):
         raise BadConfig(
             f"{name} would go over plain http to another machine",
             place="--otlp",
@@ -113,7 +113,7 @@ class Exporter:
         for call in calls:
             cost = price_call(call, table)
             usd = cost.usd if cost is not None else None
-            span = span_of(session, call, name=name, usd=usd, content=self._mask)
+            span = call_span(session, call, name=name, usd=usd, content=self._mask)
             self._waiting.append((about.client or about.source, about.version, span))
         if len(self._waiting) > MOST_WAITING:
             self.lost += len(self._waiting) - MOST_WAITING
@@ -124,7 +124,7 @@ class Exporter:
         while self._waiting:
             client, version, _ = self._waiting[0]
             spans = list(self._next_request_spans(client, version))
-            if not self._post(encoded(request_of(spans, client, version)), len(spans)):
+            if not self._post(encode(wrap_spans(spans, client, version)), len(spans)):
                 return False
             del self._waiting[: len(spans)]
         return True
@@ -146,7 +146,9 @@ class Exporter:
         try:
             with urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT_S) as answer:
                 refused, why = (
-                    rejected(answer.read(1 << 16)) if "protobuf" in answer.headers.get_content_type() else (0, "")
+                    parse_rejection(answer.read(1 << 16))
+                    if "protobuf" in answer.headers.get_content_type()
+                    else (0, "")
                 )
         except urllib.error.HTTPError as error:
             error.close()

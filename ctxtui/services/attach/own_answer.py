@@ -10,19 +10,20 @@ from ctxtui.offline.anthropic.messages_api import events as message_events
 from ctxtui.offline.exchange import compact, named_event, named_events
 from ctxtui.offline.openai.chat_api import chunks
 from ctxtui.offline.openai.responses_api import events as response_events
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.http_exchange.pair import value
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.transcripts.kit.fields import as_dict, as_str
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
-ANSWERABLE_APIS: Final = (ANTHROPIC, CHAT, RESPONSES)
+ANSWERABLE_APIS: Final = (ANTHROPIC, CHAT, RESPONSES, GOOGLE)
 """The APIs in which the user can answer."""
 OLLAMA: Final = "ollama"
 _PINGS: Final = {
     ANTHROPIC: b'event: ping\ndata: {"type": "ping"}\n\n',
     CHAT: b": the request is held in ctxtui\n\n",
     RESPONSES: b": the request is held in ctxtui\n\n",
+    GOOGLE: b": the request is held in ctxtui\n\n",
 }
-"""Anthropic has an event for pings; for OpenAI's streams it is a comment, which clients ignore."""
+"""Anthropic has an event for pings; for other streams it is a comment, which clients ignore."""
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 CHARS_PER_TOKEN: Final = 4
@@ -32,7 +33,7 @@ def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int,
     """Build the HTTP answer in which the requested model says `text`, streamed if the request asks for it. `input_` is
     an estimate in tokens, as is the answer's size: no model has read anything. `at` is Unix seconds.
     """
-    build = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response}[dialect]
+    build = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response, GOOGLE: _content}[dialect]
     answer, events = build(request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)
     if request.get("stream") is True:
         return http_answer(200, _STREAM, b"".join(events))
@@ -50,6 +51,8 @@ def build_error(dialect: str, why: str) -> dict[str, Json]:
         return {"type": "error", "error": {"type": "permission_error", "message": why}, "request_id": None}
     if dialect == OLLAMA:
         return {"error": why}
+    if dialect == GOOGLE:
+        return {"error": {"code": 403, "message": why, "status": "PERMISSION_DENIED"}}
     kind = {"type": "permission_error", "param": None, "code": "refused_by_user"}
     return {"error": {"message": why, **kind}}
 
@@ -61,9 +64,9 @@ def ping_of(dialect: str) -> bytes:
 
 def error_event(dialect: str, status: int, body: bytes) -> bytes:
     """Convert an answer that is no stream (its status and body) to an error event for a stream of this API."""
-    body_ = obj(value(body))
-    error = obj(body_.get("error"))
-    message = word(error.get("message")) or word(body_.get("message")) or f"the provider answered {status}"
+    body_ = as_dict(parse_body(body))
+    error = as_dict(body_.get("error"))
+    message = as_str(error.get("message")) or as_str(body_.get("message")) or f"the provider answered {status}"
     if dialect == ANTHROPIC:
         event = (
             body_
@@ -71,6 +74,8 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
             else {"type": "error", "error": {"type": "api_error", "message": message}}
         )
         return named_event("error", event)
+    if dialect == GOOGLE:
+        error = error or {"code": status, "message": message, "status": "UNKNOWN"}
     error = error or {"message": message, "type": "server_error", "param": None, "code": str(status)}
     if dialect == RESPONSES:
         body_ = {"type": "error", "sequence_number": 0, "code": error.get("code"), "message": message}
@@ -122,7 +127,7 @@ def _completion(request: dict[str, Json], text: str, tokens: tuple[int, int], at
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
     }
-    include_usage = obj(request.get("stream_options")).get("include_usage") is True
+    include_usage = as_dict(request.get("stream_options")).get("include_usage") is True
     return completion, list(chunks(completion, include_usage))
 
 
@@ -161,3 +166,19 @@ def _response(request: dict[str, Json], text: str, tokens: tuple[int, int], at: 
         "usage": usage,
     }
     return response, list(named_events(response_events(response)))
+
+
+def _content(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
+    answer: dict[str, Json] = {
+        "candidates": [
+            {"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP", "index": 0},
+        ],
+        "usageMetadata": {
+            "promptTokenCount": tokens[0],
+            "candidatesTokenCount": tokens[1],
+            "totalTokenCount": sum(tokens),
+        },
+        "modelVersion": request.get("model"),
+        "responseId": secrets.token_hex(10),
+    }
+    return answer, [b"data: " + compact(answer) + b"\r\n\r\n"]

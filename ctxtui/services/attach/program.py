@@ -41,6 +41,9 @@ ANTHROPIC: Final = ProgramProvider(
 OPENAI: Final = ProgramProvider(
     name="openai", default="https://api.openai.com/v1", variables=("OPENAI_BASE_URL", "OPENAI_API_BASE")
 )
+GOOGLE: Final = ProgramProvider(
+    name="google", default="https://generativelanguage.googleapis.com", variables=("GOOGLE_GEMINI_BASE_URL",)
+)
 
 
 class RoutingFunctions(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient
-from ctxtui.services.attach.program import ANTHROPIC, OPENAI
+from ctxtui.services.attach.program import ANTHROPIC, GOOGLE, OPENAI
 from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020
@@ -44,7 +44,7 @@ _NUMBER: Final = re.compile(r"\b\d+\b")
 
 def default_upstreams(env: Mapping[str, str]) -> dict[str, str]:
     """The default upstreams, by the first segment of the path."""
-    return {ANTHROPIC.name: ANTHROPIC.url(env), OPENAI.name: OPENAI.url(env), **LOCAL_SERVERS}
+    return {**{door.name: door.url(env) for door in (ANTHROPIC, OPENAI, GOOGLE)}, **LOCAL_SERVERS}
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.project.file_block import IMAGE, file_block
-from ctxtui.project.named import spelled
+from ctxtui.project.file_block import IMAGE, make_file_block
+from ctxtui.project.named import format_mention
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
 
@@ -39,7 +39,7 @@ def save_image(settings: Settings) -> str:
     if not candidates:
         raise NoImage("no desktop whose clipboard could be read", way_out="save the picture and write @picture.png")
     data = next((block_ for block_ in map(_run, candidates) if block_), b"")
-    block_ = file_block(data)
+    block_ = make_file_block(data)
     if block_.kind != IMAGE or block_.size is None:
         raise NoImage(
             "no image in the clipboard",
@@ -53,7 +53,7 @@ def save_image(settings: Settings) -> str:
         path.write_bytes(data)
     except OSError as error:
         raise NoImage(f"the image cannot be kept: {error.strerror}", place=str(path)) from error
-    return spelled(str(path))
+    return format_mention(str(path))
 
 
 def _run(command: Sequence[str]) -> bytes:

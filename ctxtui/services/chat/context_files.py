@@ -14,19 +14,19 @@ from ctxtui.agent.memory_place import MemoryPlace
 from ctxtui.agent.tools.memory_tools import MemoryFolder, memory_tools
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.pricing.rates import find_rates
 from ctxtui.project.budget import groups
-from ctxtui.project.named import relevant
+from ctxtui.project.named import find_relevant
 from ctxtui.project.selection import Selection, select
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.window_checks import size_of
+from ctxtui.services.config.window_checks import find_size
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
@@ -110,8 +110,8 @@ class ContextFiles:
         """Usable tokens of the model's window; 0 if it is unknown."""
         settings, chat_model, card = self._settings, self._chat_model, self.card
         window = (chat_model.window if chat_model is not None else 0) or card.window or 0
-        own = size_of(card.id, settings.usable_contexts)[1]
-        return running_window(window, settings.usable_share, own=own).usable
+        own = find_size(card.id, settings.usable_contexts)[1]
+        return window_of_running_model(window, settings.usable_share, own=own).usable
 
     def available_tokens(self, used: int) -> int:
         """Tokens available for files if `used` are in use; 0 if the window is unknown."""
@@ -195,7 +195,7 @@ class ContextFiles:
             return None
         memory_texts = memory.texts() if memory is not None else {}
         if settings.memory_files == RELEVANT:
-            memory_texts = {name: memory_texts[name] for name in relevant(memory_texts, text)}
+            memory_texts = {name: memory_texts[name] for name in find_relevant(memory_texts, text)}
         texts = [_rendered("instructions", path, content) for path, content in instructions_.items()]
         texts += [_rendered("memory", name, content) for name, content in memory_texts.items()]
         chat_model = self._chat_model

@@ -12,7 +12,7 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.window_checks import check_size, setting_of, size_of
+from ctxtui.services.config.window_checks import check_size, find_size, window_setting
 
 ASSUMED_WINDOW: Final = 4096
 """Tokens: the assumed window of a local server that reports none (facts §5)."""
@@ -32,9 +32,9 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window
     available = reported or model_table().card(chat_model.model).window or 0
-    name, requested = size_of(chat_model.model, settings.context_sizes)
+    name, requested = find_size(chat_model.model, settings.context_sizes)
     if requested:
-        setting = setting_of(name, settings)
+        setting = window_setting(name, settings)
         place = _setting_source(config, setting)
         check_size(chat_model.model, setting, requested, place, available)
         return replace(chat_model, window=requested, origin=place)

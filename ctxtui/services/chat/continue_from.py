@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.growth.forks import ForkOrigin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
@@ -21,7 +21,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import stored_name
 from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.store import leases
-from ctxtui.store.host_process import HostProcess, ended, hosting
+from ctxtui.store.host_process import HostProcess, begin_hosting, end_hosting
 from ctxtui.store.store import Store
 from ctxtui.wire.translate.client_fields import without_client_fields
 from ctxtui.wire.translate.turns import THINKING, to_part
@@ -65,7 +65,7 @@ def find_continuation(
         hold(location.stored)
     loaded = open_named(location, settings)
     session = loaded.session
-    chosen = choose(session, thread, number)
+    chosen = choose_call(session, thread, number)
     if continues_itself:
         last = next(reversed(session.calls.values()), None)
         return Continuation(session=session, stored=location.stored, last=last, model=chosen.call.model)
@@ -93,7 +93,7 @@ def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
     if not location.stored:
         return None
     with Store.open(database(settings.data_dir)) as store:
-        return store.host(location.stored)
+        return store.host_error(location.stored)
 
 
 def is_chat(stored: str, settings: Settings) -> bool:
@@ -125,7 +125,7 @@ def claim_session(path: Path, id_: str) -> HostProcess:
     """Become the host of the session `id_` in the database `path`; for a worker thread. Raises `InUse` if another
     process hosts it.
     """
-    process = hosting(time.time())
+    process = begin_hosting(time.time())
     until = time.monotonic() + CLAIM_SECONDS
     while True:
         try:
@@ -133,7 +133,7 @@ def claim_session(path: Path, id_: str) -> HostProcess:
             return process
         except InUse as error:
             if error.pid != os.getpid() or time.monotonic() > until:
-                ended(process)
+                end_hosting(process)
                 raise
             time.sleep(0.05)
         except CtxtuiError:

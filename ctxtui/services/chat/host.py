@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ctxtui import __version__
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import Caller
-from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on, with_tools
+from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, resume, with_tools
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.replay import OPENED
 from ctxtui.agent.runner import Runner, Surroundings
@@ -51,12 +51,12 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import Next, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
-from ctxtui.services.editing.waiting_edits import due, released
+from ctxtui.services.editing.waiting_edits import apply_due, conditions_met
 from ctxtui.services.project.progress import report_progress
 from ctxtui.store import leases
-from ctxtui.store.host_process import HostProcess, ended
+from ctxtui.store.host_process import HostProcess, end_hosting
 from ctxtui.store.rows import Price
-from ctxtui.store.sessions.in_flight import left_over
+from ctxtui.store.sessions.in_flight import abandoned_events
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
 from ctxtui.wire.speech import Attachment
@@ -195,7 +195,7 @@ class Host:
         dialect, params = chat_model.endpoint.dialect, params_for(chat_model, self.config.settings)
         history = past.before if past is not None else ()
         if past is not None and past.stored:
-            pending = left_over(database(self.config.settings.data_dir), past.stored, self._process)
+            pending = abandoned_events(database(self.config.settings.data_dir), past.stored, self._process)
             dialect_ = dialect_of(pending, past.last) or dialect
             talk, self.recovered = restore_conversation(session, pending, dialect_, params, chat_model.endpoint.name)
             number = max((call.epoch.number for call in session.calls.values()), default=0)
@@ -269,7 +269,7 @@ class Host:
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
             raise CtxtuiError("the chat has not begun")
-        if runner.state.running:
+        if runner.state.is_running:
             raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
         if on:
             await tools.servers.turn_on(server)
@@ -305,7 +305,7 @@ class Host:
     def _keep_queue(self) -> None:
         """Record the messages that wait for the next request."""
         runner = self.runner
-        queue = (*runner.unsaid, *runner.state.queue) if runner is not None else self._queue
+        queue = (*runner.waiting_messages, *runner.state.queue) if runner is not None else self._queue
         if queue != self._queue and self._record is not None:
             self._queue = queue
             self._record.store_slot("queue", json.dumps(queue))
@@ -319,7 +319,7 @@ class Host:
         """Continue with another model of the same provider from the next request on. Raises `BadConfig` if a window in
         the settings does not fit it.
         """
-        if self.chat_model is None or self.runner is None or self.runner.state.running:
+        if self.chat_model is None or self.runner is None or self.runner.state.is_running:
             return
         old = self.chat_model.model
         new_model = replace(self.chat_model, model=model, window=0, origin="", most_output=0)
@@ -334,7 +334,7 @@ class Host:
         self.files.set_model(chat_model)
         self.tools.adjust_to_model(local=chat_model.endpoint.local) if self.tools is not None else None
         params = params_for(chat_model, self.config.settings)
-        self.runner.conversation = self.with_edits(go_on(self.session.tree, talk.head, talk.dialect, params))
+        self.runner.conversation = self.with_edits(resume(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=chat_model.window),)))
 
     def keep_draft(self, text: str) -> None:
@@ -344,8 +344,8 @@ class Host:
 
     def go_back_to(self, head: int) -> None:
         """Continue from an earlier context of the session; the next message starts a branch."""
-        if self.runner is not None and self._record is not None and not self.runner.state.running:
-            self.runner.conversation.back_to(head)
+        if self.runner is not None and self._record is not None and not self.runner.state.is_running:
+            self.runner.conversation.rewind_to(head)
             noted = self._record.record_move(head, self.session.tree[head].depth)
             self.tell(ChatNews(None, tuple(noted)))
 
@@ -374,9 +374,9 @@ class Host:
             return next_call_of(self.session, counter, self.config.settings, MAIN, overlay.applied, at)
 
         due_times = await asyncio.to_thread(
-            due, frozenset(overlay.waiting.values()), next_call, self.clock(), is_other_model
+            conditions_met, frozenset(overlay.waiting.values()), next_call, self.clock(), is_other_model
         )
-        if message := released(overlay, due_times):
+        if message := apply_due(overlay, due_times):
             self.on_released()
             self._handle_moment(progress.Noted("edits", message))
 
@@ -420,7 +420,7 @@ class Host:
         if self.writer is not None:
             return self.writer.close()
         if self._process is not None:
-            ended(self._process)
+            end_hosting(self._process)
             with suppress(CtxtuiError):  # the lease has ended already
                 leases.release(database(self.config.settings.data_dir), self._process)
         return True

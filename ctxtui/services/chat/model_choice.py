@@ -23,10 +23,10 @@ from ctxtui.providers.endpoint import (
     Endpoint,
     headers_for,
     is_loopback,
-    is_plain,
     key_for,
+    sends_key_in_plain,
 )
-from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, look_at
+from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, identify_server
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, stays_on_machine
 from ctxtui.services.chat.context_window import with_window
@@ -83,7 +83,7 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
     address = env.get(variable, "").strip()
     if not address or chat_model.endpoint.base_url:
         return chat_model
-    is_plain_http = is_plain(address, key_over_http=key_over_http)
+    is_plain_http = sends_key_in_plain(address, key_over_http=key_over_http)
     endpoint = dataclasses.replace(
         chat_model.endpoint, base_url=address, key="" if is_plain_http else chat_model.endpoint.key
     )
@@ -100,7 +100,7 @@ def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
     headers = headers_for(endpoint.name, env)
     if not headers:
         return chat_model
-    if is_plain(endpoint.base_url, key_over_http=key_over_http):
+    if sends_key_in_plain(endpoint.base_url, key_over_http=key_over_http):
         return replace(chat_model, why=f"{chat_model.why}; {variable} is not sent over plain http")
     names = ", ".join(name for name, _ in headers)
     why = f"{chat_model.why}; {variable} adds {names}"
@@ -140,8 +140,8 @@ async def _compatible(
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
     key = key_for("anthropic" if dialect == ANTHROPIC else "openai", env)
-    withholds_key = key and is_plain(url, key_over_http=key_over_http)
-    server = await look_at(url, env)
+    withholds_key = key and sends_key_in_plain(url, key_over_http=key_over_http)
+    server = await identify_server(url, env)
     kind = server.endpoint.kind if server is not None else ""
     local = server is not None or is_loopback(url)
     endpoint = Endpoint(kind or provider or "compatible", dialect, url, "" if withholds_key else key, kind, local=local)

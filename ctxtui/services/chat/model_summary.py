@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.agent.conversation import ConversationStart, begin, go_on
-from ctxtui.agent.runner import answered
+from ctxtui.agent.conversation import ConversationStart, begin, resume
+from ctxtui.agent.runner import send_once
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError
@@ -19,7 +19,7 @@ from ctxtui.curation.apply.applied import sent_items
 from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
-from ctxtui.curation.summary_request import SYSTEM, inside, outside
+from ctxtui.curation.summary_request import SYSTEM, external_request, request_in_context
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose_model, params_for, providers_of
@@ -74,17 +74,17 @@ def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own:
         # It will not be read again, so writing it to the cache would be a waste.
         uncached = {key: value for key, value in params.items() if key != "cache_control"}
         talk = begin(Tree(), ConversationStart(dialect, uncached, (), SYSTEM))
-        talk.say(outside(part.context, part.positions, part.sections, part.keep, part.length))
+        talk.add_user_message(external_request(part.context, part.positions, part.sections, part.keep, part.length))
         return talk.draft().body
     if own.applied.refused:
         raise RequestRefused(own.applied.refused, way_out="revert the edit")
     if own.context.dialect != dialect:
         raise CtxtuiError(f"the context is in {own.form}, {chat_model.endpoint.name} speaks another dialect")
     tree = Tree()
-    talk = go_on(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
+    talk = resume(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
     if talk.open_calls():
         raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
-    talk.say(inside(part.context, part.positions, part.sections, part.keep, part.length))
+    talk.add_user_message(request_in_context(part.context, part.positions, part.sections, part.keep, part.length))
     body = talk.draft().body
     violations = check(dialect, body)
     if violations:
@@ -100,7 +100,7 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
         chat_model, close_offline = await start_offline(chat_model)
     line = SdkLine(chat_model.endpoint)
     try:
-        response = await answered(line, chat_model.endpoint.dialect, body)
+        response = await send_once(line, chat_model.endpoint.dialect, body)
     finally:
         await line.close()
         if close_offline is not None:

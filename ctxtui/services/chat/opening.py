@@ -11,7 +11,7 @@ from msgspec import Struct
 from ctxtui.agent.child import START_AGENT, OwnTool
 from ctxtui.agent.conversation import Conversation, with_tools
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.read_tools import recall
+from ctxtui.agent.tools.read_tools import make_recall
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.block_content import read
@@ -28,7 +28,7 @@ SYSTEM: Final = (
 
 def tool_definitions(own: Sequence[Tool] = ()) -> tuple[Json, ...]:
     """The tool definitions of a new chat in Anthropic's form, including this chat's `own` tools."""
-    return tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND))
+    return tuple(tool.definition() for tool in (*TOOLS, *own, make_recall(dict), RUN_COMMAND))
 
 
 class CustomParts(Struct):

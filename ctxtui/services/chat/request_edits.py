@@ -23,7 +23,7 @@ from ctxtui.curation.policies.profile import Profile
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.policy_registry import profile_at
+from ctxtui.services.config.policy_registry import load_profile
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.request import Request
@@ -84,7 +84,7 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
     """The profile for chats from the settings; None if there is none."""
     if not config.settings.profile:
         return None
-    profile = profile_at(config.settings.profile, cwd)
+    profile = load_profile(config.settings.profile, cwd)
     # A project's profile may only propose; policies act only on the user's own setting.
     return replace(profile, armed=False) if profile is not None and config.from_project("profile") else profile
 

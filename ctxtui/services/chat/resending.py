@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.agent.conversation import go_on
-from ctxtui.agent.runner import answered
+from ctxtui.agent.conversation import resume
+from ctxtui.agent.runner import send_once
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.content.agreement import UNCHANGED, NextStep, Trial, next_step
+from ctxtui.analysis.content.agreement import UNCHANGED, NextStep, Trial, extract_step
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_items
 from ctxtui.core.canonical import Json
@@ -108,7 +108,7 @@ def resendable_calls(session: Session, thread: str) -> list[int]:
 def recorded_step(session: Session, call: Call) -> NextStep | None:
     """The effect of the recorded answer of `call`; None if there is none."""
     answer = answer_items(session.tree, call)
-    return next_step(answer) if answer else None
+    return extract_step(answer) if answer else None
 
 
 def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[HeavyBlock]:
@@ -128,7 +128,7 @@ def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[He
         ):
             continue
         label = book.names.label(node_)
-        tokens = book.own(chosen.call.model, node)
+        tokens = book.block_tokens(chosen.call.model, node)
         blocks.setdefault(node_.block.digest, HeavyBlock(digest=node_.block.digest, name=label, tokens=tokens))
     heavy = sorted(blocks.values(), key=lambda one: -one.tokens)[:count]
     return [replace(block, name=f"{block.name} ({block.digest[:8]})") for block in heavy]
@@ -218,7 +218,7 @@ def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, setting
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
     params, max_tokens = _params(call, chat_model, settings)
     tree = Tree()
-    body = go_on(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
+    body = resume(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
     violations = check(dialect, body)
     return ResentRequest(
         body, max_tokens, f"the provider would refuse it: {violations[0].message}" if violations else ""
@@ -312,13 +312,13 @@ async def send_plan(
                 trials.append(replace(trial, error=resend.refused))
             else:
                 try:
-                    response = await answered(line, chat_model.endpoint.dialect, resend.body)
+                    response = await send_once(line, chat_model.endpoint.dialect, resend.body)
                 except ProviderError as error:
                     trials.append(replace(trial, error=str(error)))
                 else:
                     usage = response.billed
                     usd = charge(usage, resend.model) if usage is not None else None
-                    trials.append(replace(trial, got=next_step(response.items), usage=usage, usd=usd))
+                    trials.append(replace(trial, got=extract_step(response.items), usage=usage, usd=usd))
             tell(len(trials), len(plan))
     finally:
         await line.close()

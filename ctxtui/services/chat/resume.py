@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.agent.conversation import Conversation, go_on, skeleton_for
+from ctxtui.agent.conversation import Conversation, resume, skeleton_for
 from ctxtui.agent.events import ToolResult
 from ctxtui.agent.replay import BROKEN_OFF, OPENED, Replay
 from ctxtui.core.call import Call, Fidelity
@@ -25,9 +25,9 @@ from ctxtui.services.chat.continue_from import CHAT
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.leases import host_of
-from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent, left_over
+from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent, abandoned_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
+from ctxtui.store.writer import CallEnded, InFlight, TakenOver, Work
 from ctxtui.wire.speech import Result
 
 STOPPED_RESULT: Final = "ctxtui ended before this was done."
@@ -66,11 +66,11 @@ def recover(
     """
     replay = Replay(conversation, provider, known, own_id)
     for event in events:
-        replay.take(event)
+        replay.replay(event)
     partial = replay.settle()
     head = conversation.head
     unanswered = conversation.open_calls()
-    conversation.results([Result(call.id, call.name, STOPPED_RESULT, True) for call in unanswered])
+    conversation.add_results([Result(call.id, call.name, STOPPED_RESULT, True) for call in unanswered])
     stopped = tuple(ToolResult(call.id, STOPPED_RESULT, is_error=True) for call in unanswered)
     return Recovered(
         partial=partial,
@@ -100,7 +100,7 @@ def restore_conversation(
     queue: tuple[str, ...] = ()
     drafts: list[str] = []
     for events_of_host in others:
-        conversation = go_on(session.tree, _context_at_first(session, events_of_host), dialect, params)
+        conversation = resume(session.tree, _context_at_first(session, events_of_host), dialect, params)
         own_id = f"{session.about.id}.{call_count + len(calls) + 1}"
         recovered = recover(conversation, events_of_host, provider, frozenset(session.calls), own_id)
         calls.append(
@@ -111,7 +111,7 @@ def restore_conversation(
         )
         queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
     begun = _context_at_first(session, last_events) if others else tip_
-    conversation = go_on(session.tree, begun, dialect, params)
+    conversation = resume(session.tree, begun, dialect, params)
     known_ids = frozenset(session.calls) | {call.id for _, call in calls}
     recovered = recover(
         conversation, last_events, provider, known_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
@@ -131,7 +131,7 @@ def _recover_agents(
     for thread in dict.fromkeys(event.thread for event in pending):
         for host_events in group_by_host([event for event in pending if event.thread == thread]):
             begun = session.threads[thread].tip if thread in session.threads else ROOT
-            talk = go_on(session.tree, begun, dialect, params)
+            talk = resume(session.tree, begun, dialect, params)
             own_id = f"{session.about.id}.{thread}.{len(session.order.get(thread, ())) + 1}"
             recovered = recover(talk, host_events, provider, frozenset(session.calls), own_id)
             call = recovered.partial or _unanswered(talk, recovered.head, host_events[-1].at, provider, own_id)
@@ -179,16 +179,16 @@ def record_recovered(
 ) -> tuple[CallSeen, ...]:
     """Write the recovered state; return the calls to add to the session."""
     for host, call in recovered.agents:
-        put(Ended(call, call.response_head, host))
+        put(CallEnded(call, call.response_head, host))
     for host, call in recovered.others:
-        put(Ended(call, recovered.begun, host))
+        put(CallEnded(call, recovered.begun, host))
     if recovered.left is not None:
-        put(TakenUp(recovered.left))
+        put(TakenOver(recovered.left))
     if recovered.others:
         put(InFlight("", clock(), "queue", json.dumps(recovered.queue)))
         put(InFlight("", clock(), "draft", recovered.draft))
     if recovered.partial is not None:
-        put(Ended(recovered.partial, recovered.head))
+        put(CallEnded(recovered.partial, recovered.head))
     seen = [call for _, call in (*recovered.agents, *recovered.others)]
     seen += [recovered.partial] if recovered.partial is not None else []
     return tuple(map(CallSeen, seen))
@@ -208,7 +208,7 @@ _TURN_EVENTS: Final = frozenset({"said", "context", "sent", "heard", "results"})
 def is_unfinished(id_: str, settings: Settings) -> bool:
     """Whether the stored chat `id_` ended during a turn and is not hosted now; for a worker thread."""
     try:
-        return any(event.kind in _TURN_EVENTS for event in left_over(database(settings.data_dir), id_))
+        return any(event.kind in _TURN_EVENTS for event in abandoned_events(database(settings.data_dir), id_))
     except CtxtuiError:
         return False
 
@@ -219,7 +219,7 @@ def host_place(id_: str, settings: Settings) -> str:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:
         return ""  # continuing the session will open the database and report its error
-    return host.where if host is not None else ""
+    return host.description if host is not None else ""
 
 
 def unfinished_here(cwd: Path, settings: Settings) -> str:

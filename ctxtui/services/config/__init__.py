@@ -1,1 +1,1 @@
-"""The settings and where each comes from, the user's folders, plug-ins, data that the package brings."""
+"""Settings and their origins, the user's folders, plug-ins, and package data."""

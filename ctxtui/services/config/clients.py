@@ -1,7 +1,7 @@
-"""The clients whose sessions are found on this machine: where each keeps them, what moves them, what runs.
+"""The clients whose sessions can be found on this machine: folders, environment variables, processes.
 
-A new client is one record of `CLIENTS`; no other module names a client. Each record says what its program's own source
-or documents say (looked up in November 2026 in the versions of facts §13).
+A new client is one record of `CLIENTS`; no other module names a client. Each record follows the client's own source or
+documentation (looked up in November 2026, in the versions of facts §13).
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ Env = Mapping[str, str]
 
 
 class RecordingPlace(Struct, frozen=True):
-    """Where recordings stand: below `root`, at `pattern`.
+    """A folder of recordings: files below `root` that match `pattern`.
 
-    The pattern's segments are those of a shell, ``**`` stands for up to four folders. Names that fit `but` are parts of
-    another session. The folder at the first wildcard, where there is one, is the project's. A `database` holds many
-    sessions.
+    The segments of the pattern are shell patterns; ``**`` matches up to four folders. Names that match `but` are parts
+    of another session. The folder at the first wildcard, if any, is the project's. A `database` holds many sessions.
     """
 
     root: Path
@@ -37,7 +36,7 @@ class RecordingPlace(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """The folder in which they stand, or their folders: `root` and what of the pattern has no wildcard."""
+        """The folder at or above the recordings: `root` and the part of the pattern without wildcards."""
         folders = self.pattern.split("/")[:-1]
         plain = takewhile(lambda name: "*" not in name, folders)
         return self.root.joinpath(*plain)
@@ -48,19 +47,18 @@ def _never(folder: str, directory: Path) -> bool:
 
 
 class KnownClient(Struct, frozen=True, kw_only=True):
-    """A program that records what it says to models.
+    """A program that records its requests to models.
 
-    `name` switches it off in the configuration, `source` is the name of its format (`transcripts/registry`), `places`
-    are where it looks itself, under the `variables` of an environment. Where one session stands in two places
-    (`copies`), the first one counts. `beside` gives the files that it leaves in a project's folder.
+    `name` is its key in the configuration, `source` the name of its format (`transcripts/registry`). `places` returns
+    the folders of its recordings under the `variables` of an environment. If a session is in two places (`copies`), the
+    first one counts. `beside` returns files that it leaves in a project's folder.
 
-    Which directory a session ran in: `named_for` tells whether a project's folder is the one of a directory,
-    `worktree_of` whether it is that of a worktree which the client made inside it, `told_in` names a file in the folder
-    that holds the directory; else the recording says it. A recording with a member `began_by` at its head is a part of
-    another session. `projects` is a file whose table ``projects`` has directories as keys. `plain` recordings hold
-    every text as a JSON string. Its recordings hold whole requests since the version `whole_since`; versions before
-    write them elsewhere where the variable `whole_by` is ``file:DIR``. `commands` and `packages` are how its process is
-    called.
+    The directory of a session: `named_for` tests whether a project's folder belongs to a directory, `worktree_of`
+    whether it belongs to a worktree that the client made inside it, `told_in` names a file in the folder that holds the
+    directory; otherwise the recording has it. A recording whose head has the member `began_by` is a part of another
+    session. `projects` is a file whose table ``projects`` has directories as keys. In `plain` recordings every text is
+    a JSON string. Recordings hold whole requests since the version `whole_since`; earlier versions write them elsewhere
+    if the variable `whole_by` is ``file:DIR``. `commands` and `packages` identify its process.
     """
 
     name: str
@@ -87,48 +85,48 @@ class KnownClient(Struct, frozen=True, kw_only=True):
 
 
 def user_home(env: Env) -> Path:
-    """The user's home folder under an environment."""
+    """The user's home folder in an environment."""
     return Path(env.get("HOME") or os.path.expanduser("~"))
 
 
-def _moved(env: Env, variable: str, *usual: str) -> Path:
-    """The folder that `variable` names, else the `usual` one in the home folder."""
+def _folder(env: Env, variable: str, *default: str) -> Path:
+    """The folder that `variable` names, or its default in the home folder."""
     named = env.get(variable)
-    return Path(named).expanduser() if named else user_home(env).joinpath(*usual)
+    return Path(named).expanduser() if named else user_home(env).joinpath(*default)
 
 
 def _config(env: Env, app: str) -> Path:
-    """The folder of an app's configuration, as click and platformdirs choose it."""
+    """The configuration folder of an app, as click and platformdirs choose it."""
     if sys.platform == "darwin":
         return user_home(env) / "Library" / "Application Support" / app
-    return _moved(env, "XDG_CONFIG_HOME", ".config") / app
+    return _folder(env, "XDG_CONFIG_HOME", ".config") / app
 
 
-# Where each keeps its own
+# Places of each client
 
 
 def _claude_code(env: Env) -> Iterator[RecordingPlace]:
-    homes = [_moved(env, "CLAUDE_CONFIG_DIR", ".claude")]
+    homes = [_folder(env, "CLAUDE_CONFIG_DIR", ".claude")]
     if not env.get("CLAUDE_CONFIG_DIR"):
-        # Some versions of 2025 wrote there.
-        homes.append(_moved(env, "XDG_CONFIG_HOME", ".config") / "claude")
+        # Some versions of 2025 wrote to this folder.
+        homes.append(_folder(env, "XDG_CONFIG_HOME", ".config") / "claude")
     for home in homes:
-        # A subagent's file belongs to its session, which lists it; the index is one of bodies (facts §13.1).
+        # Subagents' files belong to the session that lists them; the index is of API bodies (facts §13.1).
         yield RecordingPlace(home, "projects/*/*.jsonl", but=("agent-*", "index.jsonl"))
 
 
 def _codex(env: Env) -> Iterator[RecordingPlace]:
     for folder in ("sessions", "archived_sessions"):
-        yield RecordingPlace(_moved(env, "CODEX_HOME", ".codex"), f"{folder}/**/rollout-*.jsonl")
+        yield RecordingPlace(_folder(env, "CODEX_HOME", ".codex"), f"{folder}/**/rollout-*.jsonl")
 
 
 def _opencode(env: Env) -> Iterator[RecordingPlace]:
-    data = _moved(env, "XDG_DATA_HOME", ".local", "share") / "opencode"
+    data = _folder(env, "XDG_DATA_HOME", ".local", "share") / "opencode"
     named = env.get("OPENCODE_DB", "")
     if named and named != ":memory:":
         file = data / named
         yield RecordingPlace(file.parent, file.name, database=True)
-    # One for each channel: opencode-beta.db; the JSON files of versions before the database stay where they were.
+    # One database per channel (opencode-beta.db). JSON files of versions before the database remain.
     yield RecordingPlace(data, "opencode*.db", database=True)
     yield RecordingPlace(data, "storage/session/*/ses_*.json")
 
@@ -136,41 +134,41 @@ def _opencode(env: Env) -> Iterator[RecordingPlace]:
 def _pi(env: Env) -> Iterator[RecordingPlace]:
     if named := env.get("PI_CODING_AGENT_SESSION_DIR"):
         yield RecordingPlace(Path(named).expanduser(), "*.jsonl")
-    yield RecordingPlace(_moved(env, "PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions/*/*.jsonl")
+    yield RecordingPlace(_folder(env, "PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions/*/*.jsonl")
 
 
 def _gemini_cli(env: Env) -> Iterator[RecordingPlace]:
-    home = _moved(env, "GEMINI_CLI_HOME")
+    home = _folder(env, "GEMINI_CLI_HOME")
     for pattern in ("session-*.jsonl", "session-*.json"):
         yield RecordingPlace(home / ".gemini", f"tmp/*/chats/{pattern}")
 
 
 def _qwen_code(env: Env) -> Iterator[RecordingPlace]:
     named = env.get("QWEN_RUNTIME_DIR")
-    home = Path(named).expanduser() if named else _moved(env, "QWEN_HOME", ".qwen")
+    home = Path(named).expanduser() if named else _folder(env, "QWEN_HOME", ".qwen")
     yield RecordingPlace(home, "projects/*/chats/*.jsonl")
 
 
 def _kimi_code(env: Env) -> Iterator[RecordingPlace]:
-    # Files of subagents stand beside that of the main agent, whose session they belong to.
-    yield RecordingPlace(_moved(env, "KIMI_CODE_HOME", ".kimi-code"), "sessions/*/*/agents/main/wire.jsonl")
+    # Files of subagents are part of the main agent's session.
+    yield RecordingPlace(_folder(env, "KIMI_CODE_HOME", ".kimi-code"), "sessions/*/*/agents/main/wire.jsonl")
 
 
 def _continue(env: Env) -> Iterator[RecordingPlace]:
-    yield RecordingPlace(_moved(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",))
+    yield RecordingPlace(_folder(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",))
 
 
 def _goose(env: Env) -> Iterator[RecordingPlace]:
     root = env.get("GOOSE_PATH_ROOT")
-    data = Path(root) / "data" if root else _moved(env, "XDG_DATA_HOME", ".local", "share") / "goose"
-    # Its logs of the newest requests (`llm_request.*.jsonl`) are of the same calls.
+    data = Path(root) / "data" if root else _folder(env, "XDG_DATA_HOME", ".local", "share") / "goose"
+    # Its logs of the newest requests (`llm_request.*.jsonl`) contain the same calls.
     yield RecordingPlace(data / "sessions", "sessions.db", database=True)
 
 
 def _copilot_cli(env: Env) -> Iterator[RecordingPlace]:
-    homes = [_moved(env, "COPILOT_HOME", ".copilot")]
+    homes = [_folder(env, "COPILOT_HOME", ".copilot")]
     if env.get("XDG_STATE_HOME") and not env.get("COPILOT_HOME"):
-        # Before 1.0; later versions move what is there.
+        # Used before 1.0; later versions move the files.
         homes.append(Path(env["XDG_STATE_HOME"]) / ".copilot")
     for home in homes:
         yield RecordingPlace(home, "session-state/*/events.jsonl")
@@ -192,20 +190,19 @@ _AIDER_OPTION: Final = r"(?m)^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \t]*(?: 
 
 
 def _aider(env: Env, folder: Path) -> Iterator[Path]:
-    """The chat history of a project and the log of requests: as they are usually called, or as aider was told by its
-    variables or the project's configuration."""
-    # The log is read with the history beside it, as one session.
+    """A project's chat history and request log, at their default paths or those of variables and configuration."""
+    # The log and the history in the same folder are read as one session.
     history = folder / ".aider.chat.history.md"
     yield history if history.exists() else folder / ".aider.llm.history"
     for variable in ("AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE"):
-        if named := env.get(variable):
-            yield folder / Path(named).expanduser()
+        if path_ := env.get(variable):
+            yield folder / Path(path_).expanduser()
     try:
-        told = (folder / ".aider.conf.yml").read_text(encoding="utf-8", errors="replace")
+        config = (folder / ".aider.conf.yml").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
-    for named in re.findall(_AIDER_OPTION, told):
-        yield folder / Path(named.strip("\"'")).expanduser()
+    for path_ in re.findall(_AIDER_OPTION, config):
+        yield folder / Path(path_.strip("\"'")).expanduser()
 
 
 def _attached(env: Env) -> Iterator[RecordingPlace]:
@@ -217,7 +214,7 @@ def _pi_names(folder: str, directory: Path) -> bool:
 
 
 def _gemini_names(folder: str, directory: Path) -> bool:
-    # Before it kept the directory in a file. Imported here: `hashlib` loads OpenSSL.
+    # Used before it kept the directory in a file. Imported here: `hashlib` loads OpenSSL.
     from hashlib import sha256
 
     return folder == sha256(str(directory).encode("utf-8", "surrogateescape")).hexdigest()
@@ -236,7 +233,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="codex", source="codex", places=_codex, variables=("CODEX_HOME",), plain=True,
         commands=frozenset({"codex"}), packages=("openai/codex",),
-        projects=lambda env: _moved(env, "CODEX_HOME", ".codex") / "config.toml",
+        projects=lambda env: _folder(env, "CODEX_HOME", ".codex") / "config.toml",
     ),
     KnownClient(
         name="opencode", source="opencode", places=_opencode, variables=("XDG_DATA_HOME", "OPENCODE_DB"), copies=True,
@@ -249,7 +246,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="gemini-cli", source="gemini cli", places=_gemini_cli, variables=("GEMINI_CLI_HOME",), copies=True,
         named_for=_gemini_names, told_in=".project_root", commands=frozenset({"gemini"}), packages=("gemini-cli",),
-        projects=lambda env: _moved(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
+        projects=lambda env: _folder(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
     ),
     KnownClient(
         name="qwen-code", source="qwen code", places=_qwen_code, variables=("QWEN_HOME", "QWEN_RUNTIME_DIR"),
@@ -285,32 +282,33 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     ),
     KnownClient(name="attached", source="attached", places=_attached, variables=("CTXTUI_HOME", "XDG_DATA_HOME")),
 )  # fmt: skip
-"""Every client, in the order in which they are told of."""
+"""All clients, in display order."""
 
 _BY_SOURCE: Final = {one.source: one for one in CLIENTS}
 
 
-def client_of(source: str) -> KnownClient | None:
-    """The client whose format is called `source`; None for formats of no client."""
+def find_client(source: str) -> KnownClient | None:
+    """The client whose format is called `source`; None if there is none."""
     return _BY_SOURCE.get(source)
 
 
-def whole_requests_by(source: str, version: str) -> str:
-    """The variable that makes this version of a client write down the requests that its recordings lack; "" where they
-    hold them, where there is no such variable, or where the version is not known."""
-    client, found = client_of(source), re.match(r"(\d+)\.(\d+)\.(\d+)", version)
-    if client is None or client.whole_since is None or found is None:
+def requests_variable(source: str, version: str) -> str:
+    """The variable that makes this version of a client record whole requests. "" if its recordings have them anyway, if
+    there is no such variable, or if the version is unknown.
+    """
+    client, version_match = find_client(source), re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    if client is None or client.whole_since is None or version_match is None:
         return ""
-    return client.whole_by if tuple(map(int, found.groups())) < client.whole_since else ""
+    return client.whole_by if tuple(map(int, version_match.groups())) < client.whole_since else ""
 
 
-def switched_on(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:
-    """Those that the setting `clients` does not switch off."""
-    return tuple(one for one in CLIENTS if clients.get(one.name, True))
+def enabled_clients(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:
+    """The clients that the setting `clients` does not switch off."""
+    return tuple(client for client in CLIENTS if clients.get(client.name, True))
 
 
-def places_of(clients: Mapping[str, bool], env: Env | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each client's source with the folders where its sessions are looked for, in words where that is no folder."""
+def search_places(clients: Mapping[str, bool], env: Env | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each client's source with the folders that are searched, or a text if it has none."""
     for client in CLIENTS:
         folders = dict.fromkeys(str(place.folder) for place in client.places(os.environ if env is None else env))
         if not clients.get(client.name, True):

@@ -18,38 +18,39 @@ from ctxtui.services.config.settings import FIELDS, Settings
 
 PROJECT_FILE: Final = "ctxtui.toml"
 PREFIX: Final = "CTXTUI_"
-HANDED_ON: Final = ("raw_api_bodies",)
+EXPORTED: Final = ("raw_api_bodies",)
 
 
 class Origin(Struct, frozen=True):
-    """Where a value comes from: `kind` is ``flag``, ``env``, ``project``, ``user`` or ``default``, `place` the flag,
-    the variable or ``file:line``."""
+    """The origin of a value: `kind` is ``flag``, ``env``, ``project``, ``user`` or ``default``. `place` is the flag,
+    the variable or ``file:line``.
+    """
 
     kind: str
     place: str = ""
 
 
-class Ignored(NamedTuple):
-    """A project's file that is not read, and why."""
+class IgnoredFile(NamedTuple):
+    """A project's file that is ignored, and the reason."""
 
     path: Path
     reason: str
 
 
 class Config(Struct, frozen=True):
-    """The settings in force and, by name, where each came from; an entry of a table has its own (``windows.m``)."""
+    """The settings in force, and their origins by name; entries of tables have their own (``windows.m``)."""
 
     settings: Settings
     origins: Mapping[str, Origin]
-    ignored: tuple[Ignored, ...] = ()
-    """Projects' files that were not read."""
+    ignored: tuple[IgnoredFile, ...] = ()
+    """Project files that were ignored."""
 
     def from_project(self, name: str) -> bool:
         """Whether setting `name` (an entry of a table: ``table.entry``) has its value from a project's file."""
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
-        """(name, value, origin) of every setting; tables entry by entry, an empty one as a whole."""
+        """Yield (name, value, origin) of every setting; tables entry by entry, an empty one as a whole."""
         for name in FIELDS:
             value = getattr(self.settings, name)
             if isinstance(value, dict) and value:
@@ -59,14 +60,14 @@ class Config(Struct, frozen=True):
 
 
 class _Layers:
-    """Values laid over one another, the weakest first."""
+    """Values of several sources; later ones override earlier ones."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.origins: dict[str, Origin] = {}
 
-    def lay(self, name: str, value: Any, origin: Origin) -> None:
-        """Put `value` over what is there; a table entry by entry. Raises `BadConfig`."""
+    def set(self, name: str, value: Any, origin: Origin) -> None:
+        """Set `value`, overriding the present one; a table entry by entry. Raises `BadConfig`."""
         setting = FIELDS[name]
         if setting.metadata["user_only"] and origin.kind == "project":
             raise BadConfig(
@@ -80,9 +81,9 @@ class _Layers:
             raise BadConfig(f"{error.place}: {error.message}", place=origin.place) from None
         tighter = setting.metadata["tighter"]
         if tighter is not None and origin.kind == "project":
-            known = self.values.get(name, setting.default)
-            checked = tighter(known, checked)
-            if checked == known:
+            current = self.values.get(name, setting.default)
+            checked = tighter(current, checked)
+            if checked == current:
                 return
         if isinstance(checked, dict):
             self.values[name] = {**self.values.get(name, {}), **checked}
@@ -99,41 +100,42 @@ def load(
     cwd: Path | None = None,
     user: Path | None = None,
 ) -> Config:
-    """The configuration in force.
+    """Load the configuration in force.
 
-    `flags` are ``KEY=VALUE`` texts, `env` the environment, `cwd` where the walk up to a project's ``ctxtui.toml``
-    begins, `user` the user's file (``CTXTUI_CONFIG`` in `env` names another). Files that are absent are passed over.
-    Raises `BadConfig` for an unknown key or a value that it cannot have, with its place.
+    `flags` are ``KEY=VALUE`` texts, `env` the environment. The search for a project's ``ctxtui.toml`` starts at `cwd`
+    and walks up. `user` is the user's file (``CTXTUI_CONFIG`` in `env` overrides it). Missing files are skipped. Raises
+    `BadConfig` with its place for an unknown key or an invalid value.
     """
     env = os.environ if env is None else env
     layers = _Layers()
-    project, ignored = look_up(cwd or Path.cwd())
+    project, ignored = find_upwards(cwd or Path.cwd())
     for kind, path in (("user", _user_file(env, user)), ("project", project)):
         if path is not None:
             _lay_file(layers, kind, path)
     for variable, text in env.items():
         name = variable.removeprefix(PREFIX).lower()
         if variable.startswith(PREFIX) and name in FIELDS:
-            layers.lay(name, _typed(name, text, variable), Origin("env", variable))
+            layers.set(name, _parse_value(name, text, variable), Origin("env", variable))
     for flag in flags:
         name, equals, text = flag.partition("=")
         place = f"--set {flag}"
         if not equals:
             raise BadConfig("a setting is KEY=VALUE", place=place)
-        layers.lay(_known(name.strip(), place), _typed(name.strip(), text.strip(), place), Origin("flag", place))
-    made = Config(Settings(**layers.values), layers.origins, ignored)
-    if made.settings.windows or made.settings.models:
+        layers.set(
+            _check_key(name.strip(), place), _parse_value(name.strip(), text.strip(), place), Origin("flag", place)
+        )
+    config = Config(Settings(**layers.values), layers.origins, ignored)
+    if config.settings.windows or config.settings.models:
         # Imported here: most runs set no window.
         from ctxtui.services.config.window_checks import check_windows
 
-        check_windows(made.settings, made.origins)
-    return made
+        check_windows(config.settings, config.origins)
+    return config
 
 
-def hand_on(config: Config) -> None:
-    """Put what flags say of `HANDED_ON` settings into the environment: child processes read them there, and so does
-    what is too deep down to be told."""
-    for name in HANDED_ON:
+def export_flags(config: Config) -> None:
+    """Export `HANDED_ON` settings set by flags to the environment, for child processes and deep modules."""
+    for name in EXPORTED:
         if config.origins.get(name, Origin("default")).kind == "flag":
             os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))
 
@@ -150,24 +152,26 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def project_file(cwd: Path) -> Path | None:
-    """The nearest ``ctxtui.toml`` in `cwd` or above it that may be read."""
-    return look_up(cwd)[0]
+    """The nearest readable ``ctxtui.toml`` in `cwd` or above it."""
+    return find_upwards(cwd)[0]
 
 
-def look_up(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[Ignored, ...]]:
-    """The nearest file of this name in `cwd` or above it, up to the repository's or the user's home folder, and those
-    before it that are not the user's own: what another user can write must not steer this one's chats."""
-    ignored: list[Ignored] = []
+def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
+    """Find the nearest file of this name in `cwd` or above it, up to the repository's or the user's home folder. Also
+    returns the files that were ignored because they are not the user's own: other users must not control this one's
+    chats.
+    """
+    ignored_: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):
         path = folder / name
         if path.is_file():
-            reason = _foreign(path)
+            reason = _foreign_reason(path)
             if not reason:
-                return path, tuple(ignored)
-            ignored.append(Ignored(path, reason))
+                return path, tuple(ignored_)
+            ignored_.append(IgnoredFile(path, reason))
         if (folder / ".git").exists() or folder == _home():
             break
-    return None, tuple(ignored)
+    return None, tuple(ignored_)
 
 
 def _home() -> Path | None:
@@ -177,8 +181,8 @@ def _home() -> Path | None:
         return None
 
 
-def _foreign(path: Path) -> str:
-    """Why the file at `path` is not the user's own; "" where it is."""
+def _foreign_reason(path: Path) -> str:
+    """The reason why the file at `path` is not the user's own; "" if it is."""
     if not hasattr(os, "getuid"):
         return ""
     about = path.stat()
@@ -200,27 +204,27 @@ def _lay_file(layers: _Layers, kind: str, path: Path) -> None:
         raise BadConfig(f"no valid TOML: {error}", place=str(path)) from error
     for key, value in data.items():
         place = f"{path}:{_line_of(key, text)}"
-        layers.lay(_known(key, place), value, Origin(kind, place))
+        layers.set(_check_key(key, place), value, Origin(kind, place))
 
 
 def _line_of(key: str, text: str) -> int:
-    """The line (from 1) on which top-level `key` stands, as ``key =`` or ``[key]``; 1 where it is spelled oddly."""
-    spelled = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[=.\]]""")
-    return next((n for n, line in enumerate(text.splitlines(), 1) if spelled.match(line)), 1)
+    """The line (from 1) of the top-level `key`, as ``key =`` or ``[key]``; 1 if it is not found."""
+    pattern = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[=.\]]""")
+    return next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
 
 
-def _known(key: str, place: str) -> str:
+def _check_key(key: str, place: str) -> str:
     if key in FIELDS:
         return key
     from difflib import get_close_matches
 
-    near = get_close_matches(key, FIELDS, n=1)
-    way_out = f"did you mean {near[0]}?" if near else "see `ctxtui help settings`"
+    matches = get_close_matches(key, FIELDS, n=1)
+    way_out = f"did you mean {matches[0]}?" if matches else "see `ctxtui help settings`"
     raise BadConfig(f"unknown setting {key!r}", place=place, way_out=way_out)
 
 
-def _typed(name: str, text: str, place: str) -> Any:
-    """A table from text is written as TOML's inline table; everything else is taken as it stands."""
+def _parse_value(name: str, text: str, place: str) -> Any:
+    """Parse `text` as TOML's inline table if the setting is a table; other texts are returned unchanged."""
     if name not in FIELDS or not FIELDS[name].metadata["table"]:
         return text
     import tomllib
@@ -231,17 +235,17 @@ def _typed(name: str, text: str, place: str) -> Any:
         raise BadConfig(f"{name} must be an inline table of TOML: {error}", place=place) from error
 
 
-def describe() -> str:
-    """Every setting with its default and meaning, as ``ctxtui help settings`` prints it."""
+def describe_settings() -> str:
+    """The text of ``ctxtui help settings``: every setting with its default and meaning."""
     blank = Settings()
-    rows = [(f.name, _spelled(getattr(blank, f.name)), str(f.metadata["meaning"])) for f in fields(Settings)]
+    rows = [(f.name, _format_default(getattr(blank, f.name)), str(f.metadata["meaning"])) for f in fields(Settings)]
     wide = max(len(name) for name, _, _ in rows)
     lines = [f"{name:<{wide}}  {default:<8} {meaning}" for name, default, meaning in rows]
     order = f"Order: --set KEY=VALUE; {PREFIX}KEY in the environment; {PROJECT_FILE} (walks up); your file; default."
     return "\n".join([*lines, "", order])
 
 
-def _spelled(value: Any) -> str:
+def _format_default(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value) if value != {} else "-"

@@ -1,5 +1,6 @@
-"""The log file of a crash: what happened, where, with which versions. No variables, so nothing of a recording but what
-the error's own message quotes."""
+"""Write the log file of a crash: error, traceback, versions. No variables, so nothing of a recording except for quotes
+in the error's message.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from ctxtui.services.config.paths import log_dir
 def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session: str = "") -> Path:
     """Write `error` with its traceback to a new file of mode 0600 and return its path.
 
-    `arguments` are the command line's, `session` names what was open. Raises `OSError` where no file can be made.
+    `arguments` are the command line's, `session` names the open session. Raises `OSError` if no file can be created.
     """
     folder = log_dir()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

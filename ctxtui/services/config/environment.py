@@ -1,4 +1,4 @@
-"""Variables of the user's environment that other programs get: the agent's commands and MCP servers."""
+"""Environment variables passed on to other programs: the agent's commands and MCP servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 _NAMES: Final = frozenset(
     # The user and the terminal
     "HOME LOGNAME USER SHELL PATH TERM COLORTERM LANG LANGUAGE TZ COLUMNS LINES CI "
-    # Where tools and their versions are
+    # Locations and versions of tools
     "VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYENV_VERSION PYTHONPATH PYTHONHASHSEED PYTHONUNBUFFERED "
     "PYTHONDONTWRITEBYTECODE NVM_DIR NVM_BIN FNM_DIR VOLTA_HOME NODE_ENV NODE_PATH BUN_INSTALL DENO_INSTALL CARGO_HOME "
     "RUSTUP_HOME RUSTUP_TOOLCHAIN RUST_BACKTRACE GOPATH GOROOT JAVA_HOME SDKMAN_DIR RBENV_ROOT RBENV_VERSION GEM_PATH "
@@ -21,9 +21,10 @@ _NAMES: Final = frozenset(
 )
 
 
-def handed_on(env: Mapping[str, str], further: str = "") -> dict[str, str]:
-    """What of the environment `env` another program gets: variables that are known to hold no secret, and those that
-    the user names (`further`: names or patterns with blanks between)."""
+def passed_variables(env: Mapping[str, str], further: str = "") -> dict[str, str]:
+    """Select the variables of `env` for another program: those known to hold no secret, and the user's choice.
+    `further` has names or patterns separated by blanks.
+    """
     patterns = ("LC_*", *further.split())
     return {
         name: value

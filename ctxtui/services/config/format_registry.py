@@ -1,5 +1,6 @@
-"""Every format that can be read: ours, and those of third parties' readers, which are loaded where none of ours is
-sure."""
+"""All formats that can be read: ctxtui's, and those of third-party readers, which are loaded if none of ctxtui's is
+certain.
+"""
 
 from __future__ import annotations
 
@@ -19,36 +20,36 @@ T = TypeVar("T")
 
 
 def detect(head: bytes, name: str = "") -> Format | None:
-    """The format of a file called `name` that begins with `head`; None if none fits."""
+    """The format of a file called `name` that begins with `head`; None if none matches."""
     return registry.detect(head, name, third_party)
 
 
-def format_called(name: str) -> Format | None:
-    """The format of that name; None if there is none."""
+def find_format(name: str) -> Format | None:
+    """The format called `name`; None if there is none."""
     return next((form for form in chain(registry.FORMATS, third_party()) if form.name == name), None)
 
 
-def what_is(head: bytes, name: str = "") -> str:
-    """What a file that gave no context is."""
-    return registry.what_is(head, name, third_party)
+def describe_file(head: bytes, name: str = "") -> str:
+    """Describe a file from which no context could be read."""
+    return registry.describe_file(head, name, third_party)
 
 
 def third_party() -> tuple[Format, ...]:
-    """The formats of third parties' readers that could be loaded."""
-    made = (format_of(part) for part in plugins.plugins(READERS) if not part.trouble)
-    return tuple(form for form in made if form is not None)
+    """Load the formats of third-party readers."""
+    formats = (make_format(part) for part in plugins.plugins(READERS) if not part.trouble)
+    return tuple(form for form in formats if form is not None)
 
 
-def format_of(part: Plugin) -> Format | None:
-    """The format that a loaded reader describes; None, and the trouble noted, where something is missing.
+def make_format(part: Plugin) -> Format | None:
+    """The format that a loaded reader describes; None with a reported trouble if something is missing.
 
-    A reader is a module or an object with ``sniff(head, name) -> float`` and ``reader(tree) -> Reader``, and, where it
-    wants them, ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
+    A reader is a module or an object with ``sniff(head, name) -> float`` and ``reader(tree) -> Reader``, and optionally
+    ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
     """
     value = part.value
-    missing = [wanted for wanted in ("sniff", "reader") if not callable(getattr(value, wanted, None))]
+    missing = [function for function in ("sniff", "reader") if not callable(getattr(value, function, None))]
     if missing:
-        plugins.blame(part.place, f"a reader needs the functions sniff and reader; there is no {missing[0]}")
+        plugins.report_trouble(part.place, f"a reader needs the functions sniff and reader; there is no {missing[0]}")
         return None
     return Format(
         str(getattr(value, "NAME", part.name)),
@@ -62,13 +63,13 @@ def format_of(part: Plugin) -> Format | None:
 def _score(part: Plugin, head: bytes, name: str) -> float:
     try:
         return min(1.0, float(part.value.sniff(head, name)))
-    except Exception as error:  # noqa: BLE001 - somebody else's code: it is left out and named
-        plugins.blame(part.place, plugins.reason(error, part.place))
+    except Exception as error:  # noqa: BLE001 - third-party code: it is skipped and reported
+        plugins.report_trouble(part.place, plugins.error_text(error, part.place))
         return 0.0
 
 
 class _Guarded:
-    """Somebody else's reader: what it raises ends in `Unreadable`, which names it."""
+    """A third-party reader whose exceptions become `Unreadable` errors that name it."""
 
     def __init__(self, part: Plugin, make: Callable[[], Any]) -> None:
         self._part = part
@@ -76,16 +77,16 @@ class _Guarded:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end."""
-        found: Skipped | None = self._run(lambda: self._reader.tail)
-        return found
+        """An incomplete record at the end."""
+        tail_: Skipped | None = self._run(lambda: self._reader.tail)
+        return tail_
 
     def feed(self, data: bytes) -> list[Event]:
         """The events of the records that `data` completes."""
         return self._events(lambda: self._reader.feed(data))
 
     def settle(self) -> list[Event]:
-        """The events of what is there when no more comes for now."""
+        """The events known once no more data is expected."""
         return self._events(lambda: self._reader.settle())
 
     def part(self, name: str) -> Reader:
@@ -94,9 +95,9 @@ class _Guarded:
 
     def _events(self, ask: Callable[[], Any]) -> list[Event]:
         events = self._run(lambda: list(ask()))
-        odd = next((one for one in events if not isinstance(one, get_args(Event))), None)
-        if odd is not None:
-            raise self._failed(f"it gave a {type(odd).__name__}, which is no event")
+        invalid = next((event for event in events if not isinstance(event, get_args(Event))), None)
+        if invalid is not None:
+            raise self._failed(f"it gave a {type(invalid).__name__}, which is no event")
         return events
 
     def _run(self, ask: Callable[[], T]) -> T:
@@ -105,7 +106,7 @@ class _Guarded:
         except CtxtuiError:
             raise
         except Exception as error:
-            raise self._failed(plugins.reason(error, self._part.place)) from error
+            raise self._failed(plugins.error_text(error, self._part.place)) from error
 
     def _failed(self, why: str) -> Unreadable:
         return Unreadable(f"the reader {self._part.name} failed: {why}", place=self._part.place)

@@ -1,4 +1,4 @@
-"""MCP servers as the user's configuration and the project's ``.mcp.json`` write them."""
+"""MCP servers from the user's configuration and the project's ``.mcp.json``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.config.config import Config, look_up
+from ctxtui.services.config.config import Config, find_upwards
 
 _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
@@ -25,11 +25,11 @@ _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 class McpServer(Struct, frozen=True, kw_only=True):
-    """One server as it is written. It is a `command` with `args`, spoken to over stdio, or it is at a `url` (`sse`: it
-    speaks the transport of before 2025). `env` and `headers` are added to what it gets; ``${NAME}`` stands for a
-    variable. `timeout` is the seconds that a call may take. Only what is `enabled` starts by itself; the tools that
-    `allow` names (or patterns) need no leave. `place` is the file that names it; where that belongs to a `project` (its
-    folder, "": it is the user's own) it starts nothing before it was asked."""
+    """An MCP server as configured. It is a `command` with `args` that speaks over stdio, or a `url` (`sse`: the
+    transport before 2025). `env` and `headers` are added; ``${NAME}`` stands for a variable. `timeout` is seconds per
+    call. Only `enabled` servers start by themselves; tools that match `allow` need no permission. `place` is the
+    configuring file. A server of a `project` (its folder; "": the user's own) must be permitted before it starts.
+    """
 
     name: str
     command: str = ""
@@ -46,24 +46,24 @@ class McpServer(Struct, frozen=True, kw_only=True):
     project: str = ""
 
     @property
-    def told(self) -> str:
-        """What is started, as it is written: nothing of it is left out."""
+    def description(self) -> str:
+        """The complete command or URL as configured."""
         if self.url:
             headers = "".join(f" {name}: {value}" for name, value in self.headers.items())
             return f"{self.url}{headers}"
         env = "".join(f"{name}={value} " for name, value in self.env.items())
-        inside = f" (in {self.cwd})" if self.cwd else ""
-        return f"{env}{' '.join((self.command, *self.args))}{inside}"
+        folder = f" (in {self.cwd})" if self.cwd else ""
+        return f"{env}{' '.join((self.command, *self.args))}{folder}"
 
     @property
     def digest(self) -> str:
-        """Names its content: leave that was given holds for this, and for nothing else."""
-        said = [self.name, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
-        said += [_SSE] if self.sse else []
-        return hashlib.sha256(json.dumps([*said, self.project], sort_keys=True).encode()).hexdigest()
+        """Digest of the configuration; a permission is valid for this digest only."""
+        parts = [self.name, self.command, self.args, dict(self.env), self.cwd, self.url, dict(self.headers)]
+        parts += [_SSE] if self.sse else []
+        return hashlib.sha256(json.dumps([*parts, self.project], sort_keys=True).encode()).hexdigest()
 
-    def filled(self, env: Mapping[str, str]) -> McpServer:
-        """The same with the values of variables. Raises `BadConfig` for one that is not set."""
+    def expand_variables(self, env: Mapping[str, str]) -> McpServer:
+        """The server with variables replaced by their values. Raises `BadConfig` for one that is not set."""
         fill = self._filler(env)
         return replace(
             self,
@@ -76,48 +76,48 @@ class McpServer(Struct, frozen=True, kw_only=True):
         )
 
     def _filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
-        def one(found: re.Match[str]) -> str:
+        def value_of(found: re.Match[str]) -> str:
             value: str | None = env.get(found[1], found[2])
             if value is None:
                 way_out = f"set {found[1]}, or write ${{{found[1]}:-DEFAULT}}"
                 raise BadConfig(f"{found[1]}, which the MCP server {self.name} asks for, is not set", way_out=way_out)
             return value
 
-        return lambda text: _VARIABLE.sub(one, text)
+        return lambda text: _VARIABLE.sub(value_of, text)
 
 
 def parse_server(name: str, value: Any, place: str = "", project: str = "") -> McpServer:
-    """A server from its JSON or TOML table. Raises `BadConfig` with its place."""
+    """Parse a server's JSON or TOML table. Raises `BadConfig` with its place."""
 
-    def wrong(why: str) -> BadConfig:
+    def error(why: str) -> BadConfig:
         return BadConfig(f"mcp server {name!r}: {why}", place=place, way_out="it has command and args, or url")
 
     if not isinstance(value, Mapping):
-        raise wrong("not a table")
-    odd = next((key for key in value if key not in _KEYS), None)
-    if odd is not None and not project:
-        raise wrong(f"no such key: {odd}")
+        raise error("not a table")
+    unknown = next((key for key in value if key not in _KEYS), None)
+    if unknown is not None and not project:
+        raise error(f"no such key: {unknown}")
     for key in _TEXTS:
         if not isinstance(value.get(key, ""), str):
-            raise wrong(f"{key} must be a text")
+            raise error(f"{key} must be a text")
     for key in _TABLES:
         table = value.get(key, {})
-        if not isinstance(table, Mapping) or not all(isinstance(one, str) for one in table.values()):
-            raise wrong(f"{key} must be a table of texts")
+        if not isinstance(table, Mapping) or not all(isinstance(text, str) for text in table.values()):
+            raise error(f"{key} must be a table of texts")
     args, allow, timeout = value.get("args", []), value.get("allow", []), value.get("timeout", 60)
-    for key, listed in (("args", args), ("allow", allow)):
-        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-            raise wrong(f"{key} must be a list of texts")
+    for key, texts in (("args", args), ("allow", allow)):
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise error(f"{key} must be a list of texts")
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise wrong("timeout must be a number of seconds")
-    kind = value.get("type", "")
-    trouble = _no_way(kind, bool(value.get("command")), bool(value.get("url")))
-    if trouble:
-        raise wrong(trouble)
+        raise error("timeout must be a number of seconds")
+    type_ = value.get("type", "")
+    problem = _transport_error(type_, bool(value.get("command")), bool(value.get("url")))
+    if problem:
+        raise error(problem)
     return McpServer(
         name=name,
         args=tuple(args),
-        # A project gives its own tools no leave.
+        # A project cannot permit its own tools.
         allow=() if project else tuple(allow),
         env=dict(value.get("env", {})),
         headers=dict(value.get("headers", {})),
@@ -125,13 +125,13 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
         enabled=value.get("enabled", True) is not False,
         place=place,
         project=project,
-        sse=kind == _SSE,
+        sse=type_ == _SSE,
         **{key: str(value.get(key, "")) for key in ("command", "cwd", "url")},
     )
 
 
-def _no_way(kind: str, command: bool, url: bool) -> str:
-    """Why there is no way to a server of this type; "" where there is one."""
+def _transport_error(kind: str, command: bool, url: bool) -> str:
+    """The reason why a server of this type cannot be reached; "" if it can."""
     if kind == "ws":
         return f"type {kind} is not spoken"
     if command == url or kind not in ("", "stdio", *_REMOTE):
@@ -139,8 +139,8 @@ def _no_way(kind: str, command: bool, url: bool) -> str:
     return f"type {kind} needs a url" if kind in _REMOTE and not url else ""
 
 
-def checked(value: Any) -> dict[str, Any]:
-    """The setting ``mcp``: a table of servers by name, as it is written. Raises `ValueError`."""
+def check_servers(value: Any) -> dict[str, Any]:
+    """Validate the setting ``mcp``: a table of servers by name. Raises `ValueError`."""
     if not isinstance(value, Mapping):
         raise ValueError('a table of servers, such as {fs = {command = "npx", args = ["server"]}}')
     for name, table in value.items():
@@ -149,26 +149,27 @@ def checked(value: Any) -> dict[str, Any]:
 
 
 PROJECT_FILE: Final = ".mcp.json"
-"""A project's list of servers, as Claude Code writes it (facts §8)."""
+"""A project's list of servers, in Claude Code's form (facts §8)."""
 
 
-def servers(config: Config, cwd: Path) -> list[McpServer]:
+def load_servers(config: Config, cwd: Path) -> list[McpServer]:
     """The servers of the user's configuration, then those of the project in `cwd` or above it. A project's server with
-    the name of one of the user's own is left out. Raises `BadConfig`."""
-    found: dict[str, McpServer] = {}
+    the name of a user's is skipped. Raises `BadConfig`.
+    """
+    by_name: dict[str, McpServer] = {}
     for name, table in config.settings.mcp.items():
         setting = f"mcp.{name}"
         origin = config.origins.get(setting)
         place = origin.place if origin is not None else ""
         project = str(Path(place.rpartition(":")[0]).parent) if config.from_project(setting) else ""
-        found[name] = parse_server(name, table, place, project)
-    for name, server in _of_project(cwd).items():
-        found.setdefault(name, server)
-    return list(found.values())
+        by_name[name] = parse_server(name, table, place, project)
+    for name, server in _project_servers(cwd).items():
+        by_name.setdefault(name, server)
+    return list(by_name.values())
 
 
-def _of_project(cwd: Path) -> dict[str, McpServer]:
-    path, _ = look_up(cwd, PROJECT_FILE)
+def _project_servers(cwd: Path) -> dict[str, McpServer]:
+    path, _ = find_upwards(cwd, PROJECT_FILE)
     if path is None:
         return {}
     try:
@@ -177,15 +178,18 @@ def _of_project(cwd: Path) -> dict[str, McpServer]:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
     except ValueError as error:
         raise BadConfig(f"no valid JSON: {error}", place=str(path)) from error
-    listed = data.get("mcpServers") if isinstance(data, Mapping) else None
-    if not isinstance(listed, Mapping):
+    tables = data.get("mcpServers") if isinstance(data, Mapping) else None
+    if not isinstance(tables, Mapping):
         raise BadConfig("no mcpServers", place=str(path), way_out='it is {"mcpServers": {NAME: {"command": ...}}}')
     folder = os.path.realpath(path.parent)
-    return {str(name): parse_server(str(name), _without_units(one), str(path), folder) for name, one in listed.items()}
+    return {
+        str(name): parse_server(str(name), _timeout_to_seconds(table), str(path), folder)
+        for name, table in tables.items()
+    }
 
 
-def _without_units(value: Any) -> Any:
-    """In ``.mcp.json`` a timeout is in milliseconds (facts §8)."""
+def _timeout_to_seconds(value: Any) -> Any:
+    """Convert a timeout of ``.mcp.json`` from milliseconds to seconds (facts §8)."""
     if isinstance(value, Mapping) and isinstance(value.get("timeout"), int) and value["timeout"] > 0:
         return {**value, "timeout": value["timeout"] / 1000}
     return value

@@ -1,4 +1,4 @@
-"""What travels in the package: vocabularies, model cards, prices, label rules, masks, samples."""
+"""Data files of the package: vocabularies, model cards, prices, label rules, masks, samples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.content.guard import GuardRules
     from ctxtui.curation.mask_rules import MaskingRules
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
@@ -22,7 +23,7 @@ def vocabulary(name: str) -> bytes:
 
 @cache
 def model_table() -> ModelTable:
-    """The cards of all models we know."""
+    """The cards of all known models."""
     from ctxtui.tokens.models import parse_models
 
     return parse_models((DATA / "models.toml").read_text(encoding="utf-8"))
@@ -30,7 +31,7 @@ def model_table() -> ModelTable:
 
 @cache
 def price_table() -> PriceTable:
-    """The prices that are looked at before the price library."""
+    """Prices that override the price library."""
     from ctxtui.pricing.price import parse_prices
 
     prices, usage = ((DATA / name).read_text(encoding="utf-8") for name in ("prices.toml", "usage.toml"))
@@ -39,7 +40,7 @@ def price_table() -> PriceTable:
 
 @cache
 def mask_rules() -> MaskingRules:
-    """What is masked in copies that leave a person's hands."""
+    """Rules for masking copies that are shared."""
     from ctxtui.curation.mask_rules import parse_masks
 
     masks, structure = ((DATA / name).read_text(encoding="utf-8") for name in ("masks.toml", "structure.toml"))
@@ -47,8 +48,16 @@ def mask_rules() -> MaskingRules:
 
 
 @cache
+def guard_rules() -> GuardRules:
+    """Rules for what a context should not hold and a tool should not run."""
+    from ctxtui.analysis.content.guard import parse_guard
+
+    return parse_guard((DATA / "guard.toml").read_text(encoding="utf-8"), mask_rules())
+
+
+@cache
 def label_tables() -> dict[str, dict[str, Any]]:
-    """The label rules that ship with ctxtui, as they are written."""
+    """The shipped label rules, not parsed."""
     import tomllib
 
     return tomllib.loads((DATA / "labels.toml").read_text(encoding="utf-8"))
@@ -56,14 +65,14 @@ def label_tables() -> dict[str, dict[str, Any]]:
 
 @cache
 def glossary() -> Glossary:
-    """What every word and sign of the screens means."""
+    """The meanings of all words and signs of the screens."""
     from ctxtui.views.glossary.entries import parse_glossary
 
     return parse_glossary((DATA / "glossary.toml").read_text(encoding="utf-8"))
 
 
 def sample_paths() -> tuple[Path, ...]:
-    """The shipped sample sessions: in the package's data, or in the checkout that runs."""
+    """The sample sessions, from the package's data or from the checkout."""
     for folder in (DATA / "sessions", DATA.parent.parent / "sessions"):
         if folder.is_dir():
             return tuple(sorted(p for p in folder.rglob("*.jsonl") if "subagents" not in p.parts))

@@ -1,4 +1,4 @@
-"""Where ctxtui keeps its own things: database, configuration, logs. Only names are made here, nothing is created.
+"""Paths of ctxtui's own files: database, configuration, logs. Nothing is created here.
 
 ``CTXTUI_HOME`` names one folder for all of them, ``CTXTUI_DB`` the database file alone; otherwise the platform's
 folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute.
@@ -20,7 +20,7 @@ DATABASE: Final = "CTXTUI_DB"
 
 
 def data_dir(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
-    """The folder of the database. `setting` is the user's ``data_dir``, "" where it is not set.
+    """The folder of the database. `setting` is the user's ``data_dir`` ("": not set).
 
     Raises `BadConfig` for a ``~`` that cannot be expanded.
     """
@@ -42,17 +42,17 @@ def database(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
 
 
 def attached_dir(env: Mapping[str, str] | None = None) -> Path:
-    """The folder of what is recorded between clients and their providers; it does not move with the database."""
+    """The folder of recordings made by relays; it does not move with the database."""
     if env is None or _home(env) is not None:
         return data_dir("", env) / "attached"
-    # As platformdirs has it, for somebody else's environment.
+    # The same as platformdirs, which reads only the present environment.
     home = Path(env.get("HOME") or os.path.expanduser("~"))
-    usual = home / "Library" / "Application Support" if sys.platform == "darwin" else home / ".local" / "share"
-    return Path(env.get("XDG_DATA_HOME") or usual) / APP / "attached"
+    default = home / "Library" / "Application Support" if sys.platform == "darwin" else home / ".local" / "share"
+    return Path(env.get("XDG_DATA_HOME") or default) / APP / "attached"
 
 
 def config_file(env: Mapping[str, str] | None = None) -> Path:
-    """The user's configuration file, whether it exists or not."""
+    """The path of the user's configuration file, which may not exist."""
     home = _home(env)
     if home is not None:
         return home / "config.toml"

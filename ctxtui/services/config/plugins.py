@@ -1,8 +1,8 @@
-"""What third parties add: readers, policies, label rules, tools, from entry points and from the user's own folder.
+"""Load third-party readers, policies, label rules and tools from entry points and from the user's own folder.
 
-A group's parts are the entry points ``ctxtui.GROUP`` of installed packages and the Python files in the folder ``GROUP``
-beside the user's configuration. Nothing in a project's folder is ever run. A part that cannot be loaded is left out,
-and what is wrong with it is said once (`troubles`) and by ``ctxtui doctor``.
+The plug-ins of a group are the entry points ``ctxtui.GROUP`` of installed packages and the Python files in the folder
+``GROUP`` next to the user's configuration. Nothing in a project's folder is ever run. A plug-in that cannot be loaded
+is skipped, and its error is reported once (`troubles`) and by ``ctxtui doctor``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ GROUPS: Final = (READERS, POLICIES, LABELS, TOOLS)
 
 
 class Plugin(Struct, frozen=True):
-    """One part that somebody else wrote: its `name` (of the entry point, or the file's stem), its `place` (the file, or
-    package and object), and the loaded `value` (a module, or what the entry point names); `trouble` says why there is
-    none."""
+    """A third-party plug-in. `name` is that of the entry point, or the file's stem; `place` the file, or package and
+    object; `value` the loaded module or object; `trouble` the reason why it could not be loaded.
+    """
 
     group: str
     name: str
@@ -40,40 +40,40 @@ class Plugin(Struct, frozen=True):
     trouble: str = ""
 
 
-_said: dict[str, str] = {}
+_reported: dict[str, str] = {}
 
 
 def plugins(group: str, env: Mapping[str, str] | None = None) -> tuple[Plugin, ...]:
-    """The parts of `group` in order of name, the user's own files before packages; each is loaded once a run."""
+    """The plug-ins of `group` in order of name, the user's own files before packages; each is loaded once a run."""
     return _loaded(group, config_file(env).parent / group)
 
 
 @cache
 def _loaded(group: str, folder: Path) -> tuple[Plugin, ...]:
-    found = tuple(_attempt(Plugin(group, name, place), load) for name, place, load in _parts(group, folder))
-    for one in found:
-        if one.trouble:
-            blame(one.place, one.trouble)
-    return found
+    plugins_ = tuple(_load(Plugin(group, name, place), load) for name, place, load in _parts(group, folder))
+    for plugin in plugins_:
+        if plugin.trouble:
+            report_trouble(plugin.place, plugin.trouble)
+    return plugins_
 
 
 def _parts(group: str, folder: Path) -> list[tuple[str, str, Callable[[], Any]]]:
     files = sorted(folder.glob("*.py")) if folder.is_dir() else []
     own = [(path.stem, str(path), lambda path=path: _module(group, path)) for path in files]
     return own + [
-        (one.name, f"{one.dist.name if one.dist else 'package'} ({one.value})", one.load)
-        for one in _entry_points(group)
+        (entry.name, f"{entry.dist.name if entry.dist else 'package'} ({entry.value})", entry.load)
+        for entry in _entry_points(group)
     ]
 
 
 def from_file(group: str, path: Path) -> Plugin:
-    """The part of `group` in the file `path`, which the user named; loaded anew each time."""
+    """Load the plug-in of `group` from the file `path`, anew each time."""
     place = path.absolute()
-    return _attempt(Plugin(group, path.stem, str(place)), lambda: _module(group, place))
+    return _load(Plugin(group, path.stem, str(place)), lambda: _module(group, place))
 
 
 def _entry_points(group: str) -> list[EntryPoint]:
-    # Imported here: it looks through every installed package.
+    # Imported here: it searches all installed packages.
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=f"ctxtui.{group}"), key=lambda one: one.name)
@@ -91,28 +91,28 @@ def _module(group: str, path: Path) -> Any:
     return module
 
 
-def _attempt(part: Plugin, load: Callable[[], Any]) -> Plugin:
+def _load(part: Plugin, load: Callable[[], Any]) -> Plugin:
     try:
         return Plugin(part.group, part.name, part.place, load())
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's code: its fault is named, ctxtui goes on
-        return Plugin(part.group, part.name, part.place, trouble=reason(error, part.place))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - third-party code: its error is reported, ctxtui goes on
+        return Plugin(part.group, part.name, part.place, trouble=error_text(error, part.place))
 
 
-def reason(error: BaseException, place: str = "") -> str:
-    """What went wrong in somebody else's code, with the line of the file `place` where that is known."""
+def error_text(error: BaseException, place: str = "") -> str:
+    """Describe an error of third-party code, with the line in the file `place` if known."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == place]
     if isinstance(error, SyntaxError) and error.filename == place:
         lines = [error.lineno]
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    where = f"line {lines[-1]}: " if lines else ""
-    return f"{where}{type(error).__name__}: {said}".rstrip(": ")
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    position = f"line {lines[-1]}: " if lines else ""
+    return f"{position}{type(error).__name__}: {message}".rstrip(": ")
 
 
-def blame(place: str, trouble: str) -> None:
-    """Note that the part at `place` does not work, for `troubles`; only the first trouble of a part is kept."""
-    _said.setdefault(place, trouble)
+def report_trouble(place: str, trouble: str) -> None:
+    """Report that the plug-in at `place` does not work; only its first trouble is kept."""
+    _reported.setdefault(place, trouble)
 
 
 def troubles() -> list[tuple[str, str]]:
-    """What did not work so far in this run: places and reasons."""
-    return list(_said.items())
+    """Places and reasons of the plug-ins that failed so far."""
+    return list(_reported.items())

@@ -1,4 +1,4 @@
-"""Every policy: ours, and those of third parties; and profiles that name them."""
+"""All policies, ctxtui's and third-party ones, and profiles that name them."""
 
 from __future__ import annotations
 
@@ -19,77 +19,81 @@ from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
 
 
-def every_policy() -> Mapping[str, Policy]:
-    """The policies by name, ours first; of two with one name ours counts, and the other is noted as a trouble."""
-    found = dict(POLICIES)
+def load_policies() -> Mapping[str, Policy]:
+    """The policies by name. If two have one name, ctxtui's counts and the other is reported as a trouble."""
+    policies = dict(POLICIES)
     for part in plugins.plugins(plugins.POLICIES):
-        policy = policy_of(part)
-        if policy is not None and found.setdefault(policy.name, policy) is not policy:
-            plugins.blame(part.place, f"there is a policy {policy.name} already")
-    if len(found) > len(POLICIES):
-        found[budget.NAME] = budget.make_policy(found.values())
-    return found
+        policy = plugin_policy(part)
+        if policy is not None and policies.setdefault(policy.name, policy) is not policy:
+            plugins.report_trouble(part.place, f"there is a policy {policy.name} already")
+    if len(policies) > len(POLICIES):
+        policies[budget.NAME] = budget.make_policy(policies.values())
+    return policies
 
 
-def policy_of(part: Plugin) -> Policy | None:
-    """The policy of a third party: ``POLICY`` of a module, or what an entry point names. None, and the trouble noted,
-    where it is none."""
+def plugin_policy(part: Plugin) -> Policy | None:
+    """The policy of a plug-in: ``POLICY`` of a module, or an entry point's object. None with a reported trouble if it
+    is none.
+    """
     if part.trouble:
         return None
     value = getattr(part.value, "POLICY", part.value)
     if not isinstance(value, Policy):
-        plugins.blame(part.place, "a policy is a `Policy` called POLICY")
+        plugins.report_trouble(part.place, "a policy is a `Policy` called POLICY")
         return None
-    return replace(value, propose=lambda situation, settings: _proposed(part, value, situation, settings))
+    return replace(value, propose=lambda situation, settings: _propose(part, value, situation, settings))
 
 
-def _proposed(part: Plugin, policy: Policy, situation: PolicyContext, settings: Settings) -> list[Edit]:
+def _propose(part: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
     try:
-        edits = list(policy.propose(situation, settings))
+        edits = list(policy.propose(policy_context, settings))
     except CtxtuiError:
         raise
     except Exception as error:
-        # Somebody else's code: its fault is named.
-        why = plugins.reason(error, part.place)
+        # Third-party code: report its error.
+        why = plugins.error_text(error, part.place)
         raise CtxtuiError(f"the policy {policy.name} failed: {why}", place=part.place) from error
-    odd = next((edit for edit in edits if not isinstance(edit, Edit)), None)
-    if odd is not None:
-        raise CtxtuiError(f"the policy {policy.name} gave a {type(odd).__name__}, which is no edit", place=part.place)
+    invalid = next((edit for edit in edits if not isinstance(edit, Edit)), None)
+    if invalid is not None:
+        raise CtxtuiError(
+            f"the policy {policy.name} gave a {type(invalid).__name__}, which is no edit", place=part.place
+        )
     return edits
 
 
-def chosen_steps(policies: Sequence[str], given: Sequence[str] = ()) -> list[Step]:
-    """The steps of policies by name and of profiles by file, with the settings ``key=value`` that are `given` for
-    whichever takes them. Raises `NotFound`, `BadConfig`."""
-    known = every_policy()
-    found: list[Step] = []
-    for one in policies:
-        path = Path(one)
-        if one not in known and (path.suffix == ".toml" or path.is_file()):
+def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> list[Step]:
+    """The steps of policies (by name) and profiles (by file), with settings given as ``key=value``. A setting goes to
+    each policy that has it. Raises `NotFound`, `BadConfig`.
+    """
+    every = load_policies()
+    steps: list[Step] = []
+    for name in policies:
+        path = Path(name)
+        if name not in every and (path.suffix == ".toml" or path.is_file()):
             if not path.is_file():
-                raise NotFound("no such profile", place=one)
-            found += parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, one).steps
+                raise NotFound("no such profile", place=name)
+            steps += parse_profile(path.read_text(encoding="utf-8", errors="replace"), every, name).steps
         else:
-            found.append(make_step(one, known))
-    if given and not found:
+            steps.append(make_step(name, every))
+    if settings_texts and not steps:
         raise BadConfig("--set is for a policy", way_out="name one with --policy")
-    for word in given:
-        key, sign, value = word.partition("=")
+    for text in settings_texts:
+        key, sign, value = text.partition("=")
         if not sign:
-            raise BadConfig(f"{word!r} is no setting", place="--set", way_out="write --set KEY=VALUE")
-        takers = [n for n, step in enumerate(found) if key in step.policy.defaults]
+            raise BadConfig(f"{text!r} is no setting", place="--set", way_out="write --set KEY=VALUE")
+        takers = [n for n, step in enumerate(steps) if key in step.policy.defaults]
         if not takers:
             raise BadConfig(f"no policy here has a setting {key!r}", place="--set")
         for n in takers:
-            step = found[n]
+            step = steps[n]
             settings = {**step.settings, key: parse_value(value, step.policy.defaults[key])}
             step.policy.settings(settings, "--set")
-            found[n] = Step(step.policy, settings)
-    return found
+            steps[n] = Step(step.policy, settings)
+    return steps
 
 
-def profile_at(path: str, cwd: Path) -> Profile | None:
-    """The profile that the setting names; None where it names none. Raises `NotFound`, `BadConfig`."""
+def load_profile(path: str, cwd: Path) -> Profile | None:
+    """The profile of the setting; None if it is empty. Raises `NotFound`, `BadConfig`."""
     if not path:
         return None
     file = cwd / Path(path).expanduser()

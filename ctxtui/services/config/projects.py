@@ -1,4 +1,4 @@
-"""Which directories belong to the one we are in: its repository's root, the folders between, its worktrees."""
+"""Directories related to the current one: up to its repository's root, and its worktrees."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-LONGEST_NAME: Final = 200
-"""Claude Code cuts a project folder's name here and adds ``-`` and a hash (facts §11)."""
+MAX_FOLDER_NAME: Final = 200
+"""Claude Code truncates a project folder's name to this length and adds ``-`` and a hash (facts §11)."""
 
-_OTHER: Final = re.compile(r"[^A-Za-z0-9]")
+_NOT_ALPHANUMERIC: Final = re.compile(r"[^A-Za-z0-9]")
 
 
 def folder_name(directory: Path) -> str:
-    """Claude Code's name for the project in `directory`, before it is cut."""
-    return _OTHER.sub("-", str(directory))
+    """Claude Code's name for the project in `directory`, before truncation."""
+    return _NOT_ALPHANUMERIC.sub("-", str(directory))
 
 
 def is_own_folder(name: str, directory: Path) -> bool:
-    """Whether Claude Code's folder `name` is the one of `directory`."""
-    wanted = folder_name(directory)
-    if len(wanted) > LONGEST_NAME:
-        return name.startswith(wanted[:LONGEST_NAME] + "-")
-    return name == wanted
+    """Whether Claude Code's folder `name` belongs to `directory`."""
+    full_name = folder_name(directory)
+    if len(full_name) > MAX_FOLDER_NAME:
+        return name.startswith(full_name[:MAX_FOLDER_NAME] + "-")
+    return name == full_name
 
 
 def is_worktree_folder(name: str, directory: Path) -> bool:
-    """Whether Claude Code's folder `name` is that of a worktree that it made inside `directory`."""
+    """Whether Claude Code's folder `name` belongs to a worktree that it made inside `directory`."""
     return name.startswith(folder_name(directory) + "--claude-worktrees-")
 
 
-def related(cwd: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """`cwd` first, then the directories above it up to its repository's root, then the repository's worktrees.
+def related_directories(cwd: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+    """`cwd`, the directories above it up to its repository's root, and the repository's worktrees.
 
-    The spelling of ``PWD``, which keeps symbolic links, counts too. Reads only a repository's few ``gitdir`` files.
+    Includes the spelling of ``PWD``, which keeps symbolic links. Reads only a repository's few ``gitdir`` files.
     """
-    found = dict.fromkeys([cwd])
-    spelled = env.get("PWD", "")
-    if spelled and os.path.isabs(spelled) and _same(Path(spelled), cwd):
-        found[Path(spelled)] = None
+    directories = dict.fromkeys([cwd])
+    pwd = env.get("PWD", "")
+    if pwd and os.path.isabs(pwd) and _same(Path(pwd), cwd):
+        directories[Path(pwd)] = None
     root = next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), None)
     if root is not None:
         for folder in cwd.parents:
             if folder == root or root in folder.parents:
-                found[folder] = None
-        found |= dict.fromkeys(_worktrees(root / ".git"))
-    return tuple(found)
+                directories[folder] = None
+        directories |= dict.fromkeys(_worktrees(root / ".git"))
+    return tuple(directories)
 
 
 def _same(a: Path, b: Path) -> bool:
@@ -60,10 +60,10 @@ def _same(a: Path, b: Path) -> bool:
 def _worktrees(git: Path) -> Iterator[Path]:
     """The main checkout and every linked worktree of the repository whose ``.git`` (folder or file) is `git`."""
     if git.is_file():
-        pointed = Path(_first_line(git).removeprefix("gitdir:").strip())
-        if pointed.parent.name != "worktrees":
+        target = Path(_first_line(git).removeprefix("gitdir:").strip())
+        if target.parent.name != "worktrees":
             return
-        git = pointed.parent.parent
+        git = target.parent.parent
         yield git.parent
     for entry in sorted(git.glob("worktrees/*/gitdir")):
         checkout = Path(_first_line(entry)).parent

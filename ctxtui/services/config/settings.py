@@ -1,4 +1,4 @@
-"""The settings: every key with its type, default and meaning, and the check that its value must pass."""
+"""All settings: type, default, meaning and validation of each."""
 
 # ruff: noqa: RUF009 - each `_setting` makes a field
 
@@ -11,10 +11,10 @@ from operator import and_, or_
 from typing import Any, Final
 
 Check = Callable[[Any], Any]
-"""Takes a value as TOML or text gives it and returns it typed; raises `ValueError` saying what is wanted."""
+"""Converts a value from TOML or text to its type; raises `ValueError` with the expected form."""
 
 Tighter = Callable[[Any, Any], Any]
-"""The tighter of two values of a limit: a project's file may tighten the user's, never lift it."""
+"""Returns the stricter of two limits: a project's file may only tighten the user's."""
 
 _TRUE: Final = ("true", "yes", "on", "1")
 _FALSE: Final = ("false", "no", "off", "0")
@@ -68,43 +68,43 @@ def _text(value: Any) -> str:
 
 
 def _windows(value: Any) -> dict[str, int]:
-    wanted = 'a table of model = tokens, such as {"claude-x" = 200000}'
+    expected = 'a table of model = tokens, such as {"claude-x" = 200000}'
     if not isinstance(value, Mapping):
-        raise ValueError(wanted)
+        raise ValueError(expected)
     for tokens in value.values():
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens <= 0:
-            raise ValueError(wanted)
+            raise ValueError(expected)
     return {str(model): tokens for model, tokens in value.items()}
 
 
 SIZES: Final = ("context_size", "usable_context")
-"""What the settings may say of a model's window, in tokens: the whole, and what of it is to be filled."""
+"""Settings of a model's window in tokens: the whole window, and the part to fill."""
 
 
 def _models(value: Any) -> dict[str, dict[str, int]]:
-    wanted = f"a table of model = {{{' = tokens, '.join(SIZES)} = tokens}}"
+    expected = f"a table of model = {{{' = tokens, '.join(SIZES)} = tokens}}"
     if not isinstance(value, Mapping):
-        raise ValueError(wanted)
+        raise ValueError(expected)
     for sizes in value.values():
         if not isinstance(sizes, Mapping) or not sizes or not sizes.keys() <= set(SIZES):
-            raise ValueError(wanted)
+            raise ValueError(expected)
     return {str(model): _windows(sizes) for model, sizes in value.items()}
 
 
 RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
-"""What a price may name, in USD per million tokens."""
+"""Rates of a price, in USD per million tokens."""
 
 
 def _prices(value: Any) -> dict[str, dict[str, float]]:
-    wanted = f"a table of model = {{input = USD per million tokens, output = ...}}; rates: {', '.join(RATES)}"
+    expected = f"a table of model = {{input = USD per million tokens, output = ...}}; rates: {', '.join(RATES)}"
     if not isinstance(value, Mapping):
-        raise ValueError(wanted)
-    found: dict[str, dict[str, float]] = {}
+        raise ValueError(expected)
+    prices: dict[str, dict[str, float]] = {}
     for model, rates in value.items():
         if not isinstance(rates, Mapping) or not {"input", "output"} <= rates.keys() <= set(RATES):
-            raise ValueError(wanted)
-        found[str(model)] = {name: _between(0, 1e6)(usd) for name, usd in rates.items()}
-    return found
+            raise ValueError(expected)
+        prices[str(model)] = {name: _between(0, 1e6)(usd) for name, usd in rates.items()}
+    return prices
 
 
 def _labels(value: Any) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _clients(value: Any) -> dict[str, bool]:
     # Imported here: most configurations switch none off.
     from ctxtui.services.config.clients import CLIENTS
 
-    names = [one.name for one in CLIENTS]
+    names = [client.name for client in CLIENTS]
     if not isinstance(value, Mapping) or not value.keys() <= set(names):
         raise ValueError(f"a table of client = true or false; clients: {', '.join(names)}")
     return {str(name): _flag(on) for name, on in value.items()}
@@ -131,36 +131,44 @@ def _clients(value: Any) -> dict[str, bool]:
 
 def _mcp(value: Any) -> dict[str, Any]:
     # Imported here: most configurations name no server.
-    from ctxtui.services.config.mcp_servers import checked
+    from ctxtui.services.config.mcp_servers import check_servers
 
-    return checked(value)
+    return check_servers(value)
 
 
 def _setting(
     default: Any, meaning: str, check: Check | None = None, *, user_only: bool = False, tighter: Tighter | None = None
 ) -> Any:
-    """A field of `Settings`: any text, or true and false, where no `check` is named; `dict` is a table."""
+    """Make a field of `Settings`; without a `check` it is a text or a bool; `dict` is a table."""
     check = check or (_flag if isinstance(default, bool) else _text)
-    about = {"check": check, "meaning": meaning, "user_only": user_only, "table": default is dict, "tighter": tighter}
-    return field(default_factory=dict, metadata=about) if default is dict else field(default=default, metadata=about)
+    metadata = {
+        "check": check,
+        "meaning": meaning,
+        "user_only": user_only,
+        "table": default is dict,
+        "tighter": tighter,
+    }
+    return (
+        field(default_factory=dict, metadata=metadata) if default is dict else field(default=default, metadata=metadata)
+    )
 
 
-def _lower(one: float, other: float) -> float:
-    """The tighter of two limits, of which 0 is none."""
-    return min(one or other, other or one)
+def _lower(a: float, b: float) -> float:
+    """The lower of two limits; 0 is no limit."""
+    return min(a or b, b or a)
 
 
-def _fewer(one: str, other: str) -> str:
-    """The names that fit both lists of patterns, of which an empty one is all."""
-    return f"{one} & {other}" if one.strip() and other.strip() else one or other
+def _fewer(a: str, b: str) -> str:
+    """Combine two lists of patterns so that names must match both; an empty list matches all."""
+    return f"{a} & {b}" if a.strip() and b.strip() else a or b
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every setting, typed. The fields are the table: name, default, check and meaning.
+    """All settings, typed. The fields define name, default, check and meaning.
 
-    `user_only` settings start programs or say where data goes: a project's file may not set them. Of those with
-    `tighter` the tighter of a project's value and the user's is in force.
+    `user_only` settings start programs or determine where data is sent: a project's file may not set them. For settings
+    with `tighter`, the stricter of the project's and the user's value applies.
     """
 
     theme: str = _setting("auto", "colours of the screen", _choice("auto", "dark", "light", "mono"))
@@ -292,13 +300,15 @@ class Settings:
 
     @property
     def context_sizes(self) -> dict[str, int]:
-        """The windows that the user set, by model (tokens): `windows`, and `context_size` of `models`."""
-        return self.windows | {name: own["context_size"] for name, own in self.models.items() if "context_size" in own}
+        """The user's context windows by model (tokens): `windows`, and `context_size` of `models`."""
+        return self.windows | {
+            name: sizes["context_size"] for name, sizes in self.models.items() if "context_size" in sizes
+        }
 
     @property
     def usable_contexts(self) -> dict[str, int]:
-        """What of a window is to be filled, by model (tokens), where the user set it: `usable_context` of `models`."""
-        return {name: own["usable_context"] for name, own in self.models.items() if "usable_context" in own}
+        """The user's usable parts of windows by model (tokens): `usable_context` of `models`."""
+        return {name: sizes["usable_context"] for name, sizes in self.models.items() if "usable_context" in sizes}
 
 
 FIELDS: Final[dict[str, Field[Any]]] = {f.name: f for f in fields(Settings)}

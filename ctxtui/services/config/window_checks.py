@@ -1,5 +1,4 @@
-"""Windows in the settings held against each other and against what is known of the models; and from when on a context
-is said to be large."""
+"""Validate window settings against each other and the known models; rate the size of a context."""
 
 from __future__ import annotations
 
@@ -16,40 +15,42 @@ from ctxtui.tokens.models import plain_id
 
 
 def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
-    """Raise `BadConfig` for a window above what the model takes, whose card is known; for two windows of one model; and
-    for a usable part that is more than the window. The error names file, value, maximum and the fix."""
+    """Raise `BadConfig` for a window above the model's, for two windows of one model, and for a usable part above the
+    window. The error has file, value, maximum and fix.
+    """
     for name in settings.windows:
         check_size(name, f"windows.{name}", settings.windows[name], origins[f"windows.{name}"].place)
-    for name, own in settings.models.items():
+    for name, sizes in settings.models.items():
         place = origins[f"models.{name}"].place
-        size = own.get("context_size", 0)
+        size = sizes.get("context_size", 0)
         if size:
             check_size(name, f"models.{name}.context_size", size, place)
-        short = settings.windows.get(name, size)
-        if size and short != size:
+        other_size = settings.windows.get(name, size)
+        if size and other_size != size:
             raise BadConfig(
-                f"models.{name}.context_size = {size:,} and windows.{name} = {short:,} are two windows of one model",
+                f"models.{name}.context_size = {size:,} and windows.{name} = {other_size:,} "
+                "are two windows of one model",
                 place=place,
                 way_out=f"take one of them away ({origins[f'windows.{name}'].place} has the other)",
             )
-        most = size or short or model_table().card(name).window or 0
-        check_usable(name, own.get("usable_context", 0), most, place)
+        window = size or other_size or model_table().card(name).window or 0
+        check_usable(name, sizes.get("usable_context", 0), window, place)
 
 
-def check_size(model: str, setting: str, tokens: int, place: str, known: int = 0) -> None:
-    """Raise `BadConfig` where a window of `tokens` is more than `model` takes: `known` (0: what its card says)."""
+def check_size(model: str, setting: str, tokens: int, place: str, maximum: int = 0) -> None:
+    """Raise `BadConfig` if a window of `tokens` exceeds that of `model`: `known`, or (0) its card's."""
     card = model_table().card(model)
-    most = known or max(card.window or 0, card.long_window or 0)
-    if most and tokens > most:
+    limit = maximum or max(card.window or 0, card.long_window or 0)
+    if limit and tokens > limit:
         raise BadConfig(
-            f"{setting} = {tokens:,} is more than the {most:,} tokens that {model} takes",
+            f"{setting} = {tokens:,} is more than the {limit:,} tokens that {model} takes",
             place=place,
-            way_out=f"set it to {most} or less, or take it away",
+            way_out=f"set it to {limit} or less, or take it away",
         )
 
 
 def check_usable(model: str, tokens: int, window: int, place: str) -> None:
-    """Raise `BadConfig` where the usable part is more than the window (0: not known)."""
+    """Raise `BadConfig` if the usable part exceeds the window (0: unknown)."""
     if window and tokens > window:
         raise BadConfig(
             f"models.{model}.usable_context = {tokens:,} is more than its window of {window:,} tokens",
@@ -58,22 +59,22 @@ def check_usable(model: str, tokens: int, window: int, place: str) -> None:
         )
 
 
-def size_of(model: str, sizes: Mapping[str, int]) -> tuple[str, int]:
-    """What `sizes`, settings by model, say of `model`: the name that they have for it, and tokens; ("", 0) where they
-    say nothing."""
-    name = next((one for one in sizes if plain_id(one) == plain_id(model)), "")
+def find_size(model: str, sizes: Mapping[str, int]) -> tuple[str, int]:
+    """Find `model` in `sizes`, settings by model: its name there and the tokens; ("", 0) if it is not there."""
+    name = next((key for key in sizes if plain_id(key) == plain_id(model)), "")
     return name, sizes.get(name, 0)
 
 
-def setting_of(name: str, settings: Settings) -> str:
-    """The setting that names the window of model `name`."""
+def window_setting(name: str, settings: Settings) -> str:
+    """The name of the setting for the window of model `name`."""
     return f"windows.{name}" if name in settings.windows else f"models.{name}"
 
 
-def answer_limit(answer_tokens: int, most_output: int, window: int) -> int:
-    """Tokens that a request asks for an answer: `answer_tokens`, at most what the model gives and a quarter of its
-    window (0: not known)."""
-    return min(answer_tokens, most_output or answer_tokens, window // 4 or answer_tokens)
+def answer_limit(answer_tokens: int, max_output: int, window: int) -> int:
+    """Limit of an answer in tokens: `answer_tokens`, at most the model's limit and a quarter of its window (0:
+    unknown).
+    """
+    return min(answer_tokens, max_output or answer_tokens, window // 4 or answer_tokens)
 
 
 FINE, WARNING, CRITICAL = 0, 1, 2
@@ -81,14 +82,14 @@ REMEDY: Final = "drop, truncate or summarize something"
 
 
 class ContextLevel(Struct, frozen=True):
-    """`number` is `FINE`, `WARNING` or `CRITICAL`; `told` is the size and what it is held against ("" where fine)."""
+    """A level: `number` is `FINE`, `WARNING` or `CRITICAL`; `told` describes the size and its limit ("": fine)."""
 
     number: int
-    told: str = ""
+    description: str = ""
 
 
 def context_level(used: int, usable: int, settings: Settings) -> ContextLevel:
-    """The level of a request of so many tokens, of which `usable` are meant to be used (0: not known)."""
+    """The level of a request of `used` tokens, with `usable` tokens available (0: unknown)."""
     share = used / usable if usable else 0.0
     by_share = _level(share, settings.warn_share, settings.critical_share)
     by_tokens = _level(used, settings.warn_tokens, settings.critical_tokens)
@@ -96,11 +97,11 @@ def context_level(used: int, usable: int, settings: Settings) -> ContextLevel:
         limit = settings.critical_tokens if by_tokens == CRITICAL else settings.warn_tokens
         return ContextLevel(by_tokens, f"the context is at {used:,} tokens, over {limit:,}")
     if by_share:
-        told = f"the context is at {100 * share:.0f} % of the {usable:,} tokens that are meant to be used"
-        return ContextLevel(by_share, told)
+        message = f"the context is at {100 * share:.0f} % of the {usable:,} tokens that are meant to be used"
+        return ContextLevel(by_share, message)
     return ContextLevel(FINE)
 
 
 def _level(value: float, warn: float, critical: float) -> int:
-    """Thresholds of 0 are none."""
+    """The level of a value; thresholds of 0 are disabled."""
     return CRITICAL if critical and value >= critical else WARNING if warn and value >= warn else FINE

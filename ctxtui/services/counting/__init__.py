@@ -1,1 +1,1 @@
-"""Counts the blocks of a session, remembers the counts, prices its calls, applies label rules."""
+"""Counts the blocks of a session, caches the counts, prices its calls, applies label rules."""

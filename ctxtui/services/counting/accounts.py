@@ -1,4 +1,4 @@
-"""Accounts: recordings read and counted, with what each of their calls cost and why."""
+"""Counted and priced sessions: costs of calls and blocks, misses, statements."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.losses import SHORTEST_CACHED
-from ctxtui.analysis.cache.misses import Misses, MissFinder, finder_of, misses_by
+from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
+from ctxtui.analysis.cache.miss_finder import Misses, MissFinder, collect_misses, find_misses
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
-from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
-from ctxtui.analysis.money.savings import cures
-from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
-from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.analysis.read.searches import Searches, unseen
+from ctxtui.analysis.money.bill import make_bill
+from ctxtui.analysis.money.block_costs import ExpensiveBlock, ThreadCosts, most_expensive_blocks, thread_costs
+from ctxtui.analysis.money.savings import find_cures
+from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
+from ctxtui.analysis.money.statement import Statement, StatementBlock
+from ctxtui.analysis.read.searches import Searches, describe_additions
 from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
@@ -26,21 +26,21 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost, PriceTable, keep_priced_fields, max_usd, price, price_call, rates_for_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.wire.request import Request
 
-_ELSEWHERE: Final = frozenset({"previous_response_id", "conversation"})
-"""Parameters of a request that name a context which it does not hold."""
+_KEPT_BY_PROVIDER: Final = frozenset({"previous_response_id", "conversation"})
+"""Request parameters that refer to a context kept by the provider."""
 
-DEAREST: Final = 10
-"""Blocks that a statement names."""
+MAX_DEAREST_BLOCKS: Final = 10
+"""Number of blocks in a statement."""
 
 
 class Account(Struct, frozen=True):
-    """A session counted and priced: `costs` by call id, None where no list price is known."""
+    """A counted and priced session: `costs` by call id, None without a known list price."""
 
     session: Session
     book: Book
@@ -49,34 +49,37 @@ class Account(Struct, frozen=True):
     usable_share: float = 0.75
 
     def threads(self) -> list[ThreadCosts]:
-        """What each thread's blocks cost."""
+        """Costs of the blocks of each thread."""
         return thread_costs(self.book, self.costs)
 
     def charge(self, usage: Usage, call: Call) -> float | None:
-        """What `usage` costs in USD at the terms of `call`; None where the price is not known."""
+        """Cost of `usage` in USD at the terms of `call`; None without a known price."""
         cost = price(usage, call.model, call.provider, call.started, self.table)
         return None if cost is None else cost.usd
 
     def statement(self, only: frozenset[str] | None = None) -> Statement:
-        """The session's statement; with `only` the bill is of those calls alone, the rest still of the whole."""
+        """The session's statement; with `only`, the bill covers those calls and the rest the whole session."""
         threads = self.threads()
         session, book = self.session, self.book
-        missed = self.misses().found
-        found = bill(book, self.costs, missed, only)
+        misses = self.misses().misses
+        bill_ = make_bill(book, self.costs, misses, only)
         readings = Readings(session, book.names)
 
         def minimum(model: str) -> int:
             return book.card(model).cache_minimum or SHORTEST_CACHED
 
-        largest = max((call for call in contexts(session) if call.usage), key=_input, default=None)
+        largest = max((call for call in single_context_calls(session) if call.usage), key=_input, default=None)
         peak = _input(largest) if largest else 0
         window = context_window(book, largest, self.usable_share).limit if largest else 0
-        calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
+        calls = [_without_content(call) for call in session.calls.values() if only is None or call.id in only]
         tools, categories = self._spending(threads, only)
         return Statement(
-            bill=found,
-            heaviest=[_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
-            cures=cures(threads, missed, self.rates, book.names, minimum, self.charge),
+            bill=bill_,
+            heaviest=[
+                _describe_block(session, readings, heavy)
+                for heavy in most_expensive_blocks(threads, MAX_DEAREST_BLOCKS)
+            ],
+            cures=find_cures(threads, misses, self.rates, book.names, minimum, self.charge),
             calls=calls,
             sessions=1,
             tools=tools,
@@ -86,63 +89,69 @@ class Account(Struct, frozen=True):
         )
 
     def misses(self, finder: MissFinder | None = None) -> Misses:
-        """The session's misses; `finder` is one that has looked for them already."""
-        return misses_by(finder or self.miss_finder(), self.book, self.costs)
+        """The session's misses; `finder` is one that has searched it already."""
+        return collect_misses(finder or self.miss_finder(), self.book, self.costs)
 
     def miss_finder(self) -> MissFinder:
-        """What has looked for misses in every call of the session, and learnt from all of them."""
-        return finder_of(self.book, cached_by(self.book), self.costs, self.rates)
+        """A finder that has searched all calls of the session."""
+        return find_misses(self.book, cache_rules_by_call(self.book), self.costs, self.rates)
 
     def _spending(
         self, threads: list[ThreadCosts], only: frozenset[str] | None
     ) -> tuple[list[SpendingRow], list[SpendingRow]]:
-        """What each tool and each category cost, of the calls `only` (None: of all)."""
+        """Costs by tool and by category, of the calls `only` (None: all)."""
         costs = self.costs
         if only is not None:
             costs = {id_: cost if id_ in only else None for id_, cost in costs.items()}
             threads = thread_costs(self.book, costs)
-        return by_tool(threads, costs, self.book.names, only), by_category(threads, costs, only)
+        return rows_by_tool(threads, costs, self.book.names, only), rows_by_category(threads, costs, only)
 
-    def most_usd(self) -> float | None:
-        """USD that the session can have cost at most; None where nothing bounds it."""
+    def max_usd(self) -> float | None:
+        """Maximum possible cost of the session in USD; None if it is unbounded."""
         calls = self.session.calls.values()
         searches = Searches(self.session)
-        most = [
-            max_usd(call, self.costs[call.id], self.book.card(call.model), self.table, self._most_held(call, searches))
+        maximums = [
+            max_usd(
+                call,
+                self.costs[call.id],
+                self.book.card(call.model),
+                self.table,
+                self._max_request_tokens(call, searches),
+            )
             for call in calls
         ]
-        return None if None in most else sum(usd for usd in most if usd is not None)
+        return None if None in maximums else sum(usd for usd in maximums if usd is not None)
 
-    def _most_held(self, call: Call, searches: Searches) -> int | None:
-        """The most tokens that the recorded request of `call` can be; None where something of it is not on record."""
+    def _max_request_tokens(self, call: Call, searches: Searches) -> int | None:
+        """Maximum tokens of the recorded request of `call`; None if part of it is not recorded."""
         if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
-        if not _ELSEWHERE.isdisjoint(Request((), call.skeleton).params):
+        if not _KEPT_BY_PROVIDER.isdisjoint(Request((), call.skeleton).params):
             return None
-        got = figures(self.book, replace(call, usage=None))
-        return got.hi if got.counted and not unseen(searches, self.session.tree, call) else None
+        figures_ = figures(self.book, replace(call, usage=None))
+        return figures_.hi if figures_.counted and not describe_additions(searches, self.session.tree, call) else None
 
     def rates(self, call: Call) -> Rates | None:
-        """What a token of a call costs; None where no price is known."""
+        """Rates of a call's tokens; None without a known price."""
         return rates_for_call(call, self.table) if call.usage is not None else None
 
 
-def account(session: Session, counter: Counter, settings: Settings) -> Account:
-    """The account of a session that is read whole; counts what is not counted yet."""
+def make_account(session: Session, counter: Counter, settings: Settings) -> Account:
+    """Count the session and make its account."""
     book = book_for(session, counter, settings)
     count_all(book, counter)
-    return priced(session, book, settings)
+    return priced_account(session, book, settings)
 
 
-def priced(session: Session, book: Book, settings: Settings) -> Account:
-    """The account of a session whose `book` is counted."""
+def priced_account(session: Session, book: Book, settings: Settings) -> Account:
+    """Make the account of a session whose `book` is counted."""
     table = prices_for(settings)
     costs = {id_: price_call(call, table) for id_, call in session.calls.items()}
     return Account(session, book, costs, table, settings.usable_share)
 
 
-def contexts(session: Session) -> list[Call]:
-    """The calls that were made from one context each; where there are sums alone, those."""
+def single_context_calls(session: Session) -> list[Call]:
+    """The calls made from one context each; if there are only sums, those."""
     calls = list(session.calls.values())
     return [call for call in calls if call.fidelity != Fidelity.TOTALS] or calls
 
@@ -151,17 +160,17 @@ def _input(call: Call) -> int:
     return call.usage.input if call.usage and not call.is_sum else 0
 
 
-def _slim(call: Call) -> Call:
-    made = replace(keep_priced_fields(call), first_byte=call.first_byte)
-    return replace(made, extra=made.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
+def _without_content(call: Call) -> Call:
+    call_ = replace(keep_priced_fields(call), first_byte=call.first_byte)
+    return replace(call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
 
 
-def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
+def _describe_block(session: Session, readings: Readings, heavy: ExpensiveBlock) -> StatementBlock:
     node = session.tree[heavy.node]
-    line, got = readings.preview(heavy.node), readings.reading(heavy.node)
-    call = readings.call_of(node, got)
+    line, reading = readings.preview(heavy.node), readings.reading(heavy.node)
+    call = readings.call_of(node, reading)
     about = main_argument(call, session.about.cwd) if call else line.text
-    return Dear(
+    return StatementBlock(
         category=CATEGORIES[heavy.category],
         label=line.label,
         about=about,

@@ -1,5 +1,4 @@
-"""Books for sessions: figures with the packaged model table, the user's overrides and a counter; how each call is
-cached, and what an audit makes of it."""
+"""Make a session's book, find the caching rules of its calls, audit its forecasts."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
@@ -15,30 +14,30 @@ from ctxtui.services.config.package_data import DATA, model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
 
-# What audits and caches need is imported where it is used: the end of a long recording is shown before.
+# Modules for audits and caches are imported on use, because the end of a long recording is shown without them.
 if TYPE_CHECKING:
-    from ctxtui.analysis.audit import Audited
+    from ctxtui.analysis.audit import AuditedCall
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.audit import CacheAudited
+    from ctxtui.analysis.cache.audit import AuditedRead
     from ctxtui.cache.rule_table import RuleTable
     from ctxtui.services.counting.counting import Counter
 
 
 def table_for(settings: Settings, estimator: str = "") -> ModelTable:
-    """The model table with the user's context windows over it; with an `estimator`, that counts for every model."""
+    """The model table with the user's context windows; with an `estimator`, it counts for every model."""
     if estimator:
-        # Imported here: few ask for one.
+        # Imported here: rarely used.
         from ctxtui.tokens.estimators import estimator_rule
     base = model_table().with_rules((estimator_rule(estimator),)) if estimator else model_table()
     figures: dict[str, dict[str, int]] = {}
-    for name, own in (("window", settings.context_sizes), ("usable", settings.usable_contexts)):
-        for model, tokens in own.items():
+    for name, sizes in (("window", settings.context_sizes), ("usable", settings.usable_contexts)):
+        for model, tokens in sizes.items():
             figures.setdefault(plain_id(model), {})[name] = tokens
-    return base.with_rules(tuple(ModelRule((model,), own, SETTING) for model, own in figures.items()))
+    return base.with_rules(tuple(ModelRule((model,), sizes, SETTING) for model, sizes in figures.items()))
 
 
 def book_for(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Book:
-    """The figures behind a session; nothing is counted yet. `estimator` is the name of one, "" for the tokenizer."""
+    """Make the book of a session, not counted yet. `estimator` is the name of one, "" for the tokenizer."""
     from ctxtui.analysis.book import Book
 
     return Book(session, table_for(settings, estimator), counter, counter.labels)
@@ -46,34 +45,33 @@ def book_for(session: Session, counter: Counter, settings: Settings, estimator: 
 
 @cache
 def cache_rules() -> RuleTable:
-    """How each provider caches prompts."""
+    """The caching rules of all providers."""
     from ctxtui.cache.rule_table import parse_rules
 
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
-def cached_by(book: Book) -> Callable[[Call], CacheRules]:
-    """How each call of a session is cached."""
+def cache_rules_by_call(book: Book) -> Callable[[Call], CacheRules]:
+    """A function that returns the caching rules of a call."""
     table = cache_rules()
     return lambda call: table.for_call(call, book.card(call.model))
 
 
 class Audit(NamedTuple):
-    """What was foretold of one recording beside what was reported: inputs, and what was read from the cache; with all
-    misses, also of calls of which nothing could be foretold."""
+    """Forecasts of a recording next to the reports: inputs and cache reads; and all misses, even without a forecast."""
 
-    inputs: list[Audited]
-    reads: list[CacheAudited]
-    misses: list[Missed]
+    inputs: list[AuditedCall]
+    reads: list[AuditedRead]
+    misses: list[CacheMiss]
 
 
-def audit(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
-    """Every call of a session, foretold by the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
-    from ctxtui.analysis.audit import audited
-    from ctxtui.analysis.cache.misses import finder_of
+def audit_session(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
+    """Forecast every call of a session from the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
+    from ctxtui.analysis.audit import audit_calls
+    from ctxtui.analysis.cache.miss_finder import find_misses
     from ctxtui.services.counting.counting import count_all
 
     book = book_for(session, counter, settings, estimator)
     count_all(book, counter)
-    found = finder_of(book, cached_by(book))
-    return Audit(audited(book), found.rows, found.found)
+    finder = find_misses(book, cache_rules_by_call(book))
+    return Audit(audit_calls(book), finder.rows, finder.misses)

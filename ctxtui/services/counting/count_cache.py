@@ -1,7 +1,6 @@
-"""What is remembered between runs, in the store: token counts by block, Home's figures by file.
+"""Cache of token counts by block and of Home's figures by file, in the store.
 
-Losing it costs time and nothing else: where the database cannot be opened, everything is worked out anew and `trouble`
-says why.
+Losing it only costs time: if the database cannot be opened, everything is computed again and `trouble` has the error.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from ctxtui.tokens.features import Features
 T = TypeVar("T")
 
 
-class Memory:
-    """The store's memory, usable from any thread: each has its own connection, opened when it first asks.
+class CountCache:
+    """The store's cache, usable from any thread; each thread opens its own connection.
 
-    Without `create` a database that does not exist stays so, and nothing is remembered.
+    Without `create`, a missing database is not created and nothing is stored.
     """
 
     def __init__(self, path: Path, *, create: bool) -> None:
@@ -39,40 +38,40 @@ class Memory:
     def _store(self) -> Store | None:
         if self.trouble is not None or not (self._create or self._path.exists()):
             return None
-        found: Store | None = getattr(self._own, "store", None)
-        if found is None:
-            found = self._own.store = Store.open(self._path)
-        return found
+        store: Store | None = getattr(self._own, "store", None)
+        if store is None:
+            store = self._own.store = Store.open(self._path)
+        return store
 
-    def _asked(self, question: Callable[[Store], T], otherwise: T) -> T:
+    def _query(self, query: Callable[[Store], T], otherwise: T) -> T:
         try:
             store = self._store()
-            return otherwise if store is None else question(store)
+            return otherwise if store is None else query(store)
         except CtxtuiError as error:
             self.trouble = error
             return otherwise
 
     def counts(self, way: str, digests: list[str]) -> dict[str, Features]:
-        """The remembered features of blocks, for a way of counting."""
-        return {digest: Features(*one) for digest, one in self.numbers(way, digests).items()}
+        """The cached features of blocks, for a way of counting."""
+        return {digest: Features(*values) for digest, values in self.numbers(way, digests).items()}
 
     def numbers(self, way: str, digests: list[str]) -> dict[str, tuple[float, ...]]:
-        """What is remembered of blocks, for a way of counting, as it was kept."""
+        """The cached numbers of blocks, for a way of counting, unconverted."""
         nothing: dict[str, tuple[float, ...]] = {}
-        return self._asked(lambda store: store.load_counts(digests, way), nothing)
+        return self._query(lambda store: store.load_counts(digests, way), nothing)
 
-    def keep_counts(self, new: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
-        """Remember features and labels, by way of counting and digest."""
+    def store_counts(self, new: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
+        """Store features and labels, by way of counting and digest."""
         for way, counts in new.items():
-            self._asked(lambda store, way=way, counts=counts: store.save_counts(counts, way), None)  # type: ignore[misc]
+            self._query(lambda store, way=way, counts=counts: store.save_counts(counts, way), None)  # type: ignore[misc]
 
     def summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The remembered figures of a file that has not changed since."""
-        return self._asked(lambda store: store.remembered(path, size, mtime, version), None)
+        """The cached figures of a file that has not changed since."""
+        return self._query(lambda store: store.load_summary(path, size, mtime, version), None)
 
-    def keep_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
-        """Remember the figures of a file."""
-        self._asked(lambda store: store.remember(path, size, mtime, version, summary), None)
+    def store_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
+        """Store the figures of a file."""
+        self._query(lambda store: store.save_summary(path, size, mtime, version, summary), None)
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -83,14 +82,14 @@ class Memory:
 
 
 @contextmanager
-def counter_with_memory(settings: Settings, bench: Bench | None = None) -> Iterator[Counter]:
-    """A counter that remembers in the database, if there is one; what is new is kept when the block is left."""
-    memory = Memory(database(settings.data_dir), create=False)
-    here = LocalCounts()
-    labels = Labels(settings.labels, here, memory.numbers)
-    counter = Counter(bench or here, memory.counts, labels)
+def cached_counter(settings: Settings, bench: Bench | None = None) -> Iterator[Counter]:
+    """A counter that uses the cache if the database exists; new counts are stored at the end of the block."""
+    cache = CountCache(database(settings.data_dir), create=False)
+    local = LocalCounts()
+    labels = Labels(settings.labels, local, cache.numbers)
+    counter = Counter(bench or local, cache.counts, labels)
     try:
         yield counter
-        memory.keep_counts(counter.unsaved())
+        cache.store_counts(counter.unsaved())
     finally:
-        memory.close()
+        cache.close()

@@ -1,4 +1,4 @@
-"""Counting blocks: features by digest, remembered; the tokenizer is loaded when the first new block needs it."""
+"""Count the features of blocks by digest; the tokenizer is loaded for the first block that is not cached."""
 
 from __future__ import annotations
 
@@ -31,61 +31,62 @@ def tokenizer(name: str) -> Encoding:
     return build_encoding(name, vocabulary(ENCODINGS[name].vocabulary))
 
 
-STEP: Final = 512
-"""Nodes counted between two looks at whether to go on."""
+STEP_NODES: Final = 512
+"""Number of nodes counted in one step of a worker."""
 _SHORT, _MOST = 48, 4096
-"""Characters of a text that is counted once however often it comes, and how many are remembered: names of tools."""
+"""Maximum length of a text whose count is cached, such as a tool's name; and how many such texts are."""
 
 
 class Bench(Protocol):
-    """Where the counting is done: in this process or in another one."""
+    """Counts features, in this process or in another one."""
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
-        """The features of each of `blocks` as the model of `card` is counted."""
+        """Count the features of each of `blocks` for the model of `card`."""
 
 
 class LocalCounts:
-    """Counts in this process. Building an encoding holds the GIL for some 0.3 s, a long text for up to 80 ms: not for a
-    process with a screen."""
+    """Counts in this process. Not for a process with a screen: building an encoding holds the GIL for about 0.3 s, a
+    long text for up to 80 ms.
+    """
 
     def __init__(self) -> None:
         self.failures = 0
-        """Texts on which the tokenizer gave up: they were taken at 4 bytes a token."""
+        """Number of texts on which the tokenizer failed; they are estimated at 4 bytes a token."""
         self._search = LabelSearch()
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
-        """The features of each block."""
+        """Count the features of each block."""
         count = self._counter(card.encoding)
         return [count_features(block, count, card) for block in blocks]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
-        """The tokens of each of `texts`."""
+        """Count the tokens of each text."""
         return list(map(self._counter(card.encoding), texts))
 
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
-        """The labelled pieces of each block, which comes with its category."""
+        """Split each block, given with its category, into labelled pieces."""
         count = self._counter(card.encoding)
         return [self._search.cut(labelling, category, block, count) for category, block in blocks]
 
     @property
     def slow(self) -> set[str]:
-        """Names of the label rules that took too long and are left out."""
+        """Names of the label rules that were too slow and are skipped."""
         return self._search.slow
 
     def _counter(self, name: str) -> Callable[[str], int]:
         if name in ESTIMATORS:
             return ESTIMATORS[name]
 
-        short: dict[str, int] = {}
+        by_text: dict[str, int] = {}
 
         def count(text: str) -> int:
-            found = short.get(text) if len(text) <= _SHORT else None
+            found = by_text.get(text) if len(text) <= _SHORT else None
             if found is not None:
                 return found
             try:
                 found = count_text(tokenizer(name), text)
-                if len(text) <= _SHORT and len(short) < _MOST:
-                    short[text] = found
+                if len(text) <= _SHORT and len(by_text) < _MOST:
+                    by_text[text] = found
                 return found
             except TokenizerFailure:
                 self.failures += 1
@@ -97,9 +98,8 @@ class LocalCounts:
 class Counter:
     """Features of blocks, each counted once. A `Book` takes it as its `measure`.
 
-    `recall` is asked once per way of counting and batch for what is remembered (the store's token counts), `unsaved`
-    gives what is new. Counts belong to the digest and to `ModelCard.counting`. `labels` split the blocks, where rules
-    are wanted.
+    `recall` is called once per way of counting and batch for cached counts (the store's); `unsaved` returns the new
+    ones. Counts belong to the digest and to `ModelCard.counting`. `labels`, if any, split the blocks.
     """
 
     def __init__(
@@ -111,64 +111,64 @@ class Counter:
         self._bench: Bench = bench or LocalCounts()
         self._recall = recall
         self.labels = labels
-        self._known: dict[str, dict[str, Features]] = {}
+        self._features: dict[str, dict[str, Features]] = {}
         self._new: dict[str, dict[str, Features]] = {}
-        self._changing = threading.Lock()
-        """Held while `_new` is changed: two threads count, and one keeps what they counted."""
+        self._lock = threading.Lock()
+        """Protects `_new`: two threads count, and one stores their counts."""
 
     def __call__(self, card: ModelCard) -> Callable[[Block], Features]:
-        """The function that gives a block's features as the model of `card` is counted."""
-        known = self._known.setdefault(way(card), {})
+        """A function that returns a block's features for the model of `card`."""
+        features = self._features.setdefault(counting_key(card), {})
 
         def measure(block: Block) -> Features:
-            found = known.get(block.digest)
+            found = features.get(block.digest)
             if found is None:
                 self.prefetch(card, [block])
-                found = known[block.digest]
+                found = features[block.digest]
             return found
 
         return measure
 
     def prefetch(self, card: ModelCard, blocks: Iterable[Block]) -> None:
-        """Count those of `blocks` that are not known yet, in one go."""
-        name = way(card)
-        known = self._known.setdefault(name, {})
-        missing = {block.digest: block for block in blocks if block.digest not in known}
+        """Count the new ones among `blocks` in one batch."""
+        name = counting_key(card)
+        features = self._features.setdefault(name, {})
+        missing = {block.digest: block for block in blocks if block.digest not in features}
         if missing and self._recall is not None:
-            known.update(self._recall(name, list(missing)))
-            missing = {digest: block for digest, block in missing.items() if digest not in known}
+            features.update(self._recall(name, list(missing)))
+            missing = {digest: block for digest, block in missing.items() if digest not in features}
         if missing:
             counted = self._bench.features(card, list(missing.values()))
-            fresh = dict(zip(missing, counted, strict=True))
-            known.update(fresh)
-            with self._changing:
-                self._new.setdefault(name, {}).update(fresh)
+            new_features = dict(zip(missing, counted, strict=True))
+            features.update(new_features)
+            with self._lock:
+                self._new.setdefault(name, {}).update(new_features)
 
-    def knows(self, card: ModelCard, nodes: Sequence[Node]) -> bool:
-        """Whether nothing of `nodes` has to be counted, or searched for labels, any more."""
-        known = self._known.get(way(card), {})
-        return all(node.block.digest in known for node in nodes) and (
-            self.labels is None or self.labels.knows(card, nodes)
+    def has_counted(self, card: ModelCard, nodes: Sequence[Node]) -> bool:
+        """Whether all `nodes` are counted and searched for labels."""
+        features = self._features.get(counting_key(card), {})
+        return all(node.block.digest in features for node in nodes) and (
+            self.labels is None or self.labels.has_searched(card, nodes)
         )
 
     def unsaved(self) -> Mapping[str, Mapping[str, tuple[float, ...]]]:
-        """What was worked out since the last call, by way of counting and digest: for the store to keep."""
-        with self._changing:
+        """Take the counts made since the last call, by way of counting and digest, for the store."""
+        with self._lock:
             new, self._new = self._new, {}
         return {**new, **(self.labels.unsaved() if self.labels else {})}
 
 
 FORMULAS: Final = 3
-"""Raised when `count_features` counts differently: what was remembered before is then not used."""
+"""Version of `count_features`: raised when it counts differently, so that older cached counts are ignored."""
 
 
-def way(card: ModelCard) -> str:
-    """How a model is counted, as a short text: what a remembered count is filed under."""
+def counting_key(card: ModelCard) -> str:
+    """The cache key of a model's way of counting."""
     return "|".join(map(str, (FORMULAS, *card.counting)))
 
 
-def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]:
-    """Count up to `limit` further nodes of `book`, new blocks in one batch; returns (nodes counted, nodes in all).
+def count_step(book: Book, counter: Counter, limit: int = STEP_NODES) -> tuple[int, int]:
+    """Count up to `limit` more nodes of `book`, new blocks in one batch; return (nodes counted, nodes in all).
 
     For a worker: call it until both are equal.
     """
@@ -184,7 +184,7 @@ def count_on(book: Book, counter: Counter, limit: int = STEP) -> tuple[int, int]
 
 
 def count_all(book: Book, counter: Counter) -> None:
-    """Count everything that is in the session now."""
+    """Count everything in the session now."""
     done, total = 0, 1
     while done < total:
-        done, total = count_on(book, counter, STEP * 8)
+        done, total = count_step(book, counter, STEP_NODES * 8)

@@ -1,4 +1,4 @@
-"""Label rules held against blocks, within limits of time."""
+"""Apply label rules to blocks within time limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from types import FrameType
 from typing import Final
 
-from ctxtui.analysis.labels.labelling import Labelling, words
+from ctxtui.analysis.labels.labelling import Labelling, searched_text
 from ctxtui.analysis.labels.match import Match
 from ctxtui.analysis.labels.rules import LabelRule
 from ctxtui.core.block import Block
@@ -18,19 +18,19 @@ from ctxtui.core.block_content import read
 
 
 class Overdue(Exception):
-    """The search took longer than it may."""
+    """The search exceeded its time limit."""
 
 
-def possible() -> bool:
-    """Whether a search can be stopped here: only the main thread hears signals."""
+def can_stop() -> bool:
+    """Whether a search can be stopped here: only the main thread receives signals."""
     return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises `Overdue` once the block has taken `seconds` of processor time; only where it is `possible`.
+    """Raise `Overdue` after `seconds` of processor time; only where it is `can_stop`.
 
-    Python's regular expressions look for signals while they search.
+    Python's regular expressions check for signals while they search.
     """
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -45,34 +45,36 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-SECONDS: Final = 1.0
-"""Processor time that one rule may take for a block, and as much again for each million characters of it."""
+RULE_SECONDS: Final = 1.0
+"""Processor time allowed for one rule on a block, plus as much for each million characters of it."""
 
 Cut = tuple[float, ...]
-"""The pieces of a block, five numbers each: start, end, the rule's number, begins, tokens of its text."""
+"""The pieces of a block, five numbers each: start, end, number of the rule, begins, tokens of the text."""
 
 
 class LabelSearch:
-    """Holds rules against blocks; one that takes too long is left out from then on."""
+    """Applies rules to blocks; a rule that is too slow is skipped from then on."""
 
     def __init__(self) -> None:
         self.slow: set[str] = set()
-        """Names of the rules that took too long."""
+        """Names of the rules that were too slow."""
 
     def cut(self, labelling: Labelling, category: str, block: Block, count: Callable[[str], float]) -> Cut:
-        """The pieces of `block`, which stands in `category`; `count` gives the tokens of a text."""
-        text = words(read(block))
-        pieces = labelling.pieces(category, block.body, text, partial(self._attempt, SECONDS * (1 + len(text) / 1e6)))
+        """Split `block` of the `category` into pieces; `count` returns the tokens of a text."""
+        text = searched_text(read(block))
+        pieces = labelling.pieces(
+            category, block.body, text, partial(self._attempt, RULE_SECONDS * (1 + len(text) / 1e6))
+        )
         cut: list[float] = []
         for piece in pieces:
             cut += (*piece, count(text[piece.start : piece.end]) if len(pieces) > 1 else 1)
         return tuple(cut)
 
     def _attempt(self, seconds: float, rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
-        # Where nothing can stop a search, only those that cannot take for ever are made.
-        if rule.name in self.slow or (rule.regex and not possible()):
+        # If searches cannot be stopped, skip those that could take forever.
+        if rule.name in self.slow or (rule.regex and not can_stop()):
             return []
-        if not possible():
+        if not can_stop():
             return search()
         try:
             with time_limit(seconds):

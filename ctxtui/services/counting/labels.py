@@ -1,4 +1,4 @@
-"""Labels: which rules are in force, and the segments of blocks, each worked out once."""
+"""The label rules in force, and the labelled segments of blocks, each computed once."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from ctxtui.services.counting.label_search import Cut
 from ctxtui.tokens.models import ModelCard
 
 Key = tuple[str, int]
-"""A block's digest and the index of its category."""
-_FIELDS = 5
+"""A block's digest, and the index of its category."""
+NUMBERS_PER_PIECE = 5
 
 
 class LabelBench(Protocol):
-    """Where blocks are searched: in this process or in another one."""
+    """Splits blocks, in this process or in another one."""
 
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
-        """The pieces of each of `blocks`, which come with their categories."""
+        """Split each of `blocks`, given with its category, into pieces."""
 
     @property
     def slow(self) -> set[str]:
-        """Names of the rules that took too long and are left out."""
+        """Names of the rules that were too slow and are skipped."""
 
 
 class Labels:
     """Segments by block and category. A `Book` takes it as its `labels`.
 
-    `tables` are the user's own rules. `recall` is asked once per way of looking and batch for what is remembered,
-    `unsaved` gives what is new. Rules are read when the first block comes, unless they are given.
+    `tables` are the user's own rules. `recall` is called once per set of rules and batch for cached segments; `unsaved`
+    returns the new ones. Rules are read for the first block unless they are given.
     """
 
     def __init__(
@@ -53,88 +53,88 @@ class Labels:
         self._bench = bench
         self._recall = recall
         self._labelling = rules
-        self._known: dict[str, dict[Key, tuple[Segment, ...]]] = {}
+        self._segments: dict[str, dict[Key, tuple[Segment, ...]]] = {}
         self._new: dict[str, dict[str, Cut]] = {}
-        self._changing = threading.Lock()
-        """Held while `_new` is changed: two threads search, and one keeps what they found."""
+        self._lock = threading.Lock()
+        """Protects `_new`: two threads search, and one stores their results."""
 
     @property
     def labelling(self) -> Labelling:
         """The rules in force."""
         if self._labelling is None:
-            self._labelling = rules_in_force(self._tables)
+            self._labelling = load_rules(self._tables)
         return self._labelling
 
     @property
     def name(self) -> str | None:
-        """What tells the rules in force from any others; None where one of them took too long and is left out."""
+        """Identifies the rules in force; None if one of them was too slow and is skipped."""
         return None if self._bench.slow else self.labelling.digest
 
     def __call__(self, card: ModelCard) -> Callable[[Node], tuple[Segment, ...]]:
-        """The function that gives the segments of a node's block, counted as the model of `card` is."""
-        known = self._known.setdefault(card.encoding, {})
+        """A function that returns the segments of a node's block, counted for the model of `card`."""
+        by_key = self._segments.setdefault(card.encoding, {})
 
         def segments(node: Node) -> tuple[Segment, ...]:
             key = node.block.digest, node.category
-            found = known.get(key)
+            found = by_key.get(key)
             if found is None:
                 self.prefetch(card, [node])
-                found = known[key]
+                found = by_key[key]
             return found
 
         return segments
 
     def prefetch(self, card: ModelCard, nodes: Iterable[Node]) -> None:
-        """Work out the segments of those of `nodes` that are not known yet, in one go."""
-        known, labelling = self._known.setdefault(card.encoding, {}), self.labelling
-        wanted: dict[int, dict[str, Block]] = {}
+        """Compute the missing segments of `nodes` in one batch."""
+        by_key, labelling = self._segments.setdefault(card.encoding, {}), self.labelling
+        to_search: dict[int, dict[str, Block]] = {}
         for node in nodes:
             key = node.block.digest, node.category
-            if key in known:
+            if key in by_key:
                 continue
             if labelling.may_split(CATEGORIES[node.category], node.block.body):
-                wanted.setdefault(node.category, {})[node.block.digest] = node.block
+                to_search.setdefault(node.category, {})[node.block.digest] = node.block
             else:
-                known[key] = ()
-        for category, blocks in wanted.items():
+                by_key[key] = ()
+        for category, blocks in to_search.items():
             for digest, cut in self._cuts(card, category, blocks).items():
-                known[digest, category] = tuple(_segments(labelling, cut, category))
+                by_key[digest, category] = tuple(_segments(labelling, cut, category))
 
-    def knows(self, card: ModelCard, nodes: Iterable[Node]) -> bool:
-        """Whether the segments of all `nodes` are worked out."""
-        known = self._known.get(card.encoding, {})
-        return all((node.block.digest, node.category) in known for node in nodes)
+    def has_searched(self, card: ModelCard, nodes: Iterable[Node]) -> bool:
+        """Whether the segments of all `nodes` are computed."""
+        by_key = self._segments.get(card.encoding, {})
+        return all((node.block.digest, node.category) in by_key for node in nodes)
 
     def _cuts(self, card: ModelCard, category: int, blocks: dict[str, Block]) -> dict[str, Cut]:
         name = f"labels|{self.labelling.digest}|{card.encoding}|{CATEGORIES[category]}"
-        found = dict(self._recall(name, list(blocks))) if self._recall else {}
-        missing = [block for digest, block in blocks.items() if digest not in found]
+        cuts_ = dict(self._recall(name, list(blocks))) if self._recall else {}
+        missing = [block for digest, block in blocks.items() if digest not in cuts_]
         if missing:
-            asked = [(CATEGORIES[category], block) for block in missing]
-            cuts = self._bench.cuts(card, self.labelling, asked)
-            fresh = dict(zip((block.digest for block in missing), cuts, strict=True))
-            self._name_slow()
+            blocks_ = [(CATEGORIES[category], block) for block in missing]
+            cuts = self._bench.cuts(card, self.labelling, blocks_)
+            new_cuts = dict(zip((block.digest for block in missing), cuts, strict=True))
+            self._report_slow()
             if not self._bench.slow:
-                with self._changing:
-                    self._new.setdefault(name, {}).update(fresh)
-            found |= fresh
-        return found
+                with self._lock:
+                    self._new.setdefault(name, {}).update(new_cuts)
+            cuts_ |= new_cuts
+        return cuts_
 
-    def _name_slow(self) -> None:
+    def _report_slow(self) -> None:
         for rule in self.labelling.rules:
             if rule.name in self._bench.slow:
-                plugins.blame(f"{rule.place}, label rule {rule.name}", "it takes too long")
+                plugins.report_trouble(f"{rule.place}, label rule {rule.name}", "it takes too long")
 
     def unsaved(self) -> dict[str, dict[str, Cut]]:
-        """What was worked out since the last call, by way of looking and digest: for the store to keep."""
-        with self._changing:
+        """Take the segments computed since the last call, by rules and digest, for the store."""
+        with self._lock:
             new, self._new = self._new, {}
         return new
 
 
 def _segments(labelling: Labelling, cut: Cut, category: int) -> Iterator[Segment]:
-    for at in range(0, len(cut), _FIELDS):
-        start, end, number, begins, weight = cut[at : at + _FIELDS]
+    for at in range(0, len(cut), NUMBERS_PER_PIECE):
+        start, end, number, begins, weight = cut[at : at + NUMBERS_PER_PIECE]
         if number == UNLABELLED:
             yield Segment(int(start), int(end), "", category, 0, weight)
             continue
@@ -143,30 +143,31 @@ def _segments(labelling: Labelling, cut: Cut, category: int) -> Iterator[Segment
         yield Segment(int(start), int(end), rule.label, counts, int(begins), weight)
 
 
-def rules_in_force(tables: Mapping[str, Any]) -> Labelling:
-    """The user's own rules, then those of third parties, then ours; of two with one name the first counts, `False`
-    switches one off. What is wrong with a rule is noted (`plugins.troubles`) and the rule left out."""
-    named: dict[str, tuple[Any, str]] = {name: (table, "the configuration") for name, table in tables.items()}
+def load_rules(tables: Mapping[str, Any]) -> Labelling:
+    """The user's rules, then third-party rules, then ctxtui's. The first rule of a name counts; `False` switches one
+    off. Invalid rules are skipped and reported (`plugins.troubles`).
+    """
+    tables_: dict[str, tuple[Any, str]] = {name: (table, "the configuration") for name, table in tables.items()}
     for part in plugins.plugins(LABELS):
-        for name, table in _of(part).items():
-            named.setdefault(str(name), (table, part.place))
+        for name, table in _rules_of_plugin(part).items():
+            tables_.setdefault(str(name), (table, part.place))
     for name, table in label_tables().items():
-        named.setdefault(name, (table, "shipped"))
-    rules = [_rule(name, *found) for name, found in named.items() if found[0] is not False]
+        tables_.setdefault(name, (table, "shipped"))
+    rules = [_rule(name, *source) for name, source in tables_.items() if source[0] is not False]
     labelling = Labelling([rule for rule in rules if rule is not None])
     for rule in labelling.idle:
-        plugins.blame(f"{rule.place}, label rule {rule.name}", f"inside names no other label: {rule.inside!r}")
+        plugins.report_trouble(f"{rule.place}, label rule {rule.name}", f"inside names no other label: {rule.inside!r}")
     return labelling
 
 
-def _of(part: plugins.Plugin) -> Mapping[Any, Any]:
-    """The rules of a third party: ``LABELS`` of a module, or the mapping that an entry point names."""
+def _rules_of_plugin(part: plugins.Plugin) -> Mapping[Any, Any]:
+    """The rules of a plug-in: ``LABELS`` of a module, or an entry point's mapping."""
     if part.trouble:
         return {}
     value = getattr(part.value, "LABELS", part.value)
     if isinstance(value, Mapping):
         return value
-    plugins.blame(part.place, "label rules are a mapping LABELS of names and rules")
+    plugins.report_trouble(part.place, "label rules are a mapping LABELS of names and rules")
     return {}
 
 
@@ -174,5 +175,5 @@ def _rule(name: str, table: Any, place: str) -> LabelRule | None:
     try:
         return parse_rule(name, table, place)
     except BadConfig as error:
-        plugins.blame(error.place, error.message)
+        plugins.report_trouble(error.place, error.message)
         return None

@@ -1,6 +1,6 @@
-"""Tokens of an answer that is coming in: what will not change is counted once, only the end again and again.
+"""Count an answer while it streams: settled text once, only its end repeatedly.
 
-A text is cut where a line ends and another begins: there the tokenizer cuts too, so the pieces add up to the whole.
+A text is cut where a line ends and another begins: the tokenizer cuts there too, so the pieces add up to the whole.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, weigh
 
-_CUT: Final = re.compile(r"\n(?=[^\s])")
-_LONG: Final = 4000
-"""Characters of an end without such a place from which it is cut at a blank."""
+_LINE_START: Final = re.compile(r"\n(?=[^\s])")
+MAX_UNCUT_CHARS: Final = 4000
+"""Characters without such a place after which the text is cut at a blank."""
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
 class WordCounter(Protocol):
-    """Where the counting is done: in this process or in another one."""
+    """Counts tokens, in this process or in another one."""
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
-        """The tokens of each of `texts` as the model of `card` cuts them."""
+        """Count the tokens of each of `texts` for the model of `card`."""
 
 
 class _Part(Struct):
     thinks: bool
     open: str = ""
-    """What may still be cut otherwise, less what is `new`."""
+    """Text whose tokens may still change, without the `new` text."""
     new: list[str] = field(default_factory=list)
     length: int = 0
-    """Characters that are settled."""
+    """Number of settled characters."""
     settled: int = 0
     tokens: int = 0
-    """What all of it comes to."""
+    """Tokens of the whole block so far."""
 
 
 class LiveCount(Struct):
@@ -50,7 +50,7 @@ class LiveCount(Struct):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def feed(self, block: int, kind: str, text: str) -> None:
-        """More of block number `block`."""
+        """Add text to block number `block`."""
         with self._lock:
             part = self._parts.get(block)
             if part is None:
@@ -58,37 +58,37 @@ class LiveCount(Struct):
             part.new.append(text)
 
     def advance(self) -> dict[int, int]:
-        """Count what came since; the tokens of every block so far."""
+        """Count the new text; return the tokens of every block so far."""
         with self._lock:
             work: list[tuple[_Part, str, int]] = []
             for part in self._parts.values():
                 if part.new:
                     text = part.open + "".join(part.new)
                     part.new.clear()
-                    cut = cut_of(text, 0)
+                    cut = settled_end(text, 0)
                     part.open = text[cut:]
                     work.append((part, text, cut))
-        wanted = [some for _, text, cut in work for some in (text[:cut], text[cut:]) if some]
-        found = iter(self.bench.words(self.card, wanted) if wanted else ())
+        texts = [piece for _, text, cut in work for piece in (text[:cut], text[cut:]) if piece]
+        counts = iter(self.bench.words(self.card, texts) if texts else ())
         for part, text, cut in work:
-            part.settled += next(found) if cut else 0
+            part.settled += next(counts) if cut else 0
             part.length += cut
-            tail = next(found) if cut < len(text) else 0
+            tail = next(counts) if cut < len(text) else 0
             part.tokens = round(weigh(self._features(part, part.settled + tail, len(text) - cut), self.weights))
         return {number: part.tokens for number, part in self._parts.items()}
 
     def _features(self, part: _Part, words: int, tail: int) -> Features:
-        """As `tokens.block_features` has them of the block that all of it will be."""
+        """The features of the block so far, as `tokens.block_features` would have them."""
         return Features(thinking=words) if part.thinks else Features(text=words, letters=(part.length + tail) / 4)
 
 
-def cut_of(text: str, start: int) -> int:
-    """The last place from `start` on up to which the count of `text` will not change."""
+def settled_end(text: str, start: int) -> int:
+    """The last position from `start` on up to which the count of `text` is settled."""
     cut = start
-    for found in _CUT.finditer(text, start):
-        cut = found.end()
-    if cut == start and len(text) - start > _LONG:
-        # A paragraph without end: a blank does nearly as well, and the block's own count is exact in the end.
+    for match in _LINE_START.finditer(text, start):
+        cut = match.end()
+    if cut == start and len(text) - start > MAX_UNCUT_CHARS:
+        # A very long paragraph: a blank is nearly as good, and the finished block is counted exactly.
         blank = text.rfind(" ", start, len(text) - 1)
         cut = blank if blank > start else cut
     return cut

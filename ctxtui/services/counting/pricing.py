@@ -1,4 +1,4 @@
-"""Prices for calls: the packaged table with the user's own prices in front."""
+"""Prices of calls: the packaged table, overridden by the user's own prices."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
 
 Priced = tuple[Cost | None, Cost | None]
-"""What a call costs, and what it would cost without a cache (None where that is the same or unknown)."""
+"""The cost of a call, and its cost without a cache (None: the same, or unknown)."""
 Pricer = Callable[[Sequence[Call]], list[Priced]]
-"""Prices calls."""
+"""Returns the prices of calls."""
 
 
 def prices_for(settings: Settings) -> PriceTable:
-    """The override price table with the user's prices in front."""
+    """The override price table with the user's prices first."""
     base = price_table()
     own = tuple(_override(model, rates) for model, rates in settings.prices.items())
     return replace(base, rows=(*own, *base.rows)) if own else base
 
 
-def price_of(table: PriceTable) -> Callable[[Call], Cost | None]:
-    """The function that prices a call at its own time; None where its model has no price."""
+def make_call_pricer(table: PriceTable) -> Callable[[Call], Cost | None]:
+    """A function that prices a call at its own time; None if its model has no price."""
     return lambda call: price_call(call, table)
 
 
-def totals_of(session: Session, settings: Settings) -> SessionTotals:
-    """What a session that is read whole comes to by list price."""
+def total_session(session: Session, settings: Settings) -> SessionTotals:
+    """The totals of a whole session by list price."""
     table = prices_for(settings)
     return session_totals(session, {id_: price_call(call, table) for id_, call in session.calls.items()})
 
 
-def priced_call(call: Call, table: PriceTable) -> Priced:
+def price_call_twice(call: Call, table: PriceTable) -> Priced:
     """The prices of one call."""
     cost = price_call(call, table)
     if cost is None or call.usage is None or not call.usage.has_cache:
@@ -46,9 +46,9 @@ def priced_call(call: Call, table: PriceTable) -> Priced:
     return cost, price_uncached(call, table)
 
 
-def price_here(table: PriceTable) -> Pricer:
-    """A pricer of this process."""
-    return lambda calls: [priced_call(call, table) for call in calls]
+def local_pricer(table: PriceTable) -> Pricer:
+    """A pricer that runs in this process."""
+    return lambda calls: [price_call_twice(call, table) for call in calls]
 
 
 def _override(model: str, rates: Mapping[str, float]) -> Override:

@@ -1,1 +1,1 @@
-"""Edits of an open session: staged, priced for the next request, kept, exported."""
+"""Edits of an open session: staging, pricing for the next request, storage, export."""

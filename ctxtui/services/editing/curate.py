@@ -1,4 +1,4 @@
-"""Curating a recorded context: edits and policies applied, priced, checked, and written as what it is wanted as."""
+"""Apply edits and policies to a recorded context, price and check the result."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
-from ctxtui.analysis.cache.what_if import Beside, Weigh
+from ctxtui.analysis.cache.what_if import OtherForecasts, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
-from ctxtui.analysis.request_counts import as_reported, counting_terms
+from ctxtui.analysis.request_counts import counting_terms, weigh_as_reported
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
@@ -29,7 +29,7 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import PriceTable, price
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.edited_request import UnderEdits
@@ -39,17 +39,18 @@ from ctxtui.services.editing.session_end import session_end
 
 @dataclass(frozen=True, kw_only=True)
 class Curation(Ready):
-    """A context under edits with its price. `log` holds the given edits and what the policies made, `made` only
-    these."""
+    """A context under edits, with its price. `log` has the given edits and those of policies, `made` only the
+    latter.
+    """
 
     rules: ProviderRules
     log: tuple[Edit, ...]
     made: tuple[Edit, ...]
     tag: PriceTag
     situation: PolicyContext
-    """The context as policies see it, under the given edits."""
+    """The policy context, under the given edits."""
     prices: EditPrices
-    """Those of other edits on top of the ones that it was under."""
+    """Prices of further edits."""
 
 
 def curated(
@@ -66,14 +67,14 @@ def curated(
     keep_quoted: bool = False,
     usable_share: float = 0.75,
     prices: PriceTable,
-    beside: Beside = lambda: None,
+    beside: OtherForecasts = lambda: None,
 ) -> Curation:
-    """The context of the `chosen` call under `edits` and then the policies of `steps`; with `after`, the one behind its
-    answer, with `resumed`, the one that a tool resumes from there. Those of the `edits` that it is `under` already are
-    no part of the price: it says what the others do. With `drops_blocks`, thinking that is bound to what
-    changed stays for the provider to drop; with `keep_quoted`, the policies take nothing that is quoted later.
-    Everything in `book` must be counted; what somebody `beside` has learnt of the session's calls already need not be
-    learnt again."""
+    """Apply `edits` and then the policies of `steps` to the context of the `chosen` call. With `after`, to the context
+    after its answer; with `resumed`, to the one that a tool resumes from there. The `edits` that it is `under` already
+    are not part of the price. With `drops_blocks`, thinking bound to changed blocks stays for the provider to drop;
+    with `keep_quoted`, policies remove nothing that is quoted later. Everything in `book` must be counted; `beside`
+    returns what was already learned of the session's calls.
+    """
     session, call = book.session, chosen.call
     head = next_head(session, chosen) if after else call.sent_head
     head = session_end(session, chosen).head if resumed else head
@@ -94,8 +95,8 @@ def curated(
     situation = PolicyContext(
         context=context,
         log=tuple(edits),
-        tokens=sizes.at,
-        count=sizes.of,
+        tokens=sizes.tokens_at,
+        count=sizes.block_tokens,
         usable=context_window(book, call, usable_share).usable,
         rules=rules,
         literals=literals,
@@ -115,7 +116,7 @@ def curated(
         takes=card.request_limits,
         after=after,
         size=tag.after + tag.under.back,
-        count=sizes.of,
+        count=sizes.block_tokens,
         rules=rules,
         log=log,
         made=made,
@@ -126,13 +127,13 @@ def curated(
 
 
 def _hidden(under: PolicyContext, asked: PriceQuestion) -> int:
-    """Tokens of the next request, which leaves `under` edits, that no block stands for."""
+    """Tokens of the next request, sent `under` edits, that are not in any block."""
     blocks = sum(map(under.tokens, range(len(under.context)))) - (under.freed if under.log else 0)
     return max(0, asked.prompt.total - blocks)
 
 
 def next_head(session: Session, chosen: ChosenCall) -> int:
-    """The context behind the call's answer: up to the thread's tip where it is the last call."""
+    """The context after the call's answer: up to the thread's tip if it is the last call."""
     calls = session.thread_calls(chosen.thread)
     tip = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
     if (not calls or chosen.number == len(calls)) and session.tree.holds(tip, chosen.call.response_head):
@@ -141,7 +142,7 @@ def next_head(session: Session, chosen: ChosenCall) -> int:
 
 
 def charge_of(call: Call, prices: PriceTable) -> Charge:
-    """What usage costs at the terms of a call's model."""
+    """A function that prices usage at the terms of a call's model."""
 
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, call.model, call.provider, at or None, prices)
@@ -151,14 +152,14 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
 
 
 def _asked(
-    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: Beside, under: UnderEdits | None
+    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: OtherForecasts, under: UnderEdits | None
 ) -> tuple[PriceQuestion, Weigh]:
-    call, replay = chosen.call, what_if.Replay(book, cached_by(book), beside)
+    call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), beside)
     charge = charge_of(call, prices)
     if chosen.number:
         asked, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)
         return asked, weigh
-    # No call has sent anything of it yet.
-    found = replay.before(call)
-    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, sent=0)
-    return asked, as_reported(book, call.model or book.session.model, head, found)
+    # No call has sent any of it yet.
+    found = replay.request_of(call)
+    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.ends, sent=0)
+    return asked, weigh_as_reported(book, call.model or book.session.model, head, found)

@@ -1,4 +1,4 @@
-"""A context under edits, ready to leave: as a request body, in ctxtui's own format, as a file that a tool resumes."""
+"""Write a context under edits as a request body, in ctxtui's own format, or as a file that a tool resumes."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ from ctxtui.curation.context import Context, skeleton_of
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, encode_outgoing
 from ctxtui.curation.legality.violation import Violation
-from ctxtui.services.editing.session_end import answered, is_answer, session_end
+from ctxtui.services.editing.session_end import answer_end, is_answer, session_end
 from ctxtui.services.recordings.open import read_content
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
-from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
+from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, SentBlock, TranslatedOrder
+from ctxtui.transcripts.targets import TARGETS, find_target, load_translation
 from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
-BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
+BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 RESUMED: Final = tuple(TARGETS)
 FORMS: Final = (*BODIES, OWN, *RESUMED)
-"""What a curated context can be written as: a request body, ctxtui's own format, a file that a tool resumes."""
+"""Output forms of a curated context: request bodies, ctxtui's own format, files that tools resume."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """One context under edits: `chosen` is the call it belongs to, `after` says that it is the context behind that
-    call's answer, `takes` what its model's requests may hold."""
+    """A context under edits. `chosen` is its call; `after`: it is the context after that call's answer; `takes` are the
+    limits of the model's requests.
+    """
 
     session: Session
     chosen: ChosenCall
@@ -51,33 +52,34 @@ class Ready:
     takes: RequestLimits
     after: bool = False
     size: int | None = None
-    """Tokens of the context under the edits as the next request would begin with it; None where it is not known."""
+    """Tokens of the next request's context under the edits; None if unknown."""
     count: Callable[[Block], int] | None = None
-    """Tokens of any block, in which `size` is told."""
+    """Counts the tokens of a block, on the same scale as `size`."""
 
     @property
     def form(self) -> str:
-        """The form of a request body that the context was recorded in."""
+        """The request body form in which the context was recorded."""
         return self.context.dialect.replace("_", "-")
 
     @property
     def whole(self) -> bool:
-        """Whether system prompt and tools are on record."""
+        """Whether system prompt and tools are recorded."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
     @property
     def resumed(self) -> str:
-        """The form that the tool which recorded it resumes; "" where there is none."""
-        target = target_of(self.session.about.source)
+        """The form that the recording tool resumes; "" if none."""
+        target = find_target(self.session.about.source)
         return target.name if target is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is written: its bytes, what they do not carry, what the provider would refuse about them, the `name` that
-    the file must have ("": any), the `folder` below the tool's ``sessions`` where it looks for it ("": anywhere), and
-    the `id` of the session that it is ("": none)."""
+    """The written bytes, with what is `lost` in them and what the provider would refuse. `name`: required file name
+    ("": any). `folder`: folder below the tool's ``sessions`` where it looks for the file ("": any). `id`: id of the
+    session ("": none).
+    """
 
     data: bytes
     lost: tuple[str, ...] = ()
@@ -87,44 +89,46 @@ class Written:
     folder: str = ""
 
 
-def written(ready: Ready, form: str, source: Path | None) -> Written:
-    """`ready` in `form` ("": the body as it was recorded); `source` is the recording. Raises `Refused` where the edits
-    cannot be applied, `CtxtuiError` where the recording is another tool's or no file."""
-    if translates(ready, form, source):
-        return translated(ready, form)
+def write_context(ready: Ready, form: str, source: Path | None) -> Written:
+    """Write `ready` in `form` ("": the recorded body form); `source` is the recording. Raises `Refused` if the edits
+    cannot be applied, `CtxtuiError` if the recording is another tool's or no file.
+    """
+    if is_translation(ready, form, source):
+        return translate_context(ready, form)
     if form in RESUMED:
         if source is None:
             raise NotFound("only a recording in a file can be resumed", place=ready.session.about.id)
-        made = to_resume(ready, source, form)
+        made = copy_to_resume(ready, source, form)
         return Written(made.data, made.lost, (), made.name, made.id, made.folder)
     if form == OWN:
-        return Written(own(ready))
-    out = body(ready, form)
+        return Written(own_format(ready))
+    out = build_request_body(ready, form)
     lost = [] if ready.whole else ["not recorded: system prompt and tools"]
     return Written(out.body, tuple(dict.fromkeys([*lost, *out.lost])), tuple(out.violations))
 
 
 def resumed_by(ready: Ready, source: Path | None) -> str:
-    """The form of a file that the tool which made the recording `source` resumes; "" where there is none."""
+    """The form resumed by the tool that made the recording `source`; "" if none."""
     return ready.resumed if source is not None and not is_copy(source) else ""
 
 
 TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key)
-"""Forms that a context of any recording can be translated to."""
+"""Forms that any recording's context can be translated to."""
 
 
-def translates(ready: Ready, form: str, source: Path | None) -> bool:
-    """Whether `form` is for another tool than the one that made the recording `source`, and can be translated to."""
+def is_translation(ready: Ready, form: str, source: Path | None) -> bool:
+    """Whether `form` is a translatable form of another tool than that of the recording `source`."""
     return form in TRANSLATED and form != resumed_by(ready, source)
 
 
-def translated(ready: Ready, form: str) -> Written:
-    """The context as a new session of a tool that did not record it, in the tool's own dialect. It ends behind an
-    answer: what a person said after it is not part of it. Raises `Refused` where the edits cannot be applied."""
+def translate_context(ready: Ready, form: str) -> Written:
+    """Write the context as a new session of another tool, in that tool's dialect. It ends after an answer: a following
+    user message is left out. Raises `Refused` if the edits cannot be applied.
+    """
     if ready.applied.refused:
         raise RequestRefused(ready.applied.refused, way_out="revert the edit")
-    target, about = translation_of(form), ready.session.about
-    end = answered(ready.session.tree, ready.context.nodes)
+    target, about = load_translation(form), ready.session.about
+    end = answer_end(ready.session.tree, ready.context.nodes)
     items = [
         one.item for one in ready.applied.items if end is None or one.node < 0 or ready.context.position(one.node) < end
     ]
@@ -141,16 +145,16 @@ def translated(ready: Ready, form: str) -> Written:
     return Written(made.data, tuple(dict.fromkeys(told)), violations, made.name, made.id, made.folder)
 
 
-def unfit(ready: Ready, form: str, source: Path | None) -> str:
-    """Why the context cannot go on in the tool of `form`; "" where it can."""
-    if not translates(ready, form, source):
+def unfit_reason(ready: Ready, form: str, source: Path | None) -> str:
+    """The reason why the context cannot continue in the tool of `form`; "" if it can."""
+    if not is_translation(ready, form, source):
         return "a subagent's thread" if ready.chosen.thread != MAIN else ""
-    found = translated(ready, form).violations
+    found = translate_context(ready, form).violations
     return found[0].message if found else ""
 
 
 def is_copy(source: Path) -> bool:
-    """Whether the file is a session in ctxtui's own format, whichever tool it says that it comes from."""
+    """Whether the file is a session in ctxtui's own format, from whichever tool."""
     try:
         with source.open("rb") as file:
             return sniff(file.read(HEAD_BYTES), source.name) > 0
@@ -158,9 +162,8 @@ def is_copy(source: Path) -> bool:
         return False
 
 
-def body(ready: Ready, form: str = "") -> Outgoing:
-    """The request that leaves, in `form` ("": as it was recorded). Raises `Refused` where the edits cannot be
-    applied."""
+def build_request_body(ready: Ready, form: str = "") -> Outgoing:
+    """Build the request body in `form` ("": as recorded). Raises `Refused` if the edits cannot be applied."""
     call = ready.chosen.call
     model = call.model or ready.session.model
     dialect = (form or ready.form).replace("-", "_")
@@ -169,8 +172,8 @@ def body(ready: Ready, form: str = "") -> Outgoing:
     return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
 
 
-def own(ready: Ready) -> bytes:
-    """The context as a session of ctxtui's own format."""
+def own_format(ready: Ready) -> bytes:
+    """Write the context as a session in ctxtui's own format."""
     about = ready.session.about
     session = Session()
     head = session.tree.extend(ROOT, ready.applied.sent)
@@ -179,11 +182,11 @@ def own(ready: Ready) -> bytes:
     return write(session)
 
 
-def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
-    """The recording `source` with the curated context in the place of its own, as a new session of the same tool. It
-    ends behind an answer: what a person said after it is not part of it.
+def copy_to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
+    """Copy the recording `source` with the curated context, as a new session of the same tool. It ends after an answer:
+    a following user message is left out.
 
-    Raises `CtxtuiError` where the recording is another tool's, or a subagent's context is asked for.
+    Raises `CtxtuiError` if the recording is another tool's, or for a subagent's context.
     """
     target = TARGETS[form]
     made_by = OWN if is_copy(source) else ready.session.about.source
@@ -202,9 +205,9 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
     tree = ready.session.tree
     nodes, end = session_end(ready.session, ready.chosen)
     if list(ready.context.nodes) != nodes[: len(ready.context)]:
-        nodes, end = list(ready.context.nodes), answered(tree, ready.context.nodes)
+        nodes, end = list(ready.context.nodes), answer_end(tree, ready.context.nodes)
     kept = [
-        KeptBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
+        SentBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
     ]
     size, behind = _size(ready)
     return target.write(
@@ -224,8 +227,9 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
 
 
 def _size(ready: Ready) -> tuple[int | None, int]:
-    """Tokens of the request that the last recorded answer would have under the edits (None: not known), and of what
-    stands of that answer and behind it."""
+    """Tokens of the last recorded answer's request under the edits (None: unknown), and of that answer and what
+    follows.
+    """
     if ready.size is None or ready.count is None:
         return None, 0
     items = ready.applied.items

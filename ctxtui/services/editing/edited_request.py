@@ -1,4 +1,4 @@
-"""The next request of a session under the edits that are applied already, and which these are."""
+"""The next request of a session under its applied edits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from ctxtui.services.recordings.recording import Loaded
 
 
 def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits under which the request behind the `chosen` call of the session that `loaded` read leaves: those that
-    are applied to its thread; behind an earlier call than the last, those that were by the time of the next one. None
-    without a database. Raises `CtxtuiError` where there is one that cannot be read."""
+    """The edits applied to the request after the `chosen` call of the session that `loaded` read. After an earlier call
+    than the last, those applied by the time of the next one. Empty without a database. Raises `CtxtuiError` if the
+    database cannot be read.
+    """
     log = SessionEdits(loaded, settings).of(chosen.thread).log
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
     if chosen.number and later and (left := later[0].started) is not None:
@@ -34,14 +35,14 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
 
 
 class KnownEdits(NamedTuple):
-    """Edits that are applied; `trouble` says why none are known where the database cannot be read."""
+    """Applied edits; `trouble` is the error if the database could not be read."""
 
     edits: tuple[Edit, ...]
     trouble: str = ""
 
 
 def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> KnownEdits:
-    """As `applied_edits`, for what goes on without a database that cannot be read and says so."""
+    """The same as `applied_edits`, but with an error in the result instead of an exception."""
     try:
         return KnownEdits(applied_edits(loaded, settings, chosen))
     except CtxtuiError as error:
@@ -49,7 +50,7 @@ def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> Known
 
 
 class UnderEdits(Struct, frozen=True, dict=True):
-    """A context under `applied`, its request's blocks being the path to the node `head`."""
+    """A context under `applied`; the request's blocks are the path to the node `head`."""
 
     applied: Applied
     head: int
@@ -61,13 +62,12 @@ class UnderEdits(Struct, frozen=True, dict=True):
 
     @cached_property
     def nodes(self) -> list[int]:
-        """Its blocks."""
         return self.applied.context.tree.path(self.head)
 
     def asked(self, call: Call, raw: NextRequest, found: NextRequest, charge: Charge, count: Count) -> PriceQuestion:
         """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
         edits. `count` gives the tokens of a new block."""
-        prompt, place = found.prompt, found.place
+        prompt, place = found.prompt, found.ends
         if call.is_edited:
             parts = self._parted(call)
         else:
@@ -93,8 +93,9 @@ class UnderEdits(Struct, frozen=True, dict=True):
         )
 
     def _parted(self, call: Call) -> int | None:
-        """The raw position from which this is another request than what `call` sent, its answer being there; None
-        where it only goes on."""
+        """The raw position from which the request differs from what `call` sent and its answer. None if it only
+        continues it.
+        """
         tree = self.applied.context.tree
         shared = tree.common(self.head, call.sent_head)
         if shared == call.sent_head:

@@ -1,4 +1,4 @@
-"""The recorded calls that followed the one shown, under the edits that are staged."""
+"""Recorded calls after the one shown, as they would be under the staged edits."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ from ctxtui.services.editing.next_request import Next
 from ctxtui.views.model.staging import Staging
 
 
-def rest_under(
+def recorded_savings(
     staging: Staging, coming: Next | None, tag: PriceTag | None, ledger: CostLedger | None
 ) -> EditedCalls | None:
-    """What the edits in question would have saved to the end of the recording, with the prices of `coming` and `tag`
-    (None: not known yet); None where no call followed, or the `ledger` has not come to the last one yet."""
+    """Savings of the edits to the end of the recording, with the prices of `coming` and `tag` (None: unknown yet). None
+    if no call followed, or the `ledger` has not reached the last one yet.
+    """
     scene = staging.scene
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:
         return None
     before = staging.under.applied if staging.under is not None else staging.applied.without_edits
-    situation = situation_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
+    situation = policy_context_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
     thread = EditedThread(ledger, scene.calls, coming.charge if coming and tag else None)
-    return thread.under(situation, staging.applied, tag, since=scene.index + 1)
+    return thread.calls_under(situation, staging.applied, tag, since=scene.index + 1)
 
 
-def situation_of(
+def policy_context_of(
     staging: Staging, before: Applied, coming: Next | None, count: Callable[[Block], int]
 ) -> PolicyContext:
-    """The context shown under the edits in `before`, every block counted by itself: as the command line has it."""
+    """The policy context of the call shown under the edits in `before`, each block counted by itself. The command line
+    counts the same way.
+    """
     context, tree = before.context, staging.scene.session.tree
     strips = staging.scene.running.strips_thinking
 

@@ -1,4 +1,4 @@
-"""Blocks of a context by the names that a program outside can say: the first letters of a digest."""
+"""Names for blocks of a context that external programs can use: prefixes of their digests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from ctxtui.core.errors import NotFound, Several
 from ctxtui.curation.context import Context
 from ctxtui.services.editing.curate import Curation
 
-SHORT: Final = 10
-"""Letters of a digest that a block is named by."""
-_LEAST: Final = 4
+NAME_LENGTH: Final = 10
+"""Letters of a digest in a block's name."""
+MIN_NAME_LENGTH: Final = 4
 
 
 class NamedBlock(NamedTuple):
-    """A block of a context: its `name`, category, `label` and `tokens`, and whether edits in force have it `pinned` or
-    `changed`."""
+    """A block of a context, with its `name`; edits in force may have it `pinned` or `changed`."""
 
     name: str
     category: str
@@ -28,44 +27,45 @@ class NamedBlock(NamedTuple):
     changed: bool
 
 
-def name_of(context: Context, position: int) -> str:
-    """What the block at `position` is called: ``be5b073c2c``, ``be5b073c2c#1`` where it stands there a second time."""
+def block_name(context: Context, position: int) -> str:
+    """The name of the block at `position`: ``be5b073c2c``, or ``be5b073c2c#1`` for the second occurrence."""
     target = context.target(position)
-    return f"{target.digest[:SHORT]}#{target.occurrence}" if target.occurrence else target.digest[:SHORT]
+    return f"{target.digest[:NAME_LENGTH]}#{target.occurrence}" if target.occurrence else target.digest[:NAME_LENGTH]
 
 
-def position_of(context: Context, name: str) -> int:
-    """The position of the block called `name`: four or more letters of its digest, ``#1`` behind them for the second
-    of the same. Raises `NotFound`, `Several`."""
+def find_block(context: Context, name: str) -> int:
+    """The position of the block called `name`: four or more letters of its digest, ``#1`` for the second occurrence.
+    Raises `NotFound`, `Several`.
+    """
     digest, _, number = name.strip().lower().partition("#")
     nth = int(number) if number.isdecimal() else 0
-    found = [at for at, item in enumerate(context.items) if item.block.digest.startswith(digest)]
-    digests = {context.items[at].block.digest for at in found}
-    if len(digest) < _LEAST or not digests:
+    positions = [position for position, item in enumerate(context.items) if item.block.digest.startswith(digest)]
+    digests = {context.items[position].block.digest for position in positions}
+    if len(digest) < MIN_NAME_LENGTH or not digests:
         raise NotFound(f"no block {name!r} in this context", way_out="`ctxtui edits stage NAME --blocks` names them")
     if len(digests) > 1:
         raise Several(f"{name!r} names {len(digests)} blocks", way_out="more letters of the digest")
-    exact = next((at for at in found if context.target(at).occurrence == nth), None)
+    exact = next((position for position in positions if context.target(position).occurrence == nth), None)
     if exact is None:
-        raise NotFound(f"the block {digest} stands here {len(found)} times only: no {name!r}")
+        raise NotFound(f"the block {digest} stands here {len(positions)} times only: no {name!r}")
     return exact
 
 
-def blocks_of(found: Curation, labels: Iterable[str]) -> list[NamedBlock]:
+def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
     """The blocks of a context under its edits, heaviest first; `labels` has one for each position."""
-    context, applied = found.context, found.applied
+    context, applied = curation.context, curation.applied
     return sorted(
         (
             NamedBlock(
-                name_of(context, at),
-                CATEGORIES[context.tree[context.nodes[at]].category],
+                block_name(context, position),
+                CATEGORIES[context.tree[context.nodes[position]].category],
                 label,
-                found.situation.tokens(at),
-                at in found.situation.pinned,
-                at in applied.changes,
+                curation.situation.tokens(position),
+                position in curation.situation.pinned,
+                position in applied.changes,
             )
-            for at, label in enumerate(labels)
-            if context.items[at].block.kind != HEADER
+            for position, label in enumerate(labels)
+            if context.items[position].block.kind != HEADER
         ),
         key=lambda one: -one.tokens,
     )

@@ -1,4 +1,4 @@
-"""The next request of an open session: asked of the simulated caches once, then priced as often as one likes."""
+"""The next request of an open session: simulated once, then priced as often as needed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.losses import lifetime, lived
-from ctxtui.analysis.cache.next_call import Coming, coming
+from ctxtui.analysis.cache.cached_input import cache_lifetime, entry_lifetime
+from ctxtui.analysis.cache.next_call import NextCallForecast, forecast_next_call
 from ctxtui.analysis.cache.what_if import NextRequest, Replay, Weigh
 from ctxtui.analysis.money.edited_calls import CallCharge
-from ctxtui.analysis.request_counts import as_reported
+from ctxtui.analysis.request_counts import weigh_as_reported
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -25,22 +25,23 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.pricing import Pricer, price_here, prices_for
+from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
 from ctxtui.services.editing.edited_request import UnderEdits
 
-STEP = 1_000
-"""Input tokens between two looks at the rates: long prompts are charged by other ones, from round figures on."""
+RATE_STEP_TOKENS = 1_000
+"""Rates are looked up once per so many input tokens: long prompts have other rates, from round numbers on."""
 
 Rates = tuple[float, ...] | None
-"""USD for a token of each kind; None where no price is known."""
+"""USD per token of each kind; None without a known price."""
 NO_RATES: Final[Mapping[int, Rates]] = {}
 
 
 class Charges:
-    """What usage costs at the terms of `call`: rates are asked of `pricer` once per thousand input tokens; `rates` are
-    those that another one has asked already."""
+    """Prices usage at the terms of `call`, asking `pricer` once per thousand input tokens. `rates` are rates already
+    looked up.
+    """
 
     def __init__(self, pricer: Pricer, call: Call, length: int, rates: Mapping[int, Rates] = NO_RATES) -> None:
         self._pricer = pricer
@@ -49,9 +50,9 @@ class Charges:
         self.rates: dict[int, Rates] = dict(rates)
 
     def __call__(self, usage: Usage, at: float) -> float | None:
-        """USD of `usage`, as part of a call of the length that this was made for where it is shorter."""
+        """The price of `usage` in USD, as part of a call of at least the given length."""
         length = max(usage.input, self.length if usage.input < self.length // 2 else 0, 1)
-        rates = self._of((length - 1) // STEP, length)
+        rates = self._of((length - 1) // RATE_STEP_TOKENS, length)
         if rates is None:
             return None
         units = (usage.fresh, usage.cache_read, usage.write_5m, usage.write_1h, usage.write_30m, usage.write_12h)
@@ -80,14 +81,14 @@ class Charges:
 
 
 class LaterCharges:
-    """What usage costs at the terms of any recorded call."""
+    """Prices usage at the terms of any recorded call."""
 
     def __init__(self, pricer: Pricer) -> None:
         self._pricer = pricer
         self._by: dict[tuple[str, str], Charges] = {}
 
     def __call__(self, usage: Usage, call: Call) -> float | None:
-        """USD of `usage`, as that of `call`."""
+        """The price of `usage` in USD at the terms of `call`."""
         key = call.model, call.provider
         if key not in self._by:
             self._by[key] = Charges(self._pricer, call, 0)
@@ -95,22 +96,24 @@ class LaterCharges:
 
 
 class Next(Struct, frozen=True, dict=True):
-    """The next request: as the price tag takes it, and foretold for the screen. `weigh` gives the tokens of features,
-    as the lengths of the request have it, `charge` prices later calls."""
+    """The next request: the question for the price tag, and the forecast for the screen. `weigh` converts features to
+    tokens on the scale of the request; `charge` prices later calls.
+    """
 
     asked: PriceQuestion
-    coming: Coming
+    coming: NextCallForecast
     weigh: Weigh
     charge: CallCharge
 
     @property
     def parts_at(self) -> int | None:
-        """The raw position from which it is another request than what was sent last, because edits were applied or
-        taken back; None where it goes on."""
+        """The raw position from which it differs from the last request because edits were applied or reverted. None if
+        it only continues it.
+        """
         return self.asked.parts_at
 
 
-def next_of(
+def following_request(
     replay: Replay,
     book: Book,
     call: Call,
@@ -120,26 +123,26 @@ def next_of(
     at: float | None = None,
     under: UnderEdits | None = None,
 ) -> Next:
-    """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended; everything in
-    `book` must be counted), under the edits that it is `under` (None: without any). `calls` are those of the thread up
-    to `call`."""
-    rules = cached_by(book)
+    """The request after `call` with the context `head`, sent `at` (None: when `call` ended), `under` edits (None:
+    none). `calls` are the thread's up to `call`. Everything in `book` must be counted.
+    """
+    rules = cache_rules_by_call(book)
     asked, found, weigh = asked_under(replay, book, call, head, lambda total: Charges(pricer, call, total), at, under)
     charge, head = asked.charge, head if under is None else under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
-    life = lived(rules(call), replay.longest_life(calls))
+    life = cache_lifetime(rules(call), replay.longest_life(calls))
     inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
     return Next(
         asked,
-        coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred),
+        forecast_next_call(found, asked.expiry, calls, half, charge, life=life, inferred=inferred),
         weigh,
         LaterCharges(pricer),
     )
 
 
 Terms = Callable[[int], Charge]
-"""What usage costs in a session whose next request has so many tokens."""
+"""Returns the pricing of usage for a next request of so many tokens."""
 
 
 def asked_under(
@@ -151,18 +154,18 @@ def asked_under(
     at: float | None = None,
     under: UnderEdits | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The request that would follow `call` with the context `head`, sent `at` and `under` edits as in `next_of`: as the
-    price tag takes it, as it is foretold, and what gives the tokens of a block's features in it. Everything in `book`
-    must be counted."""
+    """The same request as in `next_of`: as a price question, as a request, and with its conversion of features to
+    tokens. Everything in `book` must be counted.
+    """
     tree, model = book.session.tree, call.model or book.session.model
-    found = replay.following(call, head, at)
-    weigh = as_reported(book, model, head, found)
+    found = replay.request_after(call, head, at)
+    weigh = weigh_as_reported(book, model, head, found)
     if under is None:
         return question(replay, tree, call, head, found, terms(found.prompt.total)), found, weigh
-    raw, found = found, replay.following(call, under.head, at)
+    raw, found = found, replay.request_after(call, under.head, at)
     if call.is_edited:
-        # There are reports of what the edits leave.
-        weigh = as_reported(book, model, under.head, found)
+        # Reports describe the edited requests.
+        weigh = weigh_as_reported(book, model, under.head, found)
     measure = book.measure(model)
 
     def count(block: Block) -> int:
@@ -174,20 +177,20 @@ def asked_under(
     if asked.parts_at is not None:
         asked = replace(asked, kept=_kept(replay, call, asked.now))
     if not call.is_edited:
-        # What is foretold of a request that no call has gone before is what its own blocks come to.
+        # No edited call precedes this request, so its forecast is the count of its own blocks.
         found = found._replace(prompt=asked.prompt, forecast=None)
     return asked, found, weigh
 
 
 def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextRequest, charge: Charge) -> PriceQuestion:
-    """`found`, the request after `call` with the context `head` and without any edit, as the price tag takes it."""
+    """The price question for `found`, the request after `call` with the context `head`, without edits."""
     parts = _parted(tree, call, head)
     return PriceQuestion(
         found.simulator,
         found.prompt,
         charge,
         found.at,
-        place=found.place,
+        place=found.ends,
         sent=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
         parts_at=parts,
         kept=None if parts is None else _kept(replay, call, found.at),
@@ -196,23 +199,24 @@ def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextReque
 
 
 def _kept(replay: Replay, call: Call, at: float) -> int:
-    """Tokens that what `call` sent would read if it was sent again `at` that time."""
-    asked = replay.following(call, call.sent_head, at)
+    """Tokens that the request of `call` would read if it was sent again at the time `at`."""
+    asked = replay.request_after(call, call.sent_head, at)
     found = asked.simulator.predict(asked.prompt, asked.at)
     return found.with_min_read(asked.floors[0 if found.read else 1]).read
 
 
 def _parted(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the request without edits is another one than `call` sent: where those under which
-    that left were taken back. None where it only goes on."""
+    """The raw position from which the unedited request differs from what `call` sent, because edits were reverted. None
+    if it only continues it.
+    """
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
 
 
 def coming_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
-) -> Coming | None:
-    """The next call of a thread under the applied `edits`, worked out here; None where it has no call with a report."""
+) -> NextCallForecast | None:
+    """The forecast of a thread's next call under the applied `edits`; None if it has no call with a report."""
     found = next_call_of(session, counter, settings, thread, edits)
     return found.coming if found is not None else None
 
@@ -225,13 +229,14 @@ def next_call_of(
     edits: Sequence[Edit] = (),
     at: float | None = None,
 ) -> Next | None:
-    """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended), worked out
-    here; None where it has no call with a report."""
+    """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended). None if it
+    has no call with a report.
+    """
     book = book_for(session, counter, settings)
-    return next_in(Replay(book, cached_by(book)), book, counter, settings, thread, edits, at)
+    return next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
 
 
-def next_in(
+def next_call_in(
     replay: Replay,
     book: Book,
     counter: Counter,
@@ -243,8 +248,9 @@ def next_in(
     head: int | None = None,
     model: str = "",
 ) -> Next | None:
-    """As `next_call_of`, in a session whose `book` and `replay` are kept. `head` is the context of the request where it
-    is there already (None: what the thread would send next), `model` whom it asks ("": as the last one)."""
+    """The same as `next_call_of`, for a session with an existing `book` and `replay`. `head` is the context of the
+    request if it exists (None: the thread's next), `model` its model ("": the last call's).
+    """
     session = book.session
     calls = session.thread_calls(thread)
     if not calls or calls[-1].usage is None:
@@ -253,26 +259,25 @@ def next_in(
     if head is None:
         tip = session.threads[thread].tip if thread in session.threads else last.response_head
         head = tip if session.tree.holds(tip, last.response_head) else last.response_head or last.sent_head
-    count_for(book, counter, last.model)
+    count_for_model(book, counter, last.model)
     under = None
     if edits:
         context = Context.of_call(session.tree, last, head)
         under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
-        count_for(book, counter, last.model)
-    return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), at, under)
+        count_for_model(book, counter, last.model)
+    return following_request(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, under)
 
 
-def first_of(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> Coming:
-    """What `call`, which is not made yet and goes on from no other, will read, write and cost: its markers are its
-    own, what other threads left in the cache counts."""
-    count_for(book, counter, call.model)
-    found = replay.before(call)
-    charge = Charges(price_here(prices_for(settings)), call, found.prompt.total)
-    return coming(found, None, [call], 0.0, charge, life=lifetime(call))
+def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
+    """The forecast of `call`, the first of its thread, with its own markers and other threads' cache contents."""
+    count_for_model(book, counter, call.model)
+    found = replay.request_of(call)
+    charge = Charges(local_pricer(prices_for(settings)), call, found.prompt.total)
+    return forecast_next_call(found, None, [call], 0.0, charge, life=entry_lifetime(call))
 
 
-def count_for(book: Book, counter: Counter, model: str) -> None:
-    """Count everything that is in the session now, for `model` too, whether a call of it asked that or not."""
+def count_for_model(book: Book, counter: Counter, model: str) -> None:
+    """Count everything in the session now, also for `model`."""
     count_all(book, counter)
     if model in book.models:
         return

@@ -1,4 +1,4 @@
-"""The next requests of an open session, worked out once in a worker and kept until something changes."""
+"""The next requests of an open session, computed in a worker and cached until something changes."""
 
 from __future__ import annotations
 
@@ -11,46 +11,47 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.call_forecasts import CallForecasts
-from ctxtui.analysis.cache.losses import warm_until
+from ctxtui.analysis.cache.cached_input import latest_expiry
+from ctxtui.analysis.cache.call_forecasts import CallForecaster
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.core.call import Call
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.editing.edited_request import UnderEdits
-from ctxtui.services.editing.next_request import Next, next_of
+from ctxtui.services.editing.next_request import Next, following_request
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.scene import Scene
 
 Later = Callable[[Callable[[], None]], None]
-"""Has something done in a worker, before anything else."""
+"""Runs a function in a worker, before other work."""
 
-LONG: Final = 20_000
-"""Blocks of a context from which on its next request takes a second or more, and a hundred megabytes."""
+LONG_CONTEXT_BLOCKS: Final = 20_000
+"""From so many blocks on, the next request of a context takes a second or more, and a hundred megabytes."""
 
 
-def foretold_unasked(book: Book, scene: Scene, now: float) -> bool:
-    """Whether the request after the call shown is worked out before anybody asks for it: that of a long context only
-    where something of it may still be cached `now` (Unix seconds)."""
+def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:
+    """Whether to forecast the request after the call shown without being asked. For a long context only if part of it
+    may still be cached `now` (Unix seconds).
+    """
     call, head = scene.call, scene.tip or scene.head
-    if scene.session.tree[head].depth < LONG:
+    if scene.session.tree[head].depth < LONG_CONTEXT_BLOCKS:
         return True
-    return now < warm_until(cached_by(book)(call), call.ended or call.started)
+    return now < latest_expiry(cache_rules_by_call(book)(call), call.ended or call.started)
 
 
 class _Asked(Struct, eq=False, dict=True):
-    """A next request that was asked for: `found` is there when it is worked out."""
+    """A requested forecast; `found` is set when it is computed."""
 
     under: Applied | None
     last: bool = False
-    """Whether it follows the last call of its thread."""
+    """True if it follows the last call of its thread."""
     found: Next | None = None
 
 
 class NextRequestCache:
-    """What would follow the call shown of `study`, without edits and under those that are applied."""
+    """The requests that would follow the shown call of `study`, without edits and under the applied ones."""
 
     def __init__(self, study: Study, clock: Callable[[], float] = time.time) -> None:
         self._study = study
@@ -58,23 +59,24 @@ class NextRequestCache:
         self._replay: Replay | None = None
         self._here: Hashable = None
         self._known: list[_Asked] = []
-        self._learnt: CallForecasts | None = None
+        self._learnt: CallForecaster | None = None
         self._last: tuple[Hashable, int, Next] | None = None
-        """What was found last without edits: of which call and context, up to which node of it."""
+        """The last forecast without edits: its call and context, the last node, the result."""
         self.literals: Literals | None = None
-        """The literals of the context whose next call was worked out; None before."""
+        """Literals of the context whose next call was forecast; None before."""
 
     @property
     def foretelling(self) -> bool:
-        """Whether a next request is being worked out."""
+        """Whether a forecast is being computed."""
         return any(one.found is None for one in self._known)
 
     def of(
         self, scene: Scene, context: Context, applied: Applied | None, later: Later, *, live: bool = False
     ) -> Next | None:
-        """The request that would follow the call shown with `context`, under what is `applied` (None: without edits);
-        None while it is worked out, which `later` does in a worker. A live session's is sent now, a recorded one's when
-        the call shown had ended."""
+        """The request that would follow the call shown with `context`, under `applied` (None: without edits). None
+        while it is computed, which `later` does in a worker. A live session's is sent now, a recorded one's when the
+        call shown had ended.
+        """
         study, call = self._study, scene.call
         here = (call.id, context.head, id(context), study.book.version, len(study.session.calls), live)
         if here != self._here:
@@ -91,8 +93,9 @@ class NextRequestCache:
         return asked.found
 
     def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> Next | None:
-        """The request without edits that would have followed the same call before its context grew to what it is now:
-        to be shown as such until `of` gives the one that would follow now. None where there is none."""
+        """The request without edits, from before the context grew, to show until `of` has the new one. None if there is
+        none.
+        """
         if self._last is None or applied.is_changed or applied.marks:
             return None
         of, head, found = self._last
@@ -103,28 +106,28 @@ class NextRequestCache:
         return call.id, id(context), self._study.book.version, live
 
     def _expired(self, found: Next) -> bool:
-        """Whether what it would have read has expired since it was asked."""
+        """Whether its cached prefix has expired since it was computed."""
         expiry = found.asked.expiry
         return expiry is not None and found.asked.now < expiry <= self._clock()
 
     def _work(self, asked: _Asked, context: Context, head: int, calls: Sequence[Call], at: float | None) -> None:
         study, under = self._study, asked.under
         if asked not in self._known:
-            # The context has grown since: nobody waits for it any more.
+            # The context has grown since, so the result is no longer needed.
             return
         made = UnderEdits.of(under) if under is not None else None
         study.count_all()
         learnt = study.train_forecasts()
         if asked.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
-            # As above; and what was learnt of calls that came since would have to be learnt anew without them.
+            # As above; besides, `learnt` includes later calls, which this forecast must not use.
             return
         if self._replay is None:
-            self._replay = Replay(study.book, cached_by(study.book), lambda: self._learnt)
+            self._replay = Replay(study.book, cache_rules_by_call(study.book), lambda: self._learnt)
         self._learnt = learnt
-        found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
+        found = following_request(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
         if self.literals is None or not self.literals.belongs_to(context):
             self.literals = Literals(context, self.literals)
-        # Up to what was asked for: the screen lets the context grow meanwhile.
+        # Only up to the requested head: the screen may grow the context meanwhile.
         self.literals.advance_to(context.tree[head].depth)
         asked.found = found
         if under is None:

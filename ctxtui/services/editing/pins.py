@@ -1,7 +1,7 @@
-"""Pinned blocks that survive a client's own compaction: their words, and the hook that gives them back to the model.
+"""Pinned blocks that survive a client's compaction: their text, and the hook that returns them to the model.
 
-Claude Code runs `SessionStart` hooks with the matcher `compact` after it compacted; what such a hook prints is put
-before the model again.
+Claude Code runs `SessionStart` hooks with the matcher `compact` after a compaction; the hook's output is added to the
+model's context.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.views.text import safe_text
 
-_OURS: Final = re.compile(r" -m ctxtui (?:edits )?pins ")
-"""In the command of a hook that ctxtui installed, in this version or before."""
+_OWN_HOOK: Final = re.compile(r" -m ctxtui (?:edits )?pins ")
+"""Matches the command of a hook installed by this or an earlier version of ctxtui."""
 
 SETTINGS = Path(".claude") / "settings.local.json"
-"""Where Claude Code reads a person's own settings of a project."""
+"""Claude Code's file of a user's own settings for a project."""
 EVENT, MATCHER = "SessionStart", "compact"
 
 
-class Pinned(Struct, frozen=True):
-    """One pinned block: its category's side (`role`), tool or "" (`name`), its words, and its digest."""
+class PinnedBlock(Struct, frozen=True):
+    """A pinned block: role of its category, tool `name` or "", text, digest."""
 
     role: str
     name: str
@@ -41,71 +41,72 @@ class Pinned(Struct, frozen=True):
     digest: str
 
 
-def pinned(session: Session, edits: Iterable[Edit]) -> list[Pinned]:
-    """The blocks that `edits` (those in force) pin, in the order of pinning; each once."""
-    found: dict[str, Pinned] = {}
+def pinned_blocks(session: Session, edits: Iterable[Edit]) -> list[PinnedBlock]:
+    """The blocks pinned by `edits` (those in force), in the order of pinning, each once."""
+    pins: dict[str, PinnedBlock] = {}
     for edit in edits:
         for target in edit.targets if edit.kind == PIN else ():
             block = session.tree.blocks.get(target.digest)
             if block is not None:
-                got = read(block)
-                found.setdefault(target.digest, Pinned("", got.name, got.text or got.arguments, target.digest))
-    return [one for one in found.values() if one.text.strip()]
+                reading = read(block)
+                pins.setdefault(
+                    target.digest, PinnedBlock("", reading.name, reading.text or reading.arguments, target.digest)
+                )
+    return [pin for pin in pins.values() if pin.text.strip()]
 
 
-def as_text(pins: Iterable[Pinned]) -> str:
-    """What the hook prints: every pinned block whole, each under a line that says what it is.
+def as_text(pins: Iterable[PinnedBlock]) -> str:
+    """The hook's output: every pinned block in full, each under a heading.
 
-    A tool's result may hold escapes for the terminal and text that nobody sees: the model gets what is shown.
+    A tool's result may hold terminal escapes and invisible text; the model gets only what is shown.
     """
     parts = [
-        f"## Pinned{f' ({safe_text.one_line(one.name)})' if one.name else ''}\n\n{safe_text.plain(one.text.strip())}"
-        for one in pins
+        f"## Pinned{f' ({safe_text.one_line(pin.name)})' if pin.name else ''}\n\n{safe_text.plain(pin.text.strip())}"
+        for pin in pins
     ]
     head = "The user pinned these parts of the conversation before it was compacted. They still hold.\n\n"
     return head + "\n\n".join(parts) + "\n" if parts else ""
 
 
-def command(session: str) -> str:
-    """The shell command that the hook runs. Claude Code runs it in the project's folder, from which nothing may be
-    imported (``-P``)."""
+def hook_command(session: str) -> str:
+    """The hook's shell command. Claude Code runs it in the project's folder, from which nothing must be imported
+    (``-P``).
+    """
     return f"{shlex.quote(sys.executable)} -P -m ctxtui edits pins {shlex.quote(session)}"
 
 
-def hooked(settings: dict[str, Any], run: str) -> dict[str, Any]:
-    """`settings` with the hook in them, once; everything else stays. Raises `Malformed` where hooks are of another
-    shape."""
+def add_hook(settings: dict[str, Any], run: str) -> dict[str, Any]:
+    """Add the hook to `settings`, once, and change nothing else. Raises `Malformed` if the hooks are malformed."""
     hooks = settings.get("hooks", {})
-    listed = hooks.get(EVENT, []) if isinstance(hooks, dict) else None
-    if not isinstance(listed, list):
+    entries = hooks.get(EVENT, []) if isinstance(hooks, dict) else None
+    if not isinstance(entries, list):
         raise Malformed("hooks are not as Claude Code writes them", place=f"$.hooks.{EVENT}")
-    own = {"matcher": MATCHER, "hooks": [{"type": "command", "command": run}]}
-    kept = [one for one in listed if not _is_ours(one)]
-    return {**settings, "hooks": {**hooks, EVENT: [*kept, own]}}
+    hook = {"matcher": MATCHER, "hooks": [{"type": "command", "command": run}]}
+    others = [entry for entry in entries if not _is_ours(entry)]
+    return {**settings, "hooks": {**hooks, EVENT: [*others, hook]}}
 
 
 def _is_ours(entry: Any) -> bool:
-    inner = entry.get("hooks") if isinstance(entry, dict) else None
-    return any(isinstance(one, dict) and _OURS.search(str(one.get("command"))) for one in inner or ())
+    hooks = entry.get("hooks") if isinstance(entry, dict) else None
+    return any(isinstance(hook, dict) and _OWN_HOOK.search(str(hook.get("command"))) for hook in hooks or ())
 
 
-def settings_of(folder: Path) -> dict[str, Any]:
-    """The person's own Claude Code settings of the project in `folder`; empty where there are none. Raises
-    `CtxtuiError`."""
+def read_settings(folder: Path) -> dict[str, Any]:
+    """The user's own Claude Code settings of the project in `folder`; empty if there are none. Raises `CtxtuiError`."""
     path = folder / SETTINGS
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CtxtuiError(f"cannot be read: {error}", place=str(path)) from error
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise Malformed("no JSON object", place=str(path))
-    return found
+    return settings
 
 
 def install(folder: Path, settings: dict[str, Any]) -> Path:
-    """Write `settings` as the person's own of the project in `folder`; the path. Raises `CtxtuiError`."""
+    """Write `settings` as the user's own of the project in `folder`; return the path. Raises `CtxtuiError`."""
     path = folder / SETTINGS
     path.parent.mkdir(parents=True, exist_ok=True)
     write_private(path, json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n", replace=True)

@@ -1,4 +1,4 @@
-"""What every policy would do to the context shown, besides the edits that stand: worked out one by one."""
+"""Proposals of every policy for the context shown, in addition to the edits in force, computed one by one."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.editing.later_calls import situation_of
+from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.editing.later_calls import policy_context_of
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.tokens.weights import weigh
@@ -41,14 +41,15 @@ from ctxtui.views.model.scene import Scene
 
 
 class AdviceSearch(Struct, frozen=True, kw_only=True):
-    """What a search needs: the context under all its edits (`situation`), and the `prices` of those that are in
-    question (None: no price is known)."""
+    """A search for advice: the context under all its edits (`situation`), and the `prices` of further edits. `prices`
+    is None without a known price.
+    """
 
     situation: PolicyContext
     prices: EditPrices | None
 
     def priced(self, after: Applied) -> PriceTag | None:
-        """The price of the edits in `after`; None where it cannot be told."""
+        """The price of the edits in `after`; None if unknown."""
         return self.prices.tag(after) if self.prices is not None else None
 
     def advice(
@@ -59,14 +60,14 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
         stopped: Callable[[], bool] = lambda: False,
         enough: Callable[[], bool] = lambda: False,
     ) -> list[Advice]:
-        """What would help besides what is `staged` and costs that already, by risk, then by what it saves over
-        `horizon` calls. Where it is `enough` no more is looked for, and what was found is priced; once it is `stopped`,
-        nobody waits for anything."""
+        """Advice beyond what is `staged`, by risk, then by savings over `horizon` calls. When `enough` is true the
+        search ends and its results are priced; when `stopped` is true the result is not needed.
+        """
         situation = self.situation
 
         def price(after: Applied) -> PriceTag | None:
             found = self.priced(after)
-            return None if found is None else without(found, staged)
+            return None if found is None else subtract_staged(found, staged)
 
         found = takewhile(lambda _: not stopped() and not enough(), search(situation, policies))
         try:
@@ -75,29 +76,33 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
             situation.forget()
 
 
-def without(found: PriceTag, staged: PriceTag | None) -> PriceTag:
-    """`found` with its money less what the edits that are `staged` cost then anyway."""
-    already = {one.name: one for one in staged.moments} if staged is not None else {}
-    moments = (_more(one, already[one.name]) if one.name in already else one for one in found.moments)
-    return replace(found, moments=tuple(moments))
+def subtract_staged(tag: PriceTag, staged: PriceTag | None) -> PriceTag:
+    """`found` minus what the `staged` edits cost anyway."""
+    staged_moments = {moment.name: moment for moment in staged.moments} if staged is not None else {}
+    moments = (
+        _difference(moment, staged_moments[moment.name]) if moment.name in staged_moments else moment
+        for moment in tag.moments
+    )
+    return replace(tag, moments=tuple(moments))
 
 
-def _more(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
+def _difference(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
     once = None if moment.once is None or already.once is None else moment.once - already.once
     per_call = None if moment.per_call is None or already.per_call is None else moment.per_call - already.per_call
     return replace(moment, once=once, per_call=per_call, pays_back=pays_back(once, per_call))
 
 
-PATIENCE: Final = 20.0
-"""Seconds for which prices are waited for; without them the rest is told."""
-_ENOUGH: Final = 20.0
-"""Seconds of processor time for which advice is looked for at most."""
+PRICE_TIMEOUT_S: Final = 20.0
+"""Seconds to wait for prices; after that, results are shown without them."""
+MAX_SEARCH_SECONDS: Final = 20.0
+"""Maximum processor seconds for a search for advice."""
 
 
 class Proposals:
-    """Every policy, with its defaults or as `set`, on the context of `scene` under its edits, as `desk` has it;
-    `coming` asks for the next request without staged edits (None: prices are not known). Made at once; `rows` and `row`
-    are for a worker."""
+    """Proposals of every policy, with its defaults or as `set`, for the context of `scene` under its edits. `coming`
+    returns the next request without staged edits (None: no prices). The constructor is quick; `rows` and `row` are for
+    a worker.
+    """
 
     def __init__(self, desk: StagingArea, scene: Scene, coming: Callable[[], Next | None]) -> None:
         self._desk = desk
@@ -109,27 +114,27 @@ class Proposals:
         self._coming = coming()
         self._overlay = desk.overlay(scene.thread or "main")
         self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
-        self._policies = tuple(every_policy().values())
+        self._policies = tuple(load_policies().values())
         self._given: dict[str, dict[str, Json]] = {}
         self._worked: tuple[AdviceSearch, PriceTag | None] | None = None
 
     @property
     def empty(self) -> list[Proposed]:
-        """Every policy, before anything is worked out."""
+        """Every policy, without results."""
         return [self._known(policy) for policy in self._policies]
 
     def set(self, index: int, text: str) -> None:
-        """Set a policy otherwise: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
+        """Set a policy's settings: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
         policy = self._policies[index]
         self._given[policy.name] = parse_settings(policy, text)
 
     def rows(self) -> Iterator[Proposed]:
-        """What each would do, in the same order."""
+        """The proposals of all policies, in the same order."""
         for index in range(len(self._policies)):
             yield self.row(index)
 
     def row(self, index: int) -> Proposed:
-        """What one would do, set as it is now."""
+        """The proposal of one policy with its present settings."""
         policy = self._policies[index]
         row = self._known(policy)
         worked = self.begun()
@@ -139,10 +144,10 @@ class Proposals:
             return replace(row, why=error.message)
 
     def _await(self) -> None:
-        """Wait for the next request, which another worker works out: it tells what is cached, and what quotes what."""
-        until = time.monotonic() + PATIENCE
+        """Wait for the next request, which another worker computes: it has the cache contents and quotes."""
+        until = time.monotonic() + PRICE_TIMEOUT_S
         while self._coming is None and time.monotonic() < until:
-            # Looked at first: what is ready by then is there when it is asked for.
+            # Read this first, so that a result finished meanwhile is not missed.
             waits = self._desk.foretelling
             self._coming = self._ask()
             if not waits and not self._desk.foretelling:
@@ -152,7 +157,7 @@ class Proposals:
     def _situation(self) -> PolicyContext:
         staging, coming = self._staging, self._coming
         return replace(
-            situation_of(staging, staging.applied, coming, self._count),
+            policy_context_of(staging, staging.applied, coming, self._count),
             log=tuple(self._overlay.log),
             usable=staging.scene.limits.usable,
             rules=self.rules,
@@ -186,7 +191,7 @@ class Proposals:
         return row if found is None else _at_best(row, found, tag)
 
     def _counted(self, applied: Applied) -> RequestCount:
-        """What the request under `applied` comes to."""
+        """Count the request under `applied`."""
         return count_under(self._terms, applied, partial(self._study.count_now, self._model))
 
     @cached_property
@@ -195,19 +200,22 @@ class Proposals:
 
     def _known(self, policy: Policy) -> Proposed:
         values = {**policy.defaults, **self._given.get(policy.name, {})}
-        settings = tuple(Setting(name, _spelled(value), policy.notes.get(name, "")) for name, value in values.items())
+        settings = tuple(
+            Setting(name, _format_setting(value), policy.notes.get(name, "")) for name, value in values.items()
+        )
         return Proposed(policy.name, policy.about, settings)
 
     def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
-        """What would help besides what stands already, what saves most over `horizon` calls first; for a worker, which
-        says when it is `stopped`. After `_ENOUGH` seconds of its processor time it is what was found by then."""
+        """Advice beyond the edits in force, the largest savings over `horizon` calls first. For a worker, which sets
+        `stopped`. The search ends after `_ENOUGH` seconds of processor time.
+        """
         found, staged = self.begun()
         policies = [policy for policy in self._policies if policy.name != budget.NAME]
-        until = time.thread_time() + _ENOUGH
+        until = time.thread_time() + MAX_SEARCH_SECONDS
         return found.advice(policies, horizon, staged, stopped, lambda: time.thread_time() > until)
 
     def begun(self) -> tuple[AdviceSearch, PriceTag | None]:
-        """What prices are worked out with, and what is staged already costs; worked out at the first time."""
+        """The search, and the price of what is staged; computed on first use."""
         if self._worked is None:
             self._await()
             coming, prices = self._coming, None
@@ -220,17 +228,17 @@ class Proposals:
         return self._worked
 
     def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
-        """The content that `edits` take out, by name."""
+        """The content that `edits` move out, by name."""
         return externalized_content(self._staging.applied.context, edits)
 
 
-def _spelled(value: Json) -> str:
+def _format_setting(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _at_best(row: Proposed, found: PriceTag, staged: PriceTag | None) -> Proposed:
-    """`row` with the price at the cheapest moment, less what the edits that are staged cost then anyway."""
-    if not found.moments:
+def _at_best(row: Proposed, tag: PriceTag, staged: PriceTag | None) -> Proposed:
+    """`row` with the price at the cheapest moment, minus what the `staged` edits cost anyway."""
+    if not tag.moments:
         return row
-    moment = without(found, staged).moments[found.cheapest]
+    moment = subtract_staged(tag, staged).moments[tag.cheapest]
     return replace(row, moment=moment.name, once=moment.once, per_call=moment.per_call, pays_back=moment.pays_back)

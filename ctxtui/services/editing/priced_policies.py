@@ -1,4 +1,4 @@
-"""Policies that stand over a session: what they propose is applied once the price says so, and waits until then."""
+"""Apply policies' proposals once the price allows it, and let them wait until then."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.editing.overlay import ThreadEdits
 
 Price = Callable[["Applied"], "PriceTag"]
-"""The tag of the next request under other edits than those that are applied."""
+"""Returns the price tag of the next request under other edits than the applied ones."""
 
 
 def act_at_price(
     steps: Sequence[Step], situation: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
 ) -> str:
-    """Have the policies of `steps` propose for the next request, and apply what stands of theirs where that request and
-    `horizon` later ones cost no more for it; else it is staged and waits for a miss. Says what was decided, "" where
-    nothing was. What a user took back stays back.
+    """Run the policies of `steps` for the next request and apply their edits if the price allows it. They are applied
+    if that request and `horizon` later ones cost no more than without them; otherwise they are staged and wait for a
+    miss. Returns a message, "" without edits. Edits that the user reverted stay reverted.
 
-    `situation` is the context of that request, its log that of `overlay`.
+    `situation` is the context of that request, with the log of `overlay`.
     """
     names = {step.policy.name for step in steps}
     overlay.stage_all(run_all(steps, situation))
@@ -51,7 +51,7 @@ def act_at_price(
 
 
 def _usd(change: float) -> str:
-    """USD more (``+``) or less."""
+    """Format a difference in USD, with its sign."""
     return f"{'-' if change < 0 else '+'}${abs(change):.4f}"
 
 
@@ -61,7 +61,7 @@ def _in_order(overlay: ThreadEdits, mine: list[Edit]) -> list[Edit]:
 
 
 def _wait(overlay: ThreadEdits, mine: list[Edit], why: str) -> str:
-    overlay.wait(MISS, [edit.id for edit in mine if edit.id not in overlay.waiting])
+    overlay.postpone(MISS, [edit.id for edit in mine if edit.id not in overlay.waiting])
     return f"{_count(mine)} of a policy wait{'s' if len(mine) == 1 else ''}: {why}"
 
 

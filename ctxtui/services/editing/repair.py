@@ -1,10 +1,10 @@
-"""What a provider would refuse in a session's next request, and the mends for it."""
+"""Faults for which a provider would refuse a session's next request, and their repair."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
@@ -17,8 +17,9 @@ from ctxtui.tokens.models import ModelCard
 
 
 class Diagnosis(Struct, frozen=True):
-    """A session's next request: its `context`, the `rules` of its model, and what mends it. `too_long` says that an
-    error told so: no mend but fewer tokens helps."""
+    """A session's next request: `context`, `rules` of its model, and the repair. `too_long`: an error says that the
+    context is too long, so that only fewer tokens help.
+    """
 
     chosen: ChosenCall
     context: Context
@@ -27,40 +28,38 @@ class Diagnosis(Struct, frozen=True):
     too_long: bool = False
 
 
-def diagnosed(session: Session, card: ModelCard, *, thread: str = "", error: str = "") -> Diagnosis:
-    """What would be refused in the next request of a thread, and what the `error` names ("": the one that the record
-    ends with, if it does)."""
-    chosen = choose(session, thread)
+def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str = "") -> Diagnosis:
+    """Find the faults of a thread's next request, and the one that `error` names ("": the recording's last error)."""
+    chosen = choose_call(session, thread)
     error = error or refusal(session, chosen.thread)
     context = next_context(session, chosen)
     rules = rules_for(context.dialect, card)
-    fault = from_error_text(context, error) if error else None
-    more: list[Edit] = []
-    if fault is not None and fault.violation.rule == BOUND:
-        more = strip_thinking(context, max(0, fault.position))
-    known = [fault] if fault is not None and not more else []
-    takes = card.request_limits._replace(prefill=card.prefill or _answered(context))
-    found = repair(context, rules, more, takes=takes, reported=known)
-    if more and fault is not None:
-        found = Repair((*more, *found.edits), (fault, *found.faults), found.left)
-    return Diagnosis(chosen, context, rules, found, fault is not None and fault.violation.rule == TOO_LONG)
+    fault_ = from_error_text(context, error) if error else None
+    extra: list[Edit] = []
+    if fault_ is not None and fault_.violation.rule == BOUND:
+        extra = strip_thinking(context, max(0, fault_.position))
+    reported = [fault_] if fault_ is not None and not extra else []
+    takes = card.request_limits._replace(prefill=card.prefill or _ends_with_answer(context))
+    repair_ = repair(context, rules, extra, takes=takes, reported=reported)
+    if extra and fault_ is not None:
+        repair_ = Repair((*extra, *repair_.edits), (fault_, *repair_.faults), repair_.left)
+    return Diagnosis(chosen, context, rules, repair_, fault_ is not None and fault_.violation.rule == TOO_LONG)
 
 
 def next_context(session: Session, chosen: ChosenCall) -> Context:
-    """The context that the next request of a thread begins with: up to where its record ends."""
+    """The context of a thread's next request: up to the end of its record."""
     call, tip = chosen.call, session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
     head = tip if session.tree.holds(tip, call.response_head) else call.response_head or call.raw_head
     return Context.of_call(session.tree, call, head)
 
 
-def _answered(context: Context) -> bool:
-    """Whether the context ends with an answer, which the next thing that a person says will follow."""
+def _ends_with_answer(context: Context) -> bool:
+    """Whether the context ends with an answer, so that a user message will follow."""
     return bool(context.messages) and context.messages[-1].role in ASSISTANT
 
 
-def line_of(session: Session, context: Context, position: int) -> int:
-    """The line of the recording near which the block at `position` was recorded (from 1; 0 where it is not known): that
-    of the last call which did not have it yet."""
+def recording_line(session: Session, context: Context, position: int) -> int:
+    """The line of the recording near the block at `position` (from 1; 0: unknown): that of the last call without it."""
     node = context.nodes[position]
     before: Call | None = None
     for call in list(session.calls.values()):

@@ -1,6 +1,6 @@
-"""Where a session ends that a tool is to resume: behind an answer and its results, never with the next prompt.
+"""The end of a session for a tool to resume: after an answer and its results, never with the next prompt.
 
-A tool asks for a prompt when it resumes, and would send one that waits in the file along with it.
+A tool asks for a prompt when it resumes, and would also send one that is already in the file.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from ctxtui.curation.context import ASSISTANT, is_result
 
 
 class SessionEnd(NamedTuple):
-    """The path `nodes` of what is on record up to the next answer, and `end`, the place on it from which on nothing is
-    part of the session (None: all of it is). Places count from 0."""
+    """The path `nodes` up to the next answer, and `end`, the position from which on nothing belongs to the session.
+    `end` is None if all of it does. Positions count from 0.
+    """
 
     nodes: list[int]
     end: int | None
@@ -28,7 +29,7 @@ class SessionEnd(NamedTuple):
 
 
 def session_end(session: Session, chosen: ChosenCall) -> SessionEnd:
-    """Where a session ends that goes on from the answer of the `chosen` call."""
+    """The end of a session that continues from the answer of the `chosen` call."""
     tree = session.tree
     answer = chosen.call.response_head or chosen.call.raw_head
     calls = session.thread_calls(chosen.thread)
@@ -37,21 +38,24 @@ def session_end(session: Session, chosen: ChosenCall) -> SessionEnd:
     else:
         head = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
     nodes = tree.path(head if tree.holds(head, answer) else answer)
-    return SessionEnd(nodes, answered(tree, nodes))
+    return SessionEnd(nodes, answer_end(tree, nodes))
 
 
-def answered(tree: Tree, nodes: Sequence[int]) -> int | None:
-    """The place on the path `nodes` behind its last answer and that answer's results, where a person spoke after it;
-    None where nobody did."""
-    last = next((at for at in reversed(range(len(nodes))) if is_answer(tree[nodes[at]].place.role)), None)
+def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
+    """The position after the last answer on the path `nodes` and its results, if a user message follows. None if none
+    does.
+    """
+    last = next(
+        (position for position in reversed(range(len(nodes))) if is_answer(tree[nodes[position]].place.role)), None
+    )
     if last is None or not any(tree[node].opens_turn for node in nodes[last + 1 :]):
         return None
     end = last + 1
-    for at in range(last + 1, len(nodes)):
-        if tree[nodes[at]].opens_turn:
+    for position in range(last + 1, len(nodes)):
+        if tree[nodes[position]].opens_turn:
             break
-        if is_result(tree[nodes[at]].block.kind):
-            end = at + 1
+        if is_result(tree[nodes[position]].block.kind):
+            end = position + 1
     return end
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.next_call import Coming, coming_with
+from ctxtui.analysis.cache.next_call import NextCallForecast, adjust_forecast
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
@@ -26,9 +26,9 @@ from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, Pric
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
-from ctxtui.curation.summary_request import needed
+from ctxtui.curation.summary_request import quoted_literals
 from ctxtui.services.editing.edited_context import Ready
-from ctxtui.services.editing.later_calls import rest_under
+from ctxtui.services.editing.later_calls import recorded_savings
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
@@ -61,7 +61,7 @@ class RequestCounts:
         if known is not None:
             self._known = [*(one for one in self._known if one is not known), known]
             return known[2]
-        if not study.book.counted(call.model, applied.context.head):
+        if not study.book.is_counted(call.model, applied.context.head):
             return None
         waiting: list[Block] = []
 
@@ -134,7 +134,7 @@ class StagingArea:
         """As `next_call`, before the context grew; None where that is not known."""
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
-    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> Coming | None:
+    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
         """How the next call is foretold, under what is staged too unless all of it waits; None while that is worked
         out. The arguments are as in `next_call`."""
         found = self.next_call(scene, later, live=live)
@@ -148,7 +148,7 @@ class StagingArea:
         if tag is None:
             return replace(found.coming, outdated=True)
         now = tag.moments[0]
-        return coming_with(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
+        return adjust_forecast(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
 
     def _known(self, scene: Scene, later: Later) -> bool:
         """Whether the next call can be asked for."""
@@ -312,7 +312,7 @@ class StagingArea:
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted
         key = (*edits, scene.index, len(scene.calls), id(ledger), ledger.changes if ledger is not None else 0)
         if self._rest is None or self._rest[0] != key:
-            self._rest = key, rest_under(staging, coming, tag, ledger)
+            self._rest = key, recorded_savings(staging, coming, tag, ledger)
         return self._rest[1]
 
     def _waits(self, staging: Staging, coming: Next | None, *, live: bool) -> tuple[WaitingEdits, ...]:
@@ -455,13 +455,13 @@ class StagingArea:
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 
         def keep(positions: Sequence[int]) -> Sequence[str]:
-            return needed(known, positions) if known is not None else ()
+            return quoted_literals(known, positions) if known is not None else ()
 
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""
-        return self._overlays.of(thread).keep
+        return self._overlays.of(thread).keep_artifact
 
     @property
     def unsaved(self) -> bool:

@@ -1,4 +1,4 @@
-"""Variants that were opened as sessions: files in a folder of their own, the newest few of them."""
+"""Files of variants that were opened as sessions; the newest few are kept."""
 
 from __future__ import annotations
 
@@ -12,63 +12,62 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.editing.exporting import write_private
 
-KEPT: Final = 20
-"""Variants that are kept; an older one goes when another is opened."""
-_ODD: Final = re.compile(r"[^\w.+-]+")
+MAX_VARIANT_FILES: Final = 20
+"""Maximum number of variant files; the oldest is deleted when another is opened."""
+_UNSAFE: Final = re.compile(r"[^\w.+-]+")
 
 
 class VariantFile(NamedTuple):
-    """A variant that was written at `path`; `elsewhere` says why it does not stand where variants are kept ("": it
-    does)."""
+    """A variant's file; `elsewhere` is the reason why it is not in the folder of variants ("": it is)."""
 
     path: Path
     elsewhere: str = ""
 
 
 def variants_dir(setting: str = "") -> Path:
-    """The folder of the variants, beside the database; `setting` is the setting `data_dir`."""
+    """The folder of the variants, next to the database; `setting` is the setting `data_dir`."""
     return data_dir(setting) / "lab"
 
 
-def keep_variant(folder: Path, session: str, variant: str, written: bytes) -> VariantFile:
-    """Write a variant of a session; the same one replaces what was written of it before, so that a process that opens
-    it again and again leaves one file. Where `folder` cannot be written, it is a temporary file. Raises `CtxtuiError`
-    where that cannot be written either."""
+def write_variant(folder: Path, session: str, variant: str, data: bytes) -> VariantFile:
+    """Write a variant of a session, replacing an earlier file of the same one. If `folder` cannot be written, to a
+    temporary file. Raises `CtxtuiError` if that fails too.
+    """
     name = f"{_name(session)[:40]}-{_name(variant)[:80]}.jsonl"
     path = folder / name
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_private(path, written, replace=True)
+        write_private(path, data, replace=True)
     except OSError as error:
-        return _temporary(name, written, folder, error.strerror or str(error))
+        return _temporary(name, data, folder, error.strerror or str(error))
     except CtxtuiError as error:
-        return _temporary(name, written, folder, error.message)
+        return _temporary(name, data, folder, error.message)
     _prune(folder, path)
     return VariantFile(path)
 
 
-def _temporary(name: str, written: bytes, folder: Path, why: str) -> VariantFile:
+def _temporary(name: str, data: bytes, folder: Path, why: str) -> VariantFile:
     try:
         path = Path(tempfile.mkdtemp(prefix="ctxtui-lab-")) / name
     except OSError as error:
         why = f"the variant can be written neither in {folder} ({why}) nor as a temporary file ({error.strerror})"
         raise CtxtuiError(why, way_out="set data_dir to a folder that can be written") from error
-    write_private(path, written)
+    write_private(path, data)
     return VariantFile(path, f"this variant is a temporary file: {folder} cannot be written ({why})")
 
 
-def _name(words: str) -> str:
-    return _ODD.sub("_", words).strip("_.") or "session"
+def _name(text: str) -> str:
+    return _UNSAFE.sub("_", text).strip("_.") or "session"
 
 
-def _prune(folder: Path, but: Path) -> None:
-    """Take away what was written first, down to `KEPT`; another process may have been quicker."""
-    found: list[tuple[int, Path]] = []
+def _prune(folder: Path, exclude: Path) -> None:
+    """Delete the oldest files, down to `KEPT`; another process may do so at the same time."""
+    by_age: list[tuple[int, Path]] = []
     for path in folder.glob("*.jsonl"):
         try:
-            found.append((os.stat(path).st_mtime_ns, path))
+            by_age.append((os.stat(path).st_mtime_ns, path))
         except FileNotFoundError:
             continue
-    for _, path in sorted(found)[: max(0, len(found) - KEPT)]:
-        if path != but:
+    for _, path in sorted(by_age)[: max(0, len(by_age) - MAX_VARIANT_FILES)]:
+        if path != exclude:
             path.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
-"""Edits that wait until the cache has expired or a request misses it anyway: whether their time has come. A chat and
-the relay ask before each request; both ask the same simulated cache as the price tag."""
+"""Decide whether edits waiting for the cache's expiry or for a miss should be applied now. A chat and the relay check
+before each request, with the same simulated cache as the price tag.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +11,37 @@ from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.overlay import ThreadEdits
 
 
-def due(wanted: Collection[str], ask: Callable[[float | None], Next | None], at: float, other: bool) -> frozenset[str]:
-    """What has come of what edits wait for (`wanted`: `edit_log.EXPIRY`, `edit_log.MISS`), if the next request is sent
-    `at` that time (Unix seconds). `ask` gives that request under the applied edits, sent at a time (None: when the last
-    call had ended); `other` says that it goes to another model. For a worker thread."""
-    waits = frozenset(wanted)
+def conditions_met(
+    conditions: Collection[str], ask: Callable[[float | None], Next | None], at: float, is_other_model: bool
+) -> frozenset[str]:
+    """The conditions among `wanted` (`edit_log.EXPIRY`, `edit_log.MISS`) that are met if the next request is sent `at`
+    (Unix seconds). `ask` returns that request under the applied edits, sent at a time (None: when the last call ended);
+    `other`: it goes to another model. For a worker thread.
+    """
+    waits = frozenset(conditions)
     if not waits:
         return frozenset()
-    left = ask(None)
-    if left is None or not (left.asked.kept or left.asked.read_now):
-        # Nothing is cached: nothing is lost.
+    at_end = ask(None)
+    if at_end is None or not (at_end.asked.kept or at_end.asked.read_now):
+        # Nothing is cached, so nothing can be lost.
         return waits
-    found: set[str] = set()
-    expiry = left.asked.expiry
-    if not left.asked.read or (expiry is not None and at >= expiry):
-        found |= {EXPIRY, MISS}
-    if MISS in waits - found:
-        kept = left.asked.kept if left.asked.kept is not None else left.asked.read_now
+    met: set[str] = set()
+    expiry = at_end.asked.expiry
+    if not at_end.asked.read or (expiry is not None and at >= expiry):
+        met |= {EXPIRY, MISS}
+    if MISS in waits - met:
+        cached = at_end.asked.kept if at_end.asked.kept is not None else at_end.asked.read_now
         now = ask(at)
-        if now is None or 2 * now.asked.read_now <= kept or other:
-            found.add(MISS)
-    return waits & found
+        if now is None or 2 * now.asked.read_now <= cached or is_other_model:
+            met.add(MISS)
+    return waits & met
 
 
-def released(overlay: ThreadEdits, come: Collection[str]) -> str:
-    """Apply the edits that waited for what has `come`; says how many, and why ("" where none did)."""
-    ids = [id_ for id_, until in overlay.waiting.items() if until in come]
+def apply_due(overlay: ThreadEdits, met: Collection[str]) -> str:
+    """Apply the edits whose condition is in `come`; return a message, "" if there are none."""
+    ids = [id_ for id_, until in overlay.waiting.items() if until in met]
     if not overlay.apply(ids):
         return ""
-    why = "the cache has expired" if EXPIRY in come else "the cache would be missed anyway"
-    told = "1 edit that waited leaves" if len(ids) == 1 else f"{len(ids):,} edits that waited leave"
-    return f"{told} with this request: {why}"
+    why = "the cache has expired" if EXPIRY in met else "the cache would be missed anyway"
+    text = "1 edit that waited leaves" if len(ids) == 1 else f"{len(ids):,} edits that waited leave"
+    return f"{text} with this request: {why}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step
@@ -24,12 +24,12 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
-from ctxtui.services.config.policy_registry import chosen_steps, every_policy
+from ctxtui.services.config.policy_registry import build_steps, load_policies
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.editing.edited_context import written
+from ctxtui.services.editing.edited_context import write_context
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
@@ -93,7 +93,7 @@ def agent_run(
     flags = [f"{name}={_spelled(value)}" for name, value in (settings or {}).items()]
     folder = Path(cwd).resolve()
     config = load(flags, cwd=folder)
-    known = dict(every_policy()) | {policy.name: policy for policy in own_policies}
+    known = dict(load_policies()) | {policy.name: policy for policy in own_policies}
     options = RunOptions(
         task="",
         rounds=config.settings.max_rounds if rounds is None else rounds,
@@ -149,16 +149,16 @@ def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") 
     is no request, or where no legal one is left."""
     settings = load([], cwd=Path(cwd).resolve()).settings
     named = [policies] if isinstance(policies, str | Path) else list(policies)
-    steps, counter, prices = chosen_steps([str(one) for one in named]), Counter(), prices_for(settings)
+    steps, counter, prices = build_steps([str(one) for one in named]), Counter(), prices_for(settings)
 
     def curate(request: Mapping[str, Any]) -> Body:
         loaded = load_stream(io.BytesIO(canonical.dumps(dict(request))), "the request")
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
         found = curated(
-            book, counter, choose(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
+            book, counter, choose_call(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
         )
-        body: Body = canonical.loads(written(found, "", None).data)
+        body: Body = canonical.loads(write_context(found, "", None).data)
         return body
 
     return curate

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import Agents
 from ctxtui.agent.conversation import Draft, with_system
-from ctxtui.agent.tools.command_tool import told
+from ctxtui.agent.tools.command_tool import describe_call
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
@@ -32,7 +32,7 @@ from ctxtui.services.config.window_checks import CRITICAL, REMEDY, context_level
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
-from ctxtui.services.counting.pricing import price_here, price_of, prices_for
+from ctxtui.services.counting.pricing import local_pricer, make_call_pricer, prices_for
 from ctxtui.services.headless.job_log import JobLogs
 from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOptions, RunResult
 from ctxtui.services.headless.run_progress import RunEdits, full_line, round_line, step_line, tokens_line
@@ -108,7 +108,7 @@ class HeadlessRun:
         host.files.counter = self._counter
         host.judge = self._judge
         try:
-            price = price_of(prices_for(host.config.settings))
+            price = make_call_pricer(prices_for(host.config.settings))
             await host.begin(self._hear, price, self._trouble)
             self._prepare()
         except BaseException:
@@ -178,7 +178,7 @@ class HeadlessRun:
         book = book_for(host.session, self._counter, host.config.settings)
         if options.log_dir is not None:
             self._logs = JobLogs(options.log_dir, book, self._counter)
-        prices = price_here(prices_for(host.config.settings))
+        prices = local_pricer(prices_for(host.config.settings))
         self._teller = make_forecaster(book, self._counter, chat_model, prices)
         id_ = host.session.about.id
         self._say(f"session {id_}: `ctxtui open {id_}` shows it, also while it runs")
@@ -259,7 +259,7 @@ class HeadlessRun:
         level = context_level(total, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
-            self._say(f"{lead}: {level.told}: {REMEDY} (--policy budget, --messages, --length)")
+            self._say(f"{lead}: {level.description}: {REMEDY} (--policy budget, --messages, --length)")
         self._size = RequestSize(characters, total, self._last[0], level.number)
 
     async def _may_spend(
@@ -311,7 +311,7 @@ class HeadlessRun:
             case progress.CallFailed(_, call) if call is not None:
                 self._paid(call)
             case progress.ToolBegan(call):
-                self._say(f"{lead}tool {told(call)}")
+                self._say(f"{lead}tool {describe_call(call)}")
             case progress.Noted("refused", text):
                 self._say(f"{lead}refused: {text}")
             case progress.Noted("files", text):
@@ -460,4 +460,4 @@ def has_price(host: Host) -> bool:
     chat_model = host.chat_model
     assert chat_model is not None
     one = Call("", "", provider=chat_model.endpoint.name, model=chat_model.model, usage=Usage(1), started=host.clock())
-    return price_here(prices_for(host.config.settings))([one])[0][0] is not None
+    return local_pricer(prices_for(host.config.settings))([one])[0][0] is not None

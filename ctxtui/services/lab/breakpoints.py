@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
+from ctxtui.analysis.lab.placed_markers import LIVES, find_strategy
 from ctxtui.cache.marker_placement import PlacementRequest
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.edit_kinds import BREAKPOINT
 from ctxtui.curation.context import Context
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 
 TAIL: Final = "moving-tail"
 """The strategy that stands for the client's own places."""
@@ -20,8 +20,8 @@ TAIL: Final = "moving-tail"
 def placed_breakpoints(context: Context, call: Call, book: Book, cache: str) -> tuple[Edit, ...]:
     """The breakpoints that the strategy called `cache` sets on `context`, which goes on from `call`; of a lifetime,
     those at the ends of the last messages, where clients set theirs. None where the provider takes none."""
-    rules = cached_by(book)(call)
-    strategy = strategy_of(cache) or (strategy_of(TAIL) if cache in LIVES else None)
+    rules = cache_rules_by_call(book)(call)
+    strategy = find_strategy(cache) or (find_strategy(TAIL) if cache in LIVES else None)
     if strategy is None or not rules.mechanism.writes_at_markers or (cache in LIVES and cache not in rules.lives):
         return ()
     names = {seconds: name for name, seconds in rules.lives.items()}

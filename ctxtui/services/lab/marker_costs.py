@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from ctxtui.analysis.cache.marker_trials import Placing
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers, on_record
-from ctxtui.analysis.lab.placed_marks import spelled
+from ctxtui.analysis.cache.marker_trials import MarkerTrials
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns, apply_to_record
+from ctxtui.analysis.lab.placed_markers import spell_name
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
@@ -28,31 +28,31 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     return rates
 
 
-def in_the_lab(account: Account, found: Sequence[Placing]) -> list[Placing]:
+def in_the_lab(account: Account, found: Sequence[MarkerTrials]) -> list[MarkerTrials]:
     """`found`, what its markers cost and what others would, by going through the recording with each of them in one
     simulated cache. The least of all keeps its distance from the best strategy. Where no price is known, as it was."""
     names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
     if not names:
         return list(found)
-    under = under_markers(account, [spelled(name) for name in names])
+    under = under_markers(account, [spell_name(name) for name in names])
     return [_tried(one, under) for one in found]
 
 
-def under_markers(account: Account, names: Sequence[str]) -> UnderMarkers:
+def under_markers(account: Account, names: Sequence[str]) -> MarkerRuns:
     """The recording with the markers of each strategy in `names`, by the lab."""
     if not names:
-        return NOT_TRIED
+        return NO_MARKER_RUNS
     bench = bench_for(account)
     runs = run(bench, [Variant(), *(Variant(cache=name) for name in names)])
-    own, *others = (on_record(bench, runs[0], one) for one in runs)
-    return UnderMarkers(own, dict(zip(names, others, strict=True)))
+    own, *others = (apply_to_record(bench, runs[0], one) for one in runs)
+    return MarkerRuns(own, dict(zip(names, others, strict=True)))
 
 
-def _tried(one: Placing, under: UnderMarkers) -> Placing:
+def _tried(one: MarkerTrials, under: MarkerRuns) -> MarkerTrials:
     made = []
     for tried in one.tried if not one.relative else ():
-        cache = spelled(tried.name)
-        calls = under.of(cache, one.calls)
+        cache = spell_name(tried.name)
+        calls = under.edited_calls(cache, one.calls)
         if calls is None or calls.usd is None or calls.partial:
             return one
         read = _read_share(under.by[cache], one.thread)

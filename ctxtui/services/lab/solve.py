@@ -6,15 +6,22 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxtui.analysis.cache.client_habit import sent_at
+from ctxtui.analysis.cache.client_behaviour import sent_at
 from ctxtui.analysis.lab.lab import Progress
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
-from ctxtui.analysis.lab.solve import Fitted, KeepWarm, Pauses, fitted, keep_warm, pauses
-from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.analysis.lab.solve import (
+    FittedVariant,
+    KeepWarm,
+    Pauses,
+    evaluate_pauses,
+    fit_variants,
+    keep_warm_break_even,
+)
+from ctxtui.analysis.lab.variant_pass import LabInputs
 from ctxtui.cache.optimal_markers import MarkerRates, relative_rates
 from ctxtui.core.call import Call
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.lab.experiment import run
 from ctxtui.services.lab.marker_costs import marker_rates
@@ -34,11 +41,11 @@ class Solved(NamedTuple):
     """What is best for the sessions: a `policy` with its settings, and a `cache` strategy (None: cannot be told)."""
 
     sessions: tuple[SolvedSession, ...]
-    policy: Fitted | None
-    cache: Fitted | None
+    policy: FittedVariant | None
+    cache: FittedVariant | None
 
 
-def tried(bench: Bench, name: str, settings: Settings, progress: Progress = lambda done, of: True) -> SolvedSession:
+def tried(bench: LabInputs, name: str, settings: Settings, progress: Progress = lambda done, of: True) -> SolvedSession:
     """One session under everything that is sought among."""
     lab = session_lab(bench, run(bench, sought(), progress), name)
     session = bench.book.session
@@ -48,9 +55,13 @@ def tried(bench: Bench, name: str, settings: Settings, progress: Progress = lamb
     last = calls[-1]
     rates = marker_rates(prices_for(settings))(last)
     used = rates if rates is not None else _relative(bench, last)
-    warm = keep_warm(cached_by(bench.book)(last), used, last.usage.input if last.usage else 0) if used else []
+    warm = (
+        keep_warm_break_even(cache_rules_by_call(bench.book)(last), used, last.usage.input if last.usage else 0)
+        if used
+        else []
+    )
     waits = _waits(calls)
-    waited = tuple(pauses(waits, one, used) for one in warm) if used is not None else ()
+    waited = tuple(evaluate_pauses(waits, one, used) for one in warm) if used is not None else ()
     return SolvedSession(lab, tuple(warm), waited, rates is not None)
 
 
@@ -59,8 +70,8 @@ def solved(sessions: Sequence[SolvedSession]) -> Solved:
     labs = [one.lab for one in sessions if one.lab.rows]
     return Solved(
         tuple(sessions),
-        fitted({str(n): _costs(lab, lambda row: row.cache == "recorded") for n, lab in enumerate(labs)}),
-        fitted({str(n): _costs(lab, lambda row: row.policy == "as_recorded") for n, lab in enumerate(labs)}),
+        fit_variants({str(n): _costs(lab, lambda row: row.cache == "recorded") for n, lab in enumerate(labs)}),
+        fit_variants({str(n): _costs(lab, lambda row: row.policy == "as_recorded") for n, lab in enumerate(labs)}),
     )
 
 
@@ -91,6 +102,6 @@ def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
     return found
 
 
-def _relative(bench: Bench, call: Call) -> MarkerRates | None:
+def _relative(bench: LabInputs, call: Call) -> MarkerRates | None:
     rules = bench.rules(call)
     return relative_rates(rules) if rules.mechanism.writes_at_markers else None

@@ -7,14 +7,14 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from ctxtui.analysis.lab.placed_marks import spelled, strategy_names
+from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
 from ctxtui.analysis.lab.variant import AS_RECORDED, RECORDED, Variant
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import make_step, parse_profile
 from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 
 USUAL: Final = (
@@ -62,7 +62,7 @@ def variants(
     """``as_recorded``, and every policy asked for with every cache strategy and every model; the policies `USUAL` where
     nothing is asked for. `own` are models that the user's settings tell of. Raises `NotFound` for what there is not,
     `BadConfig` for a wrong setting."""
-    known = every_policy()
+    known = load_policies()
     _refuse_unknown(models, own)
     asked = list(policies) or ([] if caches or models else list(USUAL))
     ways: list[tuple[str, tuple[Step, ...]]] = [(AS_RECORDED, ())]
@@ -116,6 +116,6 @@ def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
 
 def _strategy(name: str) -> str:
     known = strategy_names()
-    if spelled(name) not in known:
+    if spell_name(name) not in known:
         raise NotFound(f"no cache strategy {name!r}", way_out=f"strategies: {', '.join(known)}")
-    return spelled(name)
+    return spell_name(name)

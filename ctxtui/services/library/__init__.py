@@ -1,1 +1,1 @@
-"""All sessions of the user: what Home lists, what is done to them, notes, spending, limits."""
+"""All sessions of the user: Home's list, actions, notes, spending, limits."""

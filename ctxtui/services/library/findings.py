@@ -1,4 +1,4 @@
-"""Findings of a session: what is the case in a thread, what cures it, and what that saves by the price tag."""
+"""Findings of a session: problems in a thread, their fixes, and the savings by the price tag."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.losses import SHORTEST_CACHED
+from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
-from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
-from ctxtui.analysis.findings.registry import findings
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
-from ctxtui.analysis.lab.placed_marks import LIVES, spelled
+from ctxtui.analysis.content.guard import Guard
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, NoFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding, rank_findings, staged_blocks
+from ctxtui.analysis.findings.registry import find_all
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
+from ctxtui.analysis.lab.placed_markers import LIVES, spell_name
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
@@ -20,23 +21,28 @@ from ctxtui.cache.marker_placement import PREFIX_STRATEGIES, STRATEGIES, static_
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import loses_text, risk_of
 from ctxtui.curation.policies.safe_edits import removes_most
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.services.config.package_data import guard_rules
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.lab.breakpoints import placed_breakpoints
 from ctxtui.services.lab.marker_costs import under_markers
 
 
-def findings_of(
+def price_findings(
     account: Account, counter: Counter, chosen: ChosenCall, settings: Settings, edits: Sequence[Edit] = ()
 ) -> Findings:
-    """The findings up to the `chosen` call under the `edits` that stand, whose own price is none of theirs; the account
-    is counted."""
+    """Find the problems up to the `chosen` call under the `edits` in force; the account must be counted. The cost of
+    the edits in force is not part of any finding.
+    """
     session, book, horizon = account.session, account.book, settings.horizon
     calls = session.thread_calls(chosen.thread)
     if not chosen.number:
@@ -59,88 +65,91 @@ def findings_of(
     running.advance()
     costs = ThreadCosts(book, chosen.thread, running, account.costs, chosen.number)
     priced = any(account.costs.get(call.id) is not None for call in costs.calls)
-    given = FindingInputs(
+    inputs = FindingInputs(
         book=book,
         situation=replace(base.situation, known=base.applied),
         calls=costs.calls,
         costs=costs,
-        missed=account.misses(finder).found,
+        missed=account.misses(finder).misses,
         rates=account.rates,
-        markers=_markers(account, costs.calls) if priced else NOT_TRIED,
-        policies=every_policy(),
+        markers=_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
+        policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
+        guard=Guard(guard_rules()),
     )
     whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
     thread = EditedThread(whole.ledger, calls, account.charge)
-    told = [
-        one if isinstance(one, Silent) else _priced(one, given, base, chosen, thread, horizon)
-        for one in findings(given)
+    results = [
+        finding if isinstance(finding, NoFinding) else _price_finding(finding, inputs, base, chosen, thread, horizon)
+        for finding in find_all(inputs)
     ]
-    silent = [one for one in told if isinstance(one, Silent) and one.why]
-    every = [one for one in told if isinstance(one, PricedFinding)]
-    found, small = ranked(every)
-    made = Findings(
+    silent = [finding for finding in results if isinstance(finding, NoFinding) and finding.why]
+    priced_findings = [finding for finding in results if isinstance(finding, PricedFinding)]
+    ranked_findings, small = rank_findings(priced_findings)
+    result = Findings(
         thread=chosen.thread,
         number=chosen.number,
         calls=len(calls),
         horizon=horizon,
-        found=tuple(found),
-        lacks=(*_lacking(costs.calls, priced), *map(str, (*silent, *small))),
-        absent=tuple(one.kind for one in told if isinstance(one, Silent) and not one.why),
+        found=tuple(ranked_findings),
+        lacks=(*_missing_data(costs.calls, priced), *map(str, (*silent, *small))),
+        absent=tuple(finding.kind for finding in results if isinstance(finding, NoFinding) and not finding.why),
     )
-    if not made.edits:
-        return made
-    after = given.situation.under(made.edits).applied
-    return replace(made, together=None if after.refused else base.prices.tag(after))
+    if not result.edits:
+        return result
+    after = inputs.situation.under(result.edits).applied
+    return replace(result, together=None if after.refused else base.prices.tag(after))
 
 
-def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
-    """The recording under every strategy; nothing where the provider of `calls` takes no markers."""
-    rules = cached_by(account.book)
+def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
+    """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
+    rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
-        return NOT_TRIED
+        return NO_MARKER_RUNS
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
-    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
+    names = [spell_name(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
     return under_markers(account, [*LIVES, *names])
 
 
-def _priced(
-    finding: Finding, given: FindingInputs, base: Curation, chosen: ChosenCall, thread: EditedThread, horizon: int
-) -> PricedFinding | Silent:
-    """A finding with its price, or why it proposes nothing; `thread` has the later calls, too."""
+def _price_finding(
+    finding: Finding, inputs: FindingInputs, base: Curation, chosen: ChosenCall, thread: EditedThread, horizon: int
+) -> PricedFinding | NoFinding:
+    """Price a finding, or return why it proposes nothing; `thread` includes the later calls."""
     if not finding.edits:
         cache = finding.cache
         return PricedFinding(
             finding=finding,
             horizon=horizon,
-            marks=placed_breakpoints(base.context, chosen.call, given.book, cache) if cache else (),
-            proved=given.markers.of(cache, given.calls),
+            marks=placed_breakpoints(base.context, chosen.call, inputs.book, cache) if cache else (),
+            proved=inputs.markers.edited_calls(cache, inputs.calls),
         )
-    here, number = given.situation, len(given.calls)
-    after = here.under(finding.edits).applied
+    policy_context, number = inputs.situation, len(inputs.calls)
+    after = policy_context.under(finding.edits).applied
     tag = base.prices.tag(after)
+    if finding.warning:
+        return _priced_warning(finding, policy_context, after, tag, horizon)
     if tag.refused:
-        return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
+        return NoFinding(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
-        return Silent(finding.kind, "it frees nothing")
-    if removes_most(here.applied, after):
-        return Silent(
+        return NoFinding(finding.kind, "it frees nothing")
+    if removes_most(policy_context.applied, after):
+        return NoFinding(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
         )
-    staged = staged_blocks(here, after, finding.edits)
-    so_far = thread.under(here, after, tag, until=number)
+    staged = staged_blocks(policy_context, after, finding.edits)
+    so_far = thread.calls_under(policy_context, after, tag, until=number)
     if so_far is not None and so_far.usd is not None:
-        # Of a cure that costs more than it saves from the first call on nothing was paid too much.
+        # A fix that would have cost more than it saved is no loss so far.
         finding = replace(finding, so_far=-so_far.usd if so_far.usd < 0 else None, calls=so_far.calls)
     return PricedFinding(
         finding=finding,
         horizon=horizon,
         tag=tag,
-        risk=risk_of(here.context, finding.edits),
-        loses_text=loses_text(here.context, finding.edits),
-        rest=thread.under(here, after, tag, since=number),
+        risk=risk_of(policy_context.context, finding.edits),
+        loses_text=loses_text(policy_context.context, finding.edits),
+        rest=thread.calls_under(policy_context, after, tag, since=number),
         proved=so_far,
         blocks=staged.blocks,
         longer=staged.longer,
@@ -148,12 +157,32 @@ def _priced(
     )
 
 
-def _lacking(calls: Sequence[Call], priced: bool) -> list[str]:
-    found = []
+def _priced_warning(
+    finding: Finding, here: PolicyContext, after: Applied, tag: PriceTag, horizon: int
+) -> PricedFinding:
+    """A warning with what its redaction costs; it is told, whatever that is."""
+    if tag.refused:
+        why = f"the provider would refuse the redaction: {tag.refused}"
+        return PricedFinding(finding=replace(finding, edits=(), by_hand=why), horizon=horizon)
+    staged = staged_blocks(here, after, finding.edits)
+    return PricedFinding(
+        finding=finding,
+        horizon=horizon,
+        tag=tag,
+        risk=risk_of(here.context, finding.edits),
+        loses_text=loses_text(here.context, finding.edits),
+        blocks=staged.blocks,
+        longer=staged.longer,
+        along=staged.along,
+    )
+
+
+def _missing_data(calls: Sequence[Call], priced: bool) -> list[str]:
+    texts = []
     if len(calls) == 1:
-        found.append("one call: what is carried, missed or never used shows from the second on")
+        texts.append("one call: what is carried, missed or never used shows from the second on")
     if not any(call.usage is not None for call in calls):
-        found.append("no call was reported: nothing is told of the cache or of what was paid")
+        texts.append("no call was reported: nothing is told of the cache or of what was paid")
     elif not priced:
-        found.append("no price is known for the model: findings are ranked by tokens")
-    return found
+        texts.append("no price is known for the model: findings are ranked by tokens")
+    return texts

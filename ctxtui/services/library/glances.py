@@ -1,6 +1,6 @@
-"""Titles, directories and versions of sessions whose figures are not known yet.
+"""Titles, directories and versions of sessions that have no figures yet.
 
-They are read from the heads of files by the formats' own readers, and remembered in the database where there is one.
+They are read from the heads of files by the formats' own readers, and cached in the database if it exists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.services.config.format_registry import detect, format_called
+from ctxtui.services.config.format_registry import detect, find_format
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.multi_file import read_multi_file
@@ -24,40 +24,40 @@ from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
-WORDS: Final = 400
-"""Characters of the first user text and the last answer that are kept."""
+MAX_EXCERPT_CHARS: Final = 400
+"""Characters stored of the first user text and the last answer."""
 HEADS: Final = (1 << 16, 1 << 20)
-"""Bytes of a file that are read; the second only where the first hold no title."""
+"""Bytes read from a file's head; the second only if the first contain no title."""
 
 
-def glance(path: Path, source: str) -> Glance:
-    """What the head of the recording `path`, whose format is called `source`, says; nothing where it cannot be read."""
+def read_head(path: Path, source: str) -> Glance:
+    """Read the head of the recording `path` in the format called `source`; empty if it cannot be read."""
     try:
         size = path.stat().st_size
         pieces = read_multi_file(path)
-        form = format_called(source)
+        form = find_format(source)
         if form is None or (pieces is None and not form.sniff(_head(path, HEAD_BYTES), path.name)):
-            # Some clients write files of two kinds.
+            # Some clients write files of two formats.
             form = detect(_head(path, HEAD_BYTES), path.name)
         if form is None:
             return Glance(size)
-        told = Glance(size)
-        for room in HEADS:
+        found = Glance(size)
+        for limit in HEADS:
             session = Session()
             reader = form.open(session.tree)
-            session.fold(reader.feed(_head(path, room) if pieces is None else b"".join(pieces)))
+            session.fold(reader.feed(_head(path, limit) if pieces is None else b"".join(pieces)))
             session.fold(reader.settle())
-            told = Glance(size, _title(session), session.about.cwd, session.about.version)
-            if told.title or size <= room or pieces is not None:
+            found = Glance(size, _title(session), session.about.cwd, session.about.version)
+            if found.title or size <= limit or pieces is not None:
                 break
-        return told
+        return found
     except (OSError, CtxtuiError):
-        return Glance()  # opening it in earnest tells what is wrong
+        return Glance()  # opening the session will report the error
 
 
-def _head(path: Path, room: int) -> bytes:
+def _head(path: Path, limit: int) -> bytes:
     with path.open("rb") as file:
-        return file.read(room)
+        return file.read(limit)
 
 
 def _title(session: Session) -> str:
@@ -68,75 +68,82 @@ def _title(session: Session) -> str:
 
 
 class Glances:
-    """What is known of heads. `take` gives what the database remembers, `look` reads heads, `keep` remembers them."""
+    """Data from heads of files. `take` adds cached ones, `look` reads heads, `keep` stores new ones."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._known: dict[str | bytes, Glance] = {}
         self._new: dict[str, Glance] = {}
 
-    def take(self, known: dict[str | bytes, Glance]) -> None:
-        """What the database remembers."""
-        self._known |= known
+    def add_stored(self, stored: dict[str | bytes, Glance]) -> None:
+        """Add glances from the database."""
+        self._known |= stored
 
-    def shown(self, one: SessionSummary) -> SessionSummary:
-        """`one` with what is known of its head; as it is where its figures or its database say more."""
-        told = self._of(one) if self._known and not one.known else None
-        if told is None:
-            return one
-        title = told.title if one.title == one.id and told.title else one.title
-        version = one.client_version or told.version
-        return replace(one, title=title, cwd=one.cwd or told.cwd, client_version=version)
+    def complete(self, summary: SessionSummary) -> SessionSummary:
+        """Complete a summary from its file's head, unless it has figures already."""
+        from_head = self._of(summary) if self._known and not summary.known else None
+        if from_head is None:
+            return summary
+        title = from_head.title if summary.title == summary.id and from_head.title else summary.title
+        version = summary.client_version or from_head.version
+        return replace(summary, title=title, cwd=summary.cwd or from_head.cwd, client_version=version)
 
-    def look(self, seen: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """`seen` with what the heads say of those of which nothing is known yet, for at most so many seconds; and of
-        how many nothing is known still."""
+    def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
+        """Complete `summaries` by reading heads for at most `seconds`; also return how many are still unread."""
         until = time.monotonic() + seconds
-        found, left = [], 0
-        for one in seen:
-            if self._untold(one) and time.monotonic() < until:
-                told = glance(Path(one.path), one.source)
-                self._known[sql_text(one.path)] = self._new[one.path] = told
-            left += self._untold(one)
-            found.append(self.shown(one))
-        return found, left
+        completed, unread = [], 0
+        for summary in summaries:
+            if self._is_unread(summary) and time.monotonic() < until:
+                from_head = read_head(Path(summary.path), summary.source)
+                self._known[sql_text(summary.path)] = self._new[summary.path] = from_head
+            unread += self._is_unread(summary)
+            completed.append(self.complete(summary))
+        return completed, unread
 
-    def _untold(self, one: SessionSummary) -> bool:
-        if one.known or not one.path or not one.source or one.group == SAMPLES or one.title != one.id:
+    def _is_unread(self, summary: SessionSummary) -> bool:
+        if (
+            summary.known
+            or not summary.path
+            or not summary.source
+            or summary.group == SAMPLES
+            or summary.title != summary.id
+        ):
             return False
-        return self._of(one) is None
+        return self._of(summary) is None
 
-    def _of(self, one: SessionSummary) -> Glance | None:
-        """What is known of the file as it is: lines that were appended do not change its head, anything else may."""
-        told = self._known.get(sql_text(one.path))
-        if told is not None and (told.size == one.size or (told.size < one.size and one.path.endswith(".jsonl"))):
-            return told
+    def _of(self, summary: SessionSummary) -> Glance | None:
+        """The glance of the file in its present state: appended lines keep it valid, other changes do not."""
+        from_head = self._known.get(sql_text(summary.path))
+        if from_head is not None and (
+            from_head.size == summary.size or (from_head.size < summary.size and summary.path.endswith(".jsonl"))
+        ):
+            return from_head
         return None
 
-    def learn(self, one: SessionSummary) -> None:
-        """`one` was read whole: what it says goes before what its head said."""
-        if one.path and one.known and not one.error:
-            title = one.title if one.title not in (one.own_title, one.id) else ""
-            self._new[one.path] = Glance(one.size, title, one.cwd, one.client_version)
-            self._known[sql_text(one.path)] = self._new[one.path]
+    def learn(self, summary: SessionSummary) -> None:
+        """Take the data of a session that was read whole, which is better than its head's."""
+        if summary.path and summary.known and not summary.error:
+            title = summary.title if summary.title not in (summary.own_title, summary.id) else ""
+            self._new[summary.path] = Glance(summary.size, title, summary.cwd, summary.client_version)
+            self._known[sql_text(summary.path)] = self._new[summary.path]
 
-    def keep(self) -> None:
-        """Remember what is new, where there is a database; one that cannot be written costs the same time again."""
+    def store(self) -> None:
+        """Store the new glances if the database exists. On an error they will be read again."""
         new, self._new = self._new, {}
         path = database(self._settings.data_dir)
         if not new or not path.exists():
             return
         try:
             with Store.open(path) as store:
-                store.keep_glances(new)
+                store.save_glances(new)
         except CtxtuiError:
             return
 
 
 def first_user_text(session: Session, head: int) -> str:
-    """The text that opened the first turn: a session's title where it has no other."""
+    """The text that opened the first turn, the default title of a session."""
     tree = session.tree
     for node in tree.path(head):
         if tree[node].opens_turn and (text := read(tree[node].block).text):
-            return text[:WORDS]
+            return text[:MAX_EXCERPT_CHARS]
     return ""

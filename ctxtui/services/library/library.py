@@ -1,4 +1,4 @@
-"""What Home lists: sessions by name at once, the store's own, and their figures as they are worked out apart."""
+"""Home's list: sessions by name at once, stored sessions, and figures computed in other processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
-from ctxtui.services.config.projects import related
+from ctxtui.services.config.projects import related_directories
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import (
     FoundRecording,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from ctxtui.store.rows import SessionRow
 
 
-def glimpse(
+def summary_from_file(
     found: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
-    """A session as its name and file times show it; `owned` are the paths that a running client owns."""
+    """A session's summary from its file name and times; `owned` are the paths owned by running clients."""
     return SessionSummary(
         key=found.file,
         title=found.path.name if found.group == SAMPLES else found.title or found.id,
@@ -55,7 +55,7 @@ def glimpse(
 
 
 class SessionLibrary:
-    """The sessions of this user. `glimpses` is fast; the rest is for worker threads."""
+    """The user's sessions. `glimpses` is fast; everything else is for worker threads."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
@@ -69,19 +69,19 @@ class SessionLibrary:
         self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
         self._own: dict[str, str] = {}
-        """What ctxtui recorded of a program -> the program's own transcript of the same session: both are one row."""
+        """Recordings by ctxtui -> the program's own transcript of the same session; both are one row."""
         self._transcripts: dict[str, SessionSummary] = {}
         self.trouble: CtxtuiError | None = None
-        """Why the database could not be asked, if it could not."""
+        """The error of reading the database, if any."""
 
     def glimpses(self) -> list[SessionSummary]:
-        """Every recording as its name and file times show it, newest first. Milliseconds for thousands."""
-        return self._seen(self._found())
+        """Every recording from its file name and times, newest first. Milliseconds for thousands."""
+        return self._summaries_of(self._found())
 
-    def placed(self) -> list[SessionSummary]:
-        """As `glimpses`, with the directory of each Codex session, for which its first line is read."""
-        around = related(self._cwd, os.environ)
-        return self._seen(read_directories(self._found(), around))
+    def glimpses_with_directories(self) -> list[SessionSummary]:
+        """The same as `glimpses`, with directories of Codex sessions from their first lines."""
+        around = related_directories(self._cwd, os.environ)
+        return self._summaries_of(read_directories(self._found(), around))
 
     def _found(self) -> list[FoundRecording]:
         found = find_recordings(self._cwd, samples=sample_paths(), clients=self._settings.clients)
@@ -90,96 +90,101 @@ class SessionLibrary:
         return found
 
     def folders_changed(self) -> bool:
-        """Whether a folder that holds recordings got or lost an entry since this was last asked."""
+        """Whether a folder of recordings has gained or lost an entry since the last call."""
         before = self._folders
         self._folders = {folder: _mtime(folder) for folder in before}
         return self._folders != before
 
-    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """Those of `seen` whose file changed, or that began or ceased to be live, as they are now."""
+    def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """The changed ones of `summaries`: new size or time, live or no longer live."""
         now, owned_now = time.time(), find_owned(self._last, running_clients())
-        found = []
-        for one in seen:
-            there = recording_at(Path(one.path), one.group) if one.path else None
-            if there is None:
+        changed = []
+        for summary in summaries:
+            recording = recording_at(Path(summary.path), summary.group) if summary.path else None
+            if recording is None:
                 continue
-            if one.own and (own := recording_at(Path(one.own))) is not None:
-                there = there._replace(size=there.size + own.size, mtime=max(there.mtime, own.mtime))
-            is_owned = one.path in owned_now or self._own.get(one.path) in owned_now
-            live = there.is_live(now, self._settings.live_seconds) or (one.group != SAMPLES and is_owned)
-            if (there.size, there.mtime, live) != (one.size, one.mtime, one.live):
-                found.append(replace(one, size=there.size, mtime=there.mtime, live=live))
-        return found
+            if summary.own and (own_recording := recording_at(Path(summary.own))) is not None:
+                recording = recording._replace(
+                    size=recording.size + own_recording.size, mtime=max(recording.mtime, own_recording.mtime)
+                )
+            is_owned = summary.path in owned_now or self._own.get(summary.path) in owned_now
+            live = recording.is_live(now, self._settings.live_seconds) or (summary.group != SAMPLES and is_owned)
+            if (recording.size, recording.mtime, live) != (summary.size, summary.mtime, summary.live):
+                changed.append(replace(summary, size=recording.size, mtime=recording.mtime, live=live))
+        return changed
 
-    def _seen(self, found: Iterable[FoundRecording]) -> list[SessionSummary]:
-        self._last = list(found)
-        # Without a session no running client can own one: then its processes need not be looked for.
-        theirs_too = any(one.group != SAMPLES for one in self._last)
-        now, owned_now = time.time(), find_owned(self._last, running_clients()) if theirs_too else frozenset[str]()
-        every = [glimpse(one, now, self._settings.live_seconds, owned_now) for one in self._last]
+    def _summaries_of(self, recordings: Iterable[FoundRecording]) -> list[SessionSummary]:
+        self._last = list(recordings)
+        # Without sessions there is no need to look for running clients.
+        has_sessions = any(recording.group != SAMPLES for recording in self._last)
+        now, owned_now = time.time(), find_owned(self._last, running_clients()) if has_sessions else frozenset[str]()
+        every = [summary_from_file(recording, now, self._settings.live_seconds, owned_now) for recording in self._last]
         self._own = match_transcripts(self._last)
         if not self._own:
             self._transcripts = {}
             return every
-        theirs = set(self._own.values())
-        self._transcripts = {one.path: one for one in every if one.path in theirs}
-        return [self._with_its_place(one) for one in every if one.path not in theirs]
+        transcripts = set(self._own.values())
+        self._transcripts = {recording.path: recording for recording in every if recording.path in transcripts}
+        return [self._merge_transcript(recording) for recording in every if recording.path not in transcripts]
 
-    def _with_its_place(self, one: SessionSummary) -> SessionSummary:
-        """An attached session where its client's own transcript is, and live while that client runs."""
-        own = self._transcripts.get(self._own.get(one.path, ""))
-        if own is None:
-            return one
-        group = own.group if one.group != own.group and not one.cwd else one.group
+    def _merge_transcript(self, summary: SessionSummary) -> SessionSummary:
+        """Give an attached session the place of its client's transcript; live while that is."""
+        transcript = self._transcripts.get(self._own.get(summary.path, ""))
+        if transcript is None:
+            return summary
+        group = transcript.group if summary.group != transcript.group and not summary.cwd else summary.group
         return replace(
-            one,
-            own=own.path,
-            size=one.size + own.size,
-            mtime=max(one.mtime, own.mtime),
-            cwd=one.cwd or own.cwd,
+            summary,
+            own=transcript.path,
+            size=summary.size + transcript.size,
+            mtime=max(summary.mtime, transcript.mtime),
+            cwd=summary.cwd or transcript.cwd,
             group=group,
-            live=one.live or own.live,
+            live=summary.live or transcript.live,
         )
 
-    def inside(self, folder: Path) -> list[SessionSummary]:
-        """The recordings in `folder` or below, by content, newest first; a file is a recording itself. Raises what
-        `recordings_in` raises."""
-        # Imported here: telling recordings by content needs every reader.
+    def in_folder(self, folder: Path) -> list[SessionSummary]:
+        """The recordings in `folder` or below, detected by content, newest first; or a single file. Raises the errors
+        of `find_in_folder`.
+        """
+        # Imported here: detection by content needs all readers.
         from ctxtui.services.recordings.folder_scan import find_in_folder
 
-        # As Home knows them, so that they are remembered once, wherever one stands.
+        # Absolute paths, as on Home, so that each is cached once.
         folder = folder.absolute()
         paths = [folder] if folder.is_file() else find_in_folder(folder, self._settings.clients)
-        return self._seen(self._with_the_other(one for one in map(recording_at, paths) if one is not None))
+        return self._summaries_of(self._with_counterparts(one for one in map(recording_at, paths) if one is not None))
 
-    def _with_the_other(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:
-        """`found`; one of the two recordings of a session brings the other, wherever that is."""
+    def _with_counterparts(self, found: Iterable[FoundRecording]) -> list[FoundRecording]:
+        """`found` with the second recording of each session that has two."""
         every = {one.file: one for one in find_recordings(self._cwd, clients=self._settings.clients)}
         pairs = match_transcripts(every.values())
         both = {file: (every[wire], every[own]) for wire, own in pairs.items() for file in (wire, own)}
         parts = (both.get(os.path.abspath(one.file), (one,)) for one in found)
         return list({one.file: one for part in parts for one in part}.values())
 
-    def stored(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """`seen` with what the database knows of each, then the sessions that only the database holds."""
-        found = list(seen)
+    def stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """`summaries` with the database's data, then the sessions that are only in the database."""
+        listed_ = list(summaries)
         self._rows = self._ask_store()
         self._by_path = {row.path: row for row in self._rows if row.path}
         self._by_id = {row.id: row for row in self._rows}
-        return self._joined(found)
+        return self._join_stored(listed_)
 
-    def listed(self) -> list[SessionSummary]:
-        """Which sessions there are: the one answer for Home and every command. Recordings of the known clients and
-        of ctxtui's relay, chats and imports that only the database holds, and samples, which no sum counts."""
-        return self.stored(self.placed())
+    def all_sessions(self) -> list[SessionSummary]:
+        """All sessions, for Home and every command. Recordings of known clients and of ctxtui's relay, chats and
+        imports that are only in the database, and samples, which no sum includes.
+        """
+        return self.stored(self.glimpses_with_directories())
 
-    def looked_into(self, seen: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """`seen` with titles, directories and versions from the heads of files of which nothing is known yet, for at
-        most so many seconds; and of how many nothing is known still. What was read is remembered."""
+    def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
+        """Complete `summaries` from heads of files for at most `seconds`; also return how many are unread. New data is
+        stored.
+        """
         glances = self._heads()
-        found = glances.look(seen, seconds)
-        glances.keep()
-        return found
+        result = glances.read_heads(summaries, seconds)
+        glances.store()
+        return result
 
     def _heads(self) -> Glances:
         if self._glances is None:
@@ -189,16 +194,16 @@ class SessionLibrary:
             self._glances = Glances(self._settings)
         return self._glances
 
-    def again(self) -> list[SessionSummary]:
-        """`glimpses` with what the database said when it was last asked."""
-        return self._joined(self.glimpses())
+    def refresh(self) -> list[SessionSummary]:
+        """`glimpses` with the data last read from the database."""
+        return self._join_stored(self.glimpses())
 
-    def _joined(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
-        known = [self._known(one) for one in seen]
-        held = {one.stored for one in known}
-        rest = [row for row in self._rows if row.id not in held and row.path not in self._transcripts]
-        around = related(self._cwd, os.environ) if rest else ()
-        return [*known, *(_from_row(row, row.id in self._hosted, around) for row in rest)]
+    def _join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
+        completed = [self._with_stored_data(summary) for summary in summaries]
+        stored_ids = {summary.stored for summary in completed}
+        rest = [row for row in self._rows if row.id not in stored_ids and row.path not in self._transcripts]
+        around = related_directories(self._cwd, os.environ) if rest else ()
+        return [*completed, *(_from_row(row, row.id in self._hosted, around) for row in rest)]
 
     def _ask_store(self) -> list[SessionRow]:
         path = database(self._settings.data_dir)
@@ -209,72 +214,72 @@ class SessionLibrary:
 
         try:
             with Store.open(path) as store:
-                self._heads().take(store.glances())
-                self._hosted = store.hosted()
+                self._heads().add_stored(store.load_glances())
+                self._hosted = store.hosted_ids()
                 return [*store.sessions(), *store.sessions(archived=True)]
         except CtxtuiError as error:
             self.trouble = error
             return []
 
-    def _known(self, one: SessionSummary) -> SessionSummary:
+    def _with_stored_data(self, summary: SessionSummary) -> SessionSummary:
         if self._glances is not None:
-            one = self._glances.shown(one)
-        row = self._by_path.get(one.path) or self._by_path.get(one.own)
-        row = row if one.path else self._by_id.get(one.stored)
+            summary = self._glances.complete(summary)
+        row = self._by_path.get(summary.path) or self._by_path.get(summary.own)
+        row = row if summary.path else self._by_id.get(summary.stored)
         if row is None:
-            return one
-        title = row.title or one.title
-        known = replace(one, stored=row.id, own_title=row.title, title=title)
-        return replace(known, tags=row.tags, archived=row.archived, subscription=row.subscription)
+            return summary
+        title = row.title or summary.title
+        completed = replace(summary, stored=row.id, own_title=row.title, title=title)
+        return replace(completed, tags=row.tags, archived=row.archived, subscription=row.subscription)
 
     def figures(
-        self, seen: Iterable[SessionSummary], stop: Event, cluster: str = "", *, workers: int = 0
+        self, summaries: Iterable[SessionSummary], stop: Event, cluster: str = "", *, workers: int = 0
     ) -> Iterator[SessionSummary]:
-        """Each of `seen` with its figures, as they come; from the processes of a `cluster`, where its address is given,
-        but for what only the database holds, else from so many `workers` (0: what may run beside a screen).
+        """Yield each of `summaries` with its figures as they are computed. By the processes of a `cluster` if its
+        address is given (except for sessions only in the database), otherwise by so many `workers` (0: what may run
+        beside a screen).
 
-        `seen` is taken from one by one, as a process is free: what it gives next may change meanwhile. Ends early when
+        `summaries` is consumed one by one as processes become free, so its order may change meanwhile. Ends early when
         `stop` is set.
         """
         # Imported here: processes and pools are not needed for the first frame.
         from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, figured
 
-        wanted: Iterable[SessionSummary] = (one for one in seen if not one.known)
+        to_read: Iterable[SessionSummary] = (summary for summary in summaries if not summary.known)
         heads, many = self._heads(), workers or BESIDE_A_SCREEN
-        far: Iterator[SessionSummary] = iter(())
+        remote: Iterator[SessionSummary] = iter(())
         if cluster:
-            listed = list(wanted)
-            files = (one for one in listed if one.path)
-            far = figured(files, self._settings, stop, self._children, many, cluster)
-            wanted = [one for one in listed if not one.path]
+            listed = list(to_read)
+            files = (summary for summary in listed if summary.path)
+            remote = figured(files, self._settings, stop, self._children, many, cluster)
+            to_read = [summary for summary in listed if not summary.path]
         try:
-            for one in chain(far, figured(iter(wanted), self._settings, stop, self._children, many)):
-                heads.learn(one)
-                yield self._known(one)
+            for summary in chain(remote, figured(iter(to_read), self._settings, stop, self._children, many)):
+                heads.learn(summary)
+                yield self._with_stored_data(summary)
         finally:
             self.close()
-            heads.keep()
+            heads.store()
 
-    def remembered(self, seen: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
-        """Those of `seen` whose figures the database remembers, or what their calls used (`usage`), by key: nothing is
-        read."""
+    def remembered(self, summaries: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
+        """The `summaries` with cached figures (with `usage`: or cached usage), by key; nothing is read."""
         # Imported here: the memory is not needed for the first frame.
         from ctxtui.services.library.totals.summary_memory import remembered
 
-        return remembered(seen, self._settings, usage=usage)
+        return remembered(summaries, self._settings, usage=usage)
 
-    def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
-        """Those of `seen` whose figures the database remembers, in their order: nothing is read."""
+    def each_remembered(self, summaries: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
+        """Yield the `summaries` with cached figures, in order; nothing is read."""
         # Imported here: the memory is not needed for the first frame.
         from ctxtui.services.library.totals.summary_memory import each_remembered
 
         heads = self._heads()
-        for one in each_remembered([one for one in seen if not one.known], self._settings):
-            heads.learn(one)
-            yield self._known(one)
+        for summary in each_remembered([summary for summary in summaries if not summary.known], self._settings):
+            heads.learn(summary)
+            yield self._with_stored_data(summary)
 
     def close(self) -> None:
-        """End the processes that read."""
+        """End the reading processes."""
         children, self._children = self._children, []
         for child in children:
             child.close()

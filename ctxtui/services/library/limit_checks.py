@@ -1,34 +1,42 @@
-"""Recordings held against limits, for `ctxtui check` and the pytest fixture."""
+"""Check recordings against limits, for `ctxtui check` and the pytest fixture."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from ctxtui.analysis.call_choice import all_unsent, choose
+from msgspec.structs import replace
+
+from ctxtui.analysis.call_choice import choose_call, unsent_calls
+from ctxtui.analysis.content.compactions import KINDS, thread_compactions
+from ctxtui.analysis.content.guard import SECRET, Guard
+from ctxtui.analysis.content.repeated_calls import longest_loop
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.limits import (
     TOLERANCE,
     Figures,
     Limits,
     LimitVerdict,
-    against,
     all_passed,
-    figures_of,
-    verdicts,
+    check_baseline,
+    check_limits,
+    session_figures,
 )
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.context import Context
 from ctxtui.services.config.config import load as load_settings
+from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account, contexts
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.accounts import Account, make_account, single_context_calls
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
@@ -36,8 +44,11 @@ from ctxtui.services.recordings.open import load
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
 
 
+NO_LIMITS: Final = Limits()
+
+
 class CheckedRecording(NamedTuple):
-    """A recording's figures, what the limits say of them, and the window in force for its largest context."""
+    """A recording's figures, the verdicts of the limits, and the window of its largest context."""
 
     name: str
     figures: Figures
@@ -46,7 +57,7 @@ class CheckedRecording(NamedTuple):
 
     @property
     def passed(self) -> bool | None:
-        """Whether every limit holds; None where none is broken and one cannot be told."""
+        """Whether every limit holds; None if none is broken and one is unknown."""
         return all_passed(one.passed for one in self.verdicts)
 
 
@@ -59,57 +70,90 @@ def check(
     baseline: Mapping[str, Any] | None = None,
     tolerance: float = TOLERANCE,
 ) -> CheckedRecording:
-    """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
-    return held(name, measured(session, counter, settings), limits, baseline, tolerance)
+    """Check a whole session against `limits` and, if given, the figures of a `baseline`."""
+    return check_measured(name, measure(session, counter, settings, limits), limits, baseline, tolerance)
 
 
 class MeasuredRecording(NamedTuple):
-    """The figures that limits are about, and the window in force for the largest context."""
+    """The figures that limits apply to, and the window of the largest context."""
 
     figures: Figures
     window: ContextWindow
 
 
-def measured(session: Session, counter: Counter, settings: Settings) -> MeasuredRecording:
-    """The figures of a session that is read whole."""
-    one = account(session, counter, settings)
-    largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size, one.most_usd())
-    return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
+def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
+    """Compute the figures of a whole session."""
+    account = make_account(session, counter, settings)
+    largest, size = _largest(account)
+    figures_ = session_figures(
+        session, make_bill(account.book, account.costs, account.misses().misses), size, account.max_usd()
+    )
+    if limits.max_repeats is not None:
+        figures_ = replace(figures_, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
+    if limits.max_secrets is not None:
+        figures_ = replace(figures_, secrets=len(_blocks_with_secrets(session)))
+    if limits.max_lost is not None:
+        every = [each for costs in account.threads() for each in thread_compactions(account.book, costs)]
+        figures_ = replace(figures_, lost_facts=sum(each.count_lost(kind) for each in every for kind in KINDS))
+    return MeasuredRecording(figures_, context_window(account.book, largest, settings.usable_share))
 
 
-def held(
-    name: str, of: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
+def _last_contexts(session: Session) -> Iterator[Context]:
+    """The contexts that no other one of the session continues."""
+    heads = dict.fromkeys(call.sent_head for call in [*session.calls.values(), *unsent_calls(session)])
+    heads |= dict.fromkeys(thread.tip for thread in session.threads.values())
+    continued = set[int]()
+    for head in heads:
+        node = session.tree[head].parent
+        while node != ROOT and node not in continued:
+            continued.add(node)
+            node = session.tree[node].parent
+    return (Context(session.tree, head) for head in heads if head != ROOT and head not in continued)
+
+
+def _blocks_with_secrets(session: Session) -> set[str]:
+    """The digests of blocks that hold a secret."""
+    guard = Guard(guard_rules())
+    blocks = (item.block for context in _last_contexts(session) for item in context.items)
+    return {block.digest for block in blocks if any(risk.kind == SECRET for risk in guard.risks(block))}
+
+
+def check_measured(
+    name: str, measurement: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
-    """What `limits` and the figures of a `baseline` say of a recording."""
-    further = against(of.figures, baseline, tolerance) if baseline is not None else []
-    return CheckedRecording(name, of.figures, [*verdicts(of.figures, limits), *further], of.window)
+    """Check a measured recording check_baseline `limits` and the figures of a `baseline`."""
+    comparisons = check_baseline(measurement.figures, baseline, tolerance) if baseline is not None else []
+    return CheckedRecording(
+        name, measurement.figures, [*check_limits(measurement.figures, limits), *comparisons], measurement.window
+    )
 
 
 def check_file(
     path: Path, limits: Limits, baseline: Path | None = None, tolerance: float = TOLERANCE
 ) -> CheckedRecording:
-    """As `check`, for the recording in `path`, with the settings of the current directory. Raises what `load` and
-    `read_baseline` raise."""
+    """The same as `check`, for the recording in `path` with the settings of the current directory. Raises the errors of
+    `load` and `read_baseline`.
+    """
     settings = load_settings().settings
     before = baseline_for(str(path), read_baseline(baseline), True) if baseline is not None else None
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
 
 
-def _largest(one: Account) -> tuple[Call, int]:
-    """The call with the largest context, as reported, else as counted, and that; one that is still to be sent
-    counts, too."""
-    calls = [*contexts(one.session), *all_unsent(one.session)] or [choose(one.session).call]
-    sizes = [(figures(one.book, call).context_tokens, -number) for number, call in enumerate(calls)]
-    most, number = max(sizes)
-    return calls[-number], most
+def _largest(account: Account) -> tuple[Call, int]:
+    """The call with the largest context and its size, reported or else counted; includes one not sent yet."""
+    calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
+        choose_call(account.session).call
+    ]
+    sizes = [(figures(account.book, call).context_tokens, -number) for number, call in enumerate(calls)]
+    size, number = max(sizes)
+    return calls[-number], size
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
-    """The figures of an earlier ``ctxtui check --json``, by the name of each recording's file.
+    """Read the figures of an earlier ``ctxtui check --json``, by the file name of each recording.
 
-    Raises `Unreadable`, and `Malformed` where the file is something else.
+    Raises `Unreadable`, and `Malformed` for another kind of file.
     """
     try:
         data = json.loads(path.read_bytes())
@@ -120,27 +164,27 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
             f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"
         ) from error
     files = data.get("files") if isinstance(data, dict) else None
-    if not isinstance(files, list) or not all(isinstance(one, dict) and "figures" in one for one in files):
+    if not isinstance(files, list) or not all(isinstance(entry, dict) and "figures" in entry for entry in files):
         raise Malformed(f"{path} holds no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
-    return {Path(str(one.get("file", ""))).name: one["figures"] for one in files}
+    return {Path(str(entry.get("file", ""))).name: entry["figures"] for entry in files}
 
 
-def baseline_for(name: str, known: Mapping[str, dict[str, Any]], alone: bool) -> dict[str, Any] | None:
-    """The baseline of recording `name`: the one of its file's name, or the only one where each is `alone`."""
-    found = known.get(Path(name).name)
-    return next(iter(known.values())) if found is None and alone and len(known) == 1 else found
+def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
+    """The baseline of recording `name`: by its file name, or the only one if there is one recording (`alone`)."""
+    match = by_file.get(Path(name).name)
+    return next(iter(by_file.values())) if match is None and is_only and len(by_file) == 1 else match
 
 
-def amount(text: str, option: str) -> int:
-    """A count as people write it: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
-    found = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
-    if found is None:
+def parse_count(text: str, option: str) -> int:
+    """Parse a count: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
+    match = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
+    if match is None:
         raise BadConfig(f"{option}: {text!r} is no amount", way_out="write 100000 or 100k")
-    return round(float(found[1].replace("_", "").replace(",", "")) * _UNITS[found[2].lower()])
+    return round(float(match[1].replace("_", "").replace(",", "")) * _UNITS[match[2].lower()])
 
 
-def share(text: str, option: str) -> float:
-    """A share: ``30%``, ``30 %`` or ``0.3``. Raises `BadConfig`."""
+def parse_share(text: str, option: str) -> float:
+    """Parse a share: ``30%``, ``30 %`` or ``0.3``. Raises `BadConfig`."""
     plain = text.strip()
     try:
         value = float(plain.rstrip("% ")) / (100 if plain.endswith("%") else 1)

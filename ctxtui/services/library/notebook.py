@@ -1,4 +1,4 @@
-"""Notes and bookmarks of one recording: kept in the database, whether the recording is imported or not."""
+"""Notes and bookmarks of a recording, stored in the database whether or not the recording is imported."""
 
 from __future__ import annotations
 
@@ -15,47 +15,48 @@ from ctxtui.store.rows import SourceInfo
 from ctxtui.store.sessions.identity import own_id
 from ctxtui.store.store import Store
 
-ABOUT = 120
-"""Characters that a note quotes of what it is about."""
+MAX_QUOTE_CHARS = 120
+"""Characters that a note quotes from its block or call."""
 
 
 class Notebook:
-    """The notes of the recording `loaded`. Reading and keeping opens the database: for a worker. Raises `CtxtuiError`
-    where that cannot be used; reading makes none."""
+    """The notes of the recording `loaded`. Opens the database, so for a worker. Raises `CtxtuiError` if the database
+    cannot be used; reading does not create it.
+    """
 
     def __init__(self, loaded: Loaded, settings: Settings) -> None:
         self._settings = settings
         self._path = os.path.abspath(loaded.path) if loaded.path is not None else ""
-        self.session = name_of(loaded.session, self._path)
+        self.session = notes_key(loaded.session, self._path)
 
     def read(self) -> list[Note]:
-        """What is kept."""
+        """Read the stored notes."""
         if not database(self._settings.data_dir).exists():
             return []
         with _store(self._settings) as store:
-            return store.notes.of(self.session)
+            return store.notes.for_session(self.session)
 
-    def keep(self, note: Note) -> None:
-        """Keep `note` in place of what was kept about the same."""
+    def store(self, note: Note) -> None:
+        """Store `note`, replacing an earlier one on the same block or call."""
         with _store(self._settings) as store:
             store.notes.put(note)
 
     def on_block(self, target: Target, about: str) -> Note:
-        """A note on a block that says nothing yet."""
-        return Note(self.session, target=target, at=time.time(), about=about[:ABOUT], path=self._path)
+        """Make an empty note on a block."""
+        return Note(self.session, target=target, at=time.time(), about=about[:MAX_QUOTE_CHARS], path=self._path)
 
     def on_call(self, call: str, about: str) -> Note:
-        """A note on a call that says nothing yet."""
-        return Note(self.session, call=call, at=time.time(), about=about[:ABOUT], path=self._path)
+        """Make an empty note on a call."""
+        return Note(self.session, call=call, at=time.time(), about=about[:MAX_QUOTE_CHARS], path=self._path)
 
 
-def name_of(session: Session, path: str) -> str:
-    """The name by which the notes of a recording go."""
+def notes_key(session: Session, path: str) -> str:
+    """The recording's name in the table of notes."""
     return own_id(session, SourceInfo(path))
 
 
-def every_note(settings: Settings) -> list[Note]:
-    """All notes, newest first."""
+def read_all_notes(settings: Settings) -> list[Note]:
+    """Read all notes, newest first."""
     if not database(settings.data_dir).exists():
         return []
     with _store(settings) as store:

@@ -1,4 +1,4 @@
-"""What a report says of sessions: their growth, findings, bill and heaviest blocks, with secrets masked."""
+"""Data of reports on sessions: growth, findings, bill and heaviest blocks, with secrets masked."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.bill import PARTS
-from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest
+from ctxtui.analysis.money.block_costs import ExpensiveBlock, ThreadCosts, most_expensive_blocks
 from ctxtui.analysis.short_names import first_words, label_of
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -25,26 +25,27 @@ from ctxtui.curation.masking import Masker, Pieces
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.library.findings import findings_of
-from ctxtui.services.library.growth import costs_of, growth_report
+from ctxtui.services.library.findings import price_findings
+from ctxtui.services.library.growth import growth_report, thread_costs_of
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.misses import describe_cause
 from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, ReportedSession
 from ctxtui.views.text import cells
 
-HEAVIEST: Final = 12
-"""Blocks that are named."""
-_TITLE: Final = 100
-"""Characters of a title."""
+MAX_HEAVY_BLOCKS: Final = 12
+"""Number of blocks in a report."""
+MAX_TITLE_CHARS: Final = 100
+"""Maximum length of a title."""
 
 
 class DearBlockDraft(Struct, frozen=True, kw_only=True):
-    """A heavy block as it is: its node, the category that it is shown in, the tool that it is a result of ("": of none)
-    by its call's id, its tokens, in how many calls it was sent, USD."""
+    """An unmasked heavy block: node, displayed category, tokens, number of calls, USD. `tool` is the tool that it is a
+    result of ("": none), `call_id` the id of that tool call.
+    """
 
     node: Node
     category: str
@@ -56,7 +57,7 @@ class DearBlockDraft(Struct, frozen=True, kw_only=True):
 
 
 class ReportDraft(NamedTuple):
-    """What is said of a session before anything of it is masked; `pieces` of secrets are those that blocks share."""
+    """A session's report before masking; `pieces` are parts of secrets that blocks share."""
 
     session: ReportedSession
     growth: GrowthReport
@@ -65,37 +66,38 @@ class ReportDraft(NamedTuple):
     pieces: Pieces
 
 
-def reported(
+def make_report(
     loaded: Loaded, counter: Counter, settings: Settings, masker: Masker, thread: str = "", number: int = 0
 ) -> ReportedSession:
-    """What the document says of the session, or of call `number` of its `thread` (0: of the whole). Raises
-    `NotFound`."""
-    return masked(drafted(loaded, counter, settings, thread, number), masker)
+    """Report on the session, or on call `number` of its `thread` (0: the whole). Raises `NotFound`."""
+    return mask_report(draft_report(loaded, counter, settings, thread, number), masker)
 
 
-def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0) -> ReportDraft:
-    """The same before it is masked: what takes long, and can be done in another process. Raises `NotFound`."""
+def draft_report(
+    loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0
+) -> ReportDraft:
+    """The same before masking: the slow part, which another process can do. Raises `NotFound`."""
     session = loaded.session
-    chosen = choose(session, thread, number)
-    made = account(session, counter, settings)
-    grown = growth_report(made, chosen, Notebook(loaded, settings).read(), settings.phases)
-    found = findings_of(made, counter, chosen, settings, applied_edits(loaded, settings, chosen))
-    calls, missed = session.thread_calls(chosen.thread), {}
-    for one in made.misses().found:
-        if one.thread == chosen.thread:
-            missed[one.number] = describe_cause(one)
-    bill = made.statement().bill
+    chosen = choose_call(session, thread, number)
+    account = make_account(session, counter, settings)
+    growth_ = growth_report(account, chosen, Notebook(loaded, settings).read(), settings.phases)
+    findings_ = price_findings(account, counter, chosen, settings, applied_edits(loaded, settings, chosen))
+    calls, causes = session.thread_calls(chosen.thread), {}
+    for miss in account.misses().misses:
+        if miss.thread == chosen.thread:
+            causes[miss.number] = describe_cause(miss)
+    bill = account.statement().bill
     title = session.about.title or loaded.name
-    whole = ReportedSession(
+    report = ReportedSession(
         title=title,
         facts=tuple(fact for fact in _facts(session, chosen, loaded.source, number) if fact),
-        growth=grown,
-        found=found,
+        growth=growth_,
+        found=findings_,
         calls=tuple(
             ReportedCall(
                 None if call.usage is None else (call.usage.cache_read, call.usage.cache_write, call.usage.fresh),
-                known_usd(call, made.costs.get(call.id)),
-                missed.get(n, ""),
+                known_usd(call, account.costs.get(call.id)),
+                causes.get(n, ""),
                 call.is_partial,
             )
             for n, call in enumerate(calls, 1)
@@ -106,35 +108,37 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
         partial=bill.at_least,
         number=number,
         paid={
-            id_: known_usd(call, made.costs.get(id_)) for id_, call in session.calls.items() if call.usage is not None
+            id_: known_usd(call, account.costs.get(id_))
+            for id_, call in session.calls.items()
+            if call.usage is not None
         },
     )
     follower = Masker(mask_rules(), Level.PERSONAL)
     follower.follow_all(session.tree)
-    return ReportDraft(whole, grown, found, list(_blocks(made, chosen)), follower.pieces)
+    return ReportDraft(report, growth_, findings_, list(_blocks(account, chosen)), follower.pieces)
 
 
-def masked(draft: ReportDraft, masker: Masker) -> ReportedSession:
-    """What the document says, with everything that `masker` finds masked."""
-    one = draft.session
+def mask_report(draft: ReportDraft, masker: Masker) -> ReportedSession:
+    """Mask everything that `masker` finds in the draft."""
+    report = draft.session
     masker.learn(draft.pieces)
-    found = replace(draft.found, found=tuple(_masked(each, masker) for each in draft.found.found))
+    findings_ = replace(draft.found, found=tuple(_mask_finding(finding, masker) for finding in draft.found.found))
     return replace(
-        one,
-        title=cells.fit(masker.mask_line(one.title), _TITLE),
-        facts=tuple(masker.mask_text(fact) for fact in one.facts),
-        growth=_named(draft.growth, masker),
-        found=found,
-        blocks=tuple(_masked_block(block, masker) for block in draft.blocks),
+        report,
+        title=cells.fit(masker.mask_line(report.title), MAX_TITLE_CHARS),
+        facts=tuple(masker.mask_text(fact) for fact in report.facts),
+        growth=_mask_growth(draft.growth, masker),
+        found=findings_,
+        blocks=tuple(_mask_block(block, masker) for block in draft.blocks),
     )
 
 
-def _masked(one: PricedFinding, masker: Masker) -> PricedFinding:
-    about = replace(one.finding, names=tuple(map(masker.mask_line, one.finding.names)))
-    return replace(one, finding=about)
+def _mask_finding(finding: PricedFinding, masker: Masker) -> PricedFinding:
+    about = replace(finding.finding, names=tuple(map(masker.mask_line, finding.finding.names)))
+    return replace(finding, finding=about)
 
 
-def _named(grown: GrowthReport, masker: Masker) -> GrowthReport:
+def _mask_growth(grown: GrowthReport, masker: Masker) -> GrowthReport:
     growth = grown.growth
     phases = tuple(replace(phase, name=masker.mask_line(phase.name)) for phase in growth.phases)
     thread = growth.thread if growth.thread == MAIN else masker.mask_id(growth.thread)
@@ -159,43 +163,51 @@ def _date(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _blocks(made: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
+def _blocks(account: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
     """The heaviest blocks of the thread."""
     if not chosen.number:
         return
-    costs = costs_of(made, chosen.thread)
-    found = heaviest([costs], HEAVIEST) or _carried(costs)
-    priced = any(made.costs.get(call.id) is not None for call in costs.calls)
-    for one in found:
-        node = costs.tree[one.node]
-        got = read(node.block)
-        tool = made.book.names.answered_tool(node, got) if CATEGORIES[node.category] == "tool_result" else ""
+    costs = thread_costs_of(account, chosen.thread)
+    heavy = most_expensive_blocks([costs], MAX_HEAVY_BLOCKS) or _carried(costs)
+    priced = any(account.costs.get(call.id) is not None for call in costs.calls)
+    for block in heavy:
+        node = costs.tree[block.node]
+        reading = read(node.block)
+        tool = account.book.names.answered_tool(node, reading) if CATEGORIES[node.category] == "tool_result" else ""
         yield DearBlockDraft(
             node=node,
-            category=CATEGORIES[one.category],
-            call_id=got.call_id,
+            category=CATEGORIES[block.category],
+            call_id=reading.call_id,
             tool=tool,
-            tokens=one.tokens,
-            calls=one.calls,
-            usd=one.usd if priced else None,
+            tokens=block.tokens,
+            calls=block.calls,
+            usd=block.usd if priced else None,
         )
 
 
-def _masked_block(one: DearBlockDraft, masker: Masker) -> ReportedBlock:
-    """A heavy block, its words from what is masked."""
-    got = read(masker.mask_block(one.node.block))
-    # By a masked id no call is found.
-    label = masker.mask_text(label_of(one.node, got, lambda: one.tool if got.call_id == one.call_id else ""))
-    words = first_words(got.text or got.arguments)
-    return ReportedBlock(one.category, label, words, one.tokens, one.calls, one.usd)
+def _mask_block(draft: DearBlockDraft, masker: Masker) -> ReportedBlock:
+    """A heavy block with masked text."""
+    reading = read(masker.mask_block(draft.node.block))
+    # Look the tool up by the unmasked id.
+    label = masker.mask_text(
+        label_of(draft.node, reading, lambda: draft.tool if reading.call_id == draft.call_id else "")
+    )
+    excerpt = first_words(reading.text or reading.arguments)
+    return ReportedBlock(draft.category, label, excerpt, draft.tokens, draft.calls, draft.usd)
 
 
-def _carried(costs: ThreadCosts) -> list[DearBlock]:
-    """Without prices: those that were carried most."""
+def _carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
+    """Without prices: the blocks with the most carried tokens."""
     running = costs.running
-    every = [
-        DearBlock(node, running.category(node), running.own(node), 0.0, costs.stays.count(node, len(costs.calls)))
+    blocks = [
+        ExpensiveBlock(
+            node,
+            running.category(node),
+            running.block_tokens(node),
+            0.0,
+            costs.stays.count_calls(node, len(costs.calls)),
+        )
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER
     ]
-    return sorted(every, key=lambda one: -one.tokens * one.calls)[:HEAVIEST]
+    return sorted(blocks, key=lambda one: -one.tokens * one.calls)[:MAX_HEAVY_BLOCKS]

@@ -1,4 +1,4 @@
-"""A masked copy of a session: every block that held something has a digest of its own, the rest is shared."""
+"""Make a masked copy of a session; blocks that change get new digests, all others are shared."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.masking import Masker
 
 
-def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
-    """`session` as a session of its own named `id_`, with everything that `masker` finds masked: blocks, roles, titles
-    and labels, paths, errors, what a record says beyond; at `text` ids too. A call's skeleton that held something goes:
-    its request can then be exported afresh, and no longer byte for byte."""
+def mask_session(session: Session, id_: str, masker: Masker) -> Session:
+    """Copy `session` under the name `id_`, with everything that `masker` finds masked. That is blocks, roles, titles,
+    labels, paths, errors, other record members, and at `text` also ids. A call's skeleton with a secret is removed: its
+    request can then be exported, but not byte for byte.
+    """
     tree, nodes = Tree(), {ROOT: ROOT}
     masker.follow_all(session.tree)
     blocks = {digest: masker.mask_block(block) for digest, block in session.tree.blocks.items()}
@@ -25,7 +26,7 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
         nodes[node.id] = tree.child(nodes[node.parent], blocks[node.block.digest], places[node.place])
     about = session.about
     text, word = masker.mask_text, masker.mask_word
-    made = Session(
+    copy = Session(
         tree,
         replace(
             about,
@@ -38,33 +39,33 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
         ),
     )
     calls = [_call(call, nodes, masker) for call in session.calls.values()]
-    made.calls = {call.id: call for call in calls}
+    copy.calls = {call.id: call for call in calls}
     threads = [
         replace(
-            one,
-            id=_thread(one.id, masker),
-            parent=_thread(one.parent, masker),
-            label=text(one.label),
-            tip=nodes[one.tip],
+            item,
+            id=_thread(item.id, masker),
+            parent=_thread(item.parent, masker),
+            label=text(item.label),
+            tip=nodes[item.tip],
         )
-        for one in session.threads.values()
+        for item in session.threads.values()
     ]
-    made.threads = {one.id: one for one in threads}
-    made.order = {_thread(key, masker): [masker.mask_id(id_) for id_ in ids] for key, ids in session.order.items()}
-    made.skipped = [replace(one, reason=text(one.reason)) for one in session.skipped]
-    made.happenings = [
+    copy.threads = {item.id: item for item in threads}
+    copy.order = {_thread(key, masker): [masker.mask_id(id_) for id_ in ids] for key, ids in session.order.items()}
+    copy.skipped = [replace(item, reason=text(item.reason)) for item in session.skipped]
+    copy.happenings = [
         replace(
-            one,
-            kind=word(one.kind),
-            text=text(one.text),
-            thread=_thread(one.thread, masker),
-            after=masker.mask_id(one.after),
+            item,
+            kind=word(item.kind),
+            text=text(item.text),
+            thread=_thread(item.thread, masker),
+            after=masker.mask_id(item.after),
         )
-        for one in session.happenings
+        for item in session.happenings
     ]
-    made.quotas = [one._replace(limit=text(one.limit), raw=text(one.raw)) for one in session.quotas]
-    made.outcomes = [replace(one, name=word(one.name), value=text(one.value)) for one in session.outcomes]
-    return made
+    copy.quotas = [item._replace(limit=text(item.limit), raw=text(item.raw)) for item in session.quotas]
+    copy.outcomes = [replace(item, name=word(item.name), value=text(item.value)) for item in session.outcomes]
+    return copy
 
 
 def _thread(id_: str, masker: Masker) -> str:
@@ -93,5 +94,5 @@ def _call(call: Call, nodes: dict[int, int], masker: Masker) -> Call:
 def _skeleton(skeleton: Skeleton | None, masker: Masker) -> Skeleton | None:
     if skeleton is None:
         return None
-    # Texts of a body stand in it verbatim: one that holds something cannot be masked and stay a body.
+    # A body's texts are verbatim parts of it: a body with a secret cannot be masked and remain valid.
     return skeleton if masker.mask_value(skeleton.parts, "content") == skeleton.parts else None

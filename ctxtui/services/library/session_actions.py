@@ -1,4 +1,4 @@
-"""What Home does to sessions: import, title, tags, archive, delete, export, whether a subscription pays for them.
+"""Home's actions on sessions: import, title, tags, archive, delete, export, subscription.
 
 A recording is only ever read.
 """
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class SessionActions:
-    """The user's changes to the database, each on a connection of its own: call them in a worker thread.
+    """The user's changes to the database, each on its own connection; for a worker thread.
 
-    Every method raises `CtxtuiError`; a session that is not stored yet is imported first. The answer is what to tell
-    the user.
+    All methods raise `CtxtuiError`; a session that is not stored yet is imported first. They return a message for the
+    user.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -40,114 +40,118 @@ class SessionActions:
         with Store.open(database(self._settings.data_dir)) as store:
             yield store
 
-    def _imported(self, store: Store, one: SessionSummary) -> str:
-        """The id of the session in the database."""
-        if not one.path:
-            return one.stored
-        from ctxtui.services.counting.pricing import price_of, prices_for
+    def _import(self, store: Store, summary: SessionSummary) -> str:
+        """Import the session and return its id."""
+        if not summary.path:
+            return summary.stored
+        from ctxtui.services.counting.pricing import make_call_pricer, prices_for
         from ctxtui.services.recordings.identity import source_info
         from ctxtui.services.recordings.open import load
 
-        loaded = load(Path(one.path), own=one.own)
-        return store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(self._settings)))
+        loaded = load(Path(summary.path), own=summary.own)
+        return store.import_session(
+            loaded.session, source_info(loaded), price=make_call_pricer(prices_for(self._settings))
+        )
 
-    def _kept(self, store: Store, one: SessionSummary) -> str:
-        return one.stored or self._imported(store, one)
+    def _stored_id(self, store: Store, summary: SessionSummary) -> str:
+        return summary.stored or self._import(store, summary)
 
-    def import_(self, one: SessionSummary) -> str:
-        """Copy the session into the database, or bring the copy up to date."""
+    def import_(self, summary: SessionSummary) -> str:
+        """Copy the session into the database, or update the copy."""
         with self._store() as store:
-            id_ = self._imported(store, one)
+            id_ = self._import(store, summary)
         return f"imported as {id_}"
 
-    def rename(self, one: SessionSummary, title: str) -> str:
-        """Give the session a title."""
+    def rename(self, summary: SessionSummary, title: str) -> str:
+        """Set the session's title."""
         with self._store() as store:
-            store.rename(self._kept(store, one), title)
+            store.rename(self._stored_id(store, summary), title)
         return f"renamed to {title}"
 
-    def tag(self, one: SessionSummary, tags: Sequence[str]) -> str:
-        """Set its tags to exactly `tags`."""
+    def tag(self, summary: SessionSummary, tags: Sequence[str]) -> str:
+        """Set the session's tags to exactly `tags`."""
         with self._store() as store:
-            id_ = self._kept(store, one)
-            gone = set(one.tags) - set(tags)
-            if gone:
-                store.tag(id_, sorted(gone), remove=True)
+            id_ = self._stored_id(store, summary)
+            removed = set(summary.tags) - set(tags)
+            if removed:
+                store.tag(id_, sorted(removed), remove=True)
             if tags:
                 store.tag(id_, tags)
         return f"tagged {' '.join(tags)}" if tags else "tags removed"
 
-    def archive(self, one: SessionSummary, archived: bool) -> str:
-        """Take it out of the list, or put it back."""
+    def archive(self, summary: SessionSummary, archived: bool) -> str:
+        """Hide the session from the list, or show it again."""
         with self._store() as store:
-            store.archive(self._kept(store, one), undo=not archived)
+            store.archive(self._stored_id(store, summary), undo=not archived)
         return "archived; A shows archived sessions" if archived else "back in the list"
 
-    def subscription(self, one: SessionSummary, on: bool) -> str:
-        """Mark it as paid by a subscription, or as paid by use."""
+    def subscription(self, summary: SessionSummary, on: bool) -> str:
+        """Mark the session as paid by a subscription, or by use."""
         with self._store() as store:
-            store.subscription(self._kept(store, one), undo=not on)
+            store.set_subscription(self._stored_id(store, summary), undo=not on)
         return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
 
-    def delete(self, one: SessionSummary) -> str:
+    def delete(self, summary: SessionSummary) -> str:
         """Delete the database's copy."""
         with self._store() as store:
-            store.delete(one.stored)
-        return "ctxtui's copy is deleted" + ("; the recording is untouched" if one.path else "")
+            store.delete(summary.stored)
+        return "ctxtui's copy is deleted" + ("; the recording is untouched" if summary.path else "")
 
-    def export(self, one: SessionSummary, form: str, path: str) -> str:
-        """Write the session (`form` ``ctxtui``) or its last call's context as a request body to a new file; a relative
-        `path` is taken from where ctxtui was started."""
+    def export(self, summary: SessionSummary, form: str, path: str) -> str:
+        """Write the session (`form` ``ctxtui``) or its last call's context as a body to a new file. A relative `path`
+        is below the directory in which ctxtui was started.
+        """
         # Imported here: codecs are not needed for the first frame.
-        from ctxtui.analysis.call_choice import choose
-        from ctxtui.services.editing.exporting import exported, write_private
+        from ctxtui.analysis.call_choice import choose_call
+        from ctxtui.services.editing.exporting import export_session, write_private
 
-        session = self._session(one)
-        made = exported(session, form, choose(session))
+        session = self._session(summary)
+        result = export_session(session, form, choose_call(session))
         file = Path(path).expanduser()
-        write_private(file, made.data)
-        lost = f"; not carried over: {', '.join(made.lost)}" if made.lost else ""
-        return f"{len(made.data):,} bytes written to {file}{lost}"
+        write_private(file, result.data)
+        lost = f"; not carried over: {', '.join(result.lost)}" if result.lost else ""
+        return f"{len(result.data):,} bytes written to {file}{lost}"
 
-    def export_name(self, one: SessionSummary, form: str) -> str:
-        """A file name to begin with."""
-        stem = Path(one.path).name.partition(".")[0] if one.path else one.stored
+    def export_name(self, summary: SessionSummary, form: str) -> str:
+        """A default file name."""
+        stem = Path(summary.path).name.partition(".")[0] if summary.path else summary.stored
         return f"{stem}.ctxtui.jsonl" if form == "ctxtui" else f"{stem}.{form}.json"
 
-    def _session(self, one: SessionSummary) -> Session:
-        if one.path:
+    def _session(self, summary: SessionSummary) -> Session:
+        if summary.path:
             from ctxtui.services.recordings.open import load
 
-            return load(Path(one.path), own=one.own).session
+            return load(Path(summary.path), own=summary.own).session
         with self._store() as store:
-            return store.load(one.stored)
+            return store.load(summary.stored)
 
 
 _WELCOMED = "welcomed"
-_LOOKED = "tips-shown"
+_TIPS_SHOWN = "tips-shown"
 
 
-def first_run(settings: Settings) -> bool:
-    """Whether ctxtui has never been welcomed its user here: no database, and no mark that says so."""
+def is_first_run(settings: Settings) -> bool:
+    """Whether this user runs ctxtui for the first time: no database and no mark file."""
     folder = data_dir(settings.data_dir)
     return not (database(settings.data_dir).exists() or (folder / _WELCOMED).exists())
 
 
-def welcomed(settings: Settings) -> None:
-    """Leave the mark; where nothing can be written, the welcome comes again."""
+def mark_welcomed(settings: Settings) -> None:
+    """Create the mark file of the welcome; if that fails, the welcome is shown again."""
     _mark(settings, _WELCOMED)
 
 
-def first_look(settings: Settings) -> bool:
-    """Whether no session was ever opened on a screen here; from now on one was. False where nothing can be written:
-    else the tips would come again and again."""
-    if not settings.tips or (data_dir(settings.data_dir) / _LOOKED).exists():
+def mark_first_session(settings: Settings) -> bool:
+    """Whether no session was opened on a screen before; marks it as opened. False if the mark cannot be written, or
+    else the tips would be shown every time.
+    """
+    if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False
-    return _mark(settings, _LOOKED)
+    return _mark(settings, _TIPS_SHOWN)
 
 
 def _mark(settings: Settings, name: str) -> bool:
-    """Leave an empty file in the user's folder that says that something was; whether it could be written."""
+    """Create an empty mark file in the user's folder; True if it was written."""
     folder = data_dir(settings.data_dir)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -157,8 +161,8 @@ def _mark(settings: Settings, name: str) -> bool:
     return True
 
 
-def subscribed(found: Named, settings: Settings) -> bool:
-    """Whether the session that `found` names is marked; False where there is no database, or it cannot be asked."""
+def is_subscription(found: Named, settings: Settings) -> bool:
+    """Whether the session named by `found` is marked as paid by a subscription; False without a readable database."""
     path = database(settings.data_dir)
     if not path.exists() or (found.path is None and not found.stored):
         return False
@@ -170,5 +174,5 @@ def subscribed(found: Named, settings: Settings) -> bool:
         with Store.open(path) as store:
             rows = [row for archived in (False, True) for row in store.sessions(archived)]
     except CtxtuiError:
-        return False  # whoever needs the database says what is wrong with it; here the mark alone is missing
+        return False  # other uses of the database report its error
     return any(row.subscription and (row.id == found.stored or (file and row.path == file)) for row in rows)

@@ -9,18 +9,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import Misses, misses_of
+from ctxtui.analysis.cache.miss_finder import Misses, session_misses
 from ctxtui.analysis.cache.what_if import Replay
-from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.skills import skills_of
+from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.skills import call_skills
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.growth.shorteners import compressors_of, policies_of
+from ctxtui.analysis.growth.shorteners import find_compressors, find_policies
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
+from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
 from ctxtui.analysis.money.tool_costs import tool_costs
-from ctxtui.analysis.money.totals import main_thread, side_of
-from ctxtui.analysis.session_events import CallEvent, events, sentence
+from ctxtui.analysis.money.totals import main_thread, thread_side
+from ctxtui.analysis.session_events import CallEvent, list_events, summarize_thread
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity, count_calls, paid_id
 from ctxtui.core.category import CATEGORIES
@@ -30,10 +30,10 @@ from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, count_charged_tokens, further_usage, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
-from ctxtui.services.config.clients import whole_requests_by
-from ctxtui.services.counting.books import cached_by
-from ctxtui.services.editing.next_request import next_of
-from ctxtui.services.library.glances import WORDS, first_user_text
+from ctxtui.services.config.clients import requests_variable
+from ctxtui.services.counting.books import cache_rules_by_call
+from ctxtui.services.editing.next_request import following_request
+from ctxtui.services.library.glances import MAX_EXCERPT_CHARS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.misses import describe_cause
@@ -70,19 +70,19 @@ def filled(
     """`seen` with the figures of the recording, which must be read and counted whole; `logs` are the edits of each
     thread, where the database holds the session."""
     session = loaded.session
-    chosen = choose(session)
+    chosen = choose_call(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
-    missed = _made_here(misses_of(book, cached_by(book), costs, terms), session)
+    missed = _made_here(session_misses(book, cache_rules_by_call(book), costs, terms), session)
     told = replace(
         _told(seen, loaded),
         advice=_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=_copies(session) or sentence(session, chosen.thread, missed.found),
-        refused=refusal(session, chosen.thread)[:WORDS],
-        compressors=compressors_of(session),
-        policies=policies_of(session, logs or {}),
+        sentence=_copies(session) or summarize_thread(session, chosen.thread, missed.misses),
+        refused=refusal(session, chosen.thread)[:MAX_EXCERPT_CHARS],
+        compressors=find_compressors(session),
+        policies=find_policies(session, logs or {}),
     )
     said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
     return _spent(said, book, costs, _Happened(book, missed, usable_share))
@@ -114,7 +114,7 @@ def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
 
 def _made_here(missed: Misses, session: Session) -> Misses:
     """The misses of calls that are no copies."""
-    found = [one for one in missed.found if not session.thread_calls(one.thread)[one.number - 1].is_copy]
+    found = [one for one in missed.misses if not session.thread_calls(one.thread)[one.number - 1].is_copy]
     return replace(missed, found=tuple(found))
 
 
@@ -133,7 +133,7 @@ def _copied(session: Session) -> int:
 def _advice(session: Session, source: str) -> str:
     """How the client writes down its requests, where it did not."""
     version = session.about.version
-    variable = whole_requests_by(source, version)
+    variable = requests_variable(source, version)
     if not variable or _copies(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
@@ -153,7 +153,7 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
 
 def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, usable_share: float) -> SessionSummary:
     """`seen` with the thread's growth, what happened in it, and its peak; `missed` are the session's misses."""
-    happened = events(book.session, calls[0].thread, missed.found)
+    happened = list_events(book.session, calls[0].thread, missed.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
     window = context_window(book, calls[peak], usable_share)
@@ -181,8 +181,11 @@ def _expires(book: Book, calls: list[Call]) -> float:
     last = calls[-1]
     if last.usage is None:
         return 0.0
-    head, replay = last.response_head or last.sent_head, Replay(book, cached_by(book))
-    return next_of(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires or 0.0
+    head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
+    return (
+        following_request(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires
+        or 0.0
+    )
 
 
 def _spent(seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _Happened) -> SessionSummary:
@@ -197,8 +200,8 @@ def _spent(seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], h
         seen,
         read_share=_read_share(session),
         spent=spent,
-        by_category=_shares(by_category(threads, costs, own)) if priced else (),
-        by_tool=_shares(by_tool(threads, costs, book.names, own)) if priced else (),
+        by_category=_shares(rows_by_category(threads, costs, own)) if priced else (),
+        by_tool=_shares(rows_by_tool(threads, costs, book.names, own)) if priced else (),
         tools=tuple(tool_costs(session, threads, book.names)),
     )
     return with_sums(known)
@@ -235,7 +238,7 @@ def _calls_spent(session: Session, seen: SessionSummary, costs: Mapping[str, Cos
             model=index.get(call.model, -1),
             started=int(call.at or 0),
             thread=(thread.label or thread.id) if thread and thread.id != MAIN else "",
-            side=side_of(session, call, main),
+            side=thread_side(session, call, main),
         )
 
 
@@ -246,13 +249,13 @@ class _Happened:
         self._book = book
         self._usable_share = usable_share
         self._usable: dict[tuple[str, str], int] = {}
-        self._missed = {(one.thread, one.number): one for one in missed.found}
+        self._missed = {(one.thread, one.number): one for one in missed.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
         self._compacted: set[str] = set()
         for thread in book.session.threads:
             calls = book.session.thread_calls(thread)
-            skills = skills_of(book.session, thread)
+            skills = call_skills(book.session, thread)
             for number, (call, skill) in enumerate(zip(calls, skills, strict=True), 1):
                 self._number[call.id], self._skill[call.id] = number, skill
                 if number > 1 and call.epoch.start == COMPACTION and call.epoch != calls[number - 2].epoch:
@@ -310,6 +313,6 @@ def _last_answer(session: Session, head: int) -> str:
     while head:
         node = tree[head]
         if CATEGORIES[node.category] == "assistant" and node.block.kind != "header" and (text := read(node.block).text):
-            return text[:WORDS]
+            return text[:MAX_EXCERPT_CHARS]
         head = node.parent
     return ""

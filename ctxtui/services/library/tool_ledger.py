@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ctxtui.analysis.content.tools import UNKNOWN
-from ctxtui.analysis.money.tool_ledger import LedgerServer, ToolSeen, ledger
+from ctxtui.analysis.money.tool_ledger import LedgerServer, SessionTool, build_ledger
 from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -23,17 +23,17 @@ class ToolsLedger(NamedTuple):
 def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> ToolsLedger:
     """The ledger of sessions whose figures are known, of their calls from `since` (Unix seconds) on; a call without a
     time is as old as its session."""
-    seen: list[ToolSeen] = []
+    seen: list[SessionTool] = []
     count = unrecorded = 0
     for one, own in sessions_with_owned_calls(sessions):
         found = list(_seen(one, {call.id for call in own if (call.started or one.mtime) >= since}))
         seen += found
         count += bool(found)
         unrecorded += bool(found) and all(tool.costs.state == UNKNOWN for tool in found)
-    return ToolsLedger(ledger(seen), count, unrecorded)
+    return ToolsLedger(build_ledger(seen), count, unrecorded)
 
 
-def _seen(one: SessionSummary, ids: set[str]) -> Iterator[ToolSeen]:
+def _seen(one: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
     """The tools of a session in those of its calls whose `ids` count; its money by their share in it."""
     if not ids:
         return
@@ -45,7 +45,7 @@ def _seen(one: SessionSummary, ids: set[str]) -> Iterator[ToolSeen]:
         if carried or called or (not tool.carried and not tool.called):
             last = max((call.started or one.mtime for call in called), default=0.0)
             unpriced = sum(call.unpriced for call in carried)
-            yield ToolSeen(
+            yield SessionTool(
                 costs=tool,
                 carried=len(carried),
                 called=len(called),

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ctxtui.analysis.content.duplicates import LEAST, WORKSPACE, DuplicateFinder, Repeat, contained, standing
+from ctxtui.analysis.content.duplicates import (
+    MIN_CHARACTERS,
+    WORKSPACE,
+    Duplicate,
+    DuplicateFinder,
+    containment,
+    duplicates_in,
+)
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import read
 from ctxtui.core.file_accesses import Touch
@@ -19,16 +26,16 @@ _HOLDS: Final = 0.98
 """The share of what was read that the file must still hold."""
 
 
-def repeats_of(session: Session, names: Names, head: int) -> list[Repeat]:
+def repeats_of(session: Session, names: Names, head: int) -> list[Duplicate]:
     """What of the context `head` stands elsewhere too: in it, or in the files of the session's directory. Those in the
     context come first, in prompt order. Time grows with the context: for a worker."""
     found = DuplicateFinder(session.tree, names, session.about.cwd)
-    found.show(head)
+    found.search_path(head)
     files = in_workspace(session.tree, found.files(), session.about.cwd)
-    return [*standing(found.found, session.tree, head), *files]
+    return [*duplicates_in(found.duplicates, session.tree, head), *files]
 
 
-def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Repeat]:
+def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Duplicate]:
     """Those of `files` (the nodes of results, with what was read) that the file itself still holds.
 
     `cwd` is the session's directory; nothing is looked at where it is not on this machine, and no file outside it.
@@ -39,13 +46,13 @@ def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> It
     texts: dict[str, str] = {}
     for node, touch in files:
         said = read(tree[node].block).text
-        if len(said) < LEAST:
+        if len(said) < MIN_CHARACTERS:
             continue
         if touch.path not in texts:
             texts[touch.path] = _text(root, touch.path)
-        share, _ = contained(said, texts[touch.path])
+        share, _ = containment(said, texts[touch.path])
         if share >= _HOLDS:
-            yield Repeat(node, WORKSPACE, ROOT, share, touch.path)
+            yield Duplicate(node, WORKSPACE, ROOT, share, touch.path)
 
 
 def _text(root: Path, name: str) -> str:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
-from ctxtui.providers.bounded_answers import bind
-from ctxtui.providers.endpoint import is_loopback, is_plain
-from ctxtui.services.config.environment import handed_on
+from ctxtui.providers.bounded_answers import limit_response
+from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
+from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
     OfferedText,
@@ -234,8 +234,8 @@ class ServerConnection:
         await asyncio.to_thread(import_module, "mcp")  # takes most of a second
         from mcp import Client
 
-        server = self.server.filled(os.environ)
-        if server.headers and is_plain(server.url, key_over_http=self._key_over_http):
+        server = self.server.expand_variables(os.environ)
+        if server.headers and sends_key_in_plain(server.url, key_over_http=self._key_over_http):
             raise BadConfig(
                 "its headers would go over plain http to another machine",
                 way_out="use https, or set key_over_http = true in your own configuration",
@@ -263,7 +263,7 @@ class ServerConnection:
         parameters = StdioServerParameters(
             command=server.command,
             args=list(server.args),
-            env={**handed_on(os.environ), **server.env},
+            env={**passed_variables(os.environ), **server.env},
             cwd=server.cwd or None,
             encoding=_BOUNDED,
         )
@@ -274,7 +274,7 @@ class ServerConnection:
 
         hooks = {"response": [self._check_response]}
         # The environment's proxy must not be used between two programs of this machine.
-        environment = not is_loopback(self.server.filled(os.environ).url)
+        environment = not is_loopback(self.server.expand_variables(os.environ).url)
         return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks, trust_env=environment)
 
     async def _check_response(self, response: Response) -> None:
@@ -282,7 +282,7 @@ class ServerConnection:
         self._sign_in_error = _sign_in_hint(response)
         # A stream may be endless; the SDK limits its events.
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            await bind(response)
+            await limit_response(response)
 
     async def _list_offers(self, client: Client) -> None:
         """List the tools, resources and prompts that the server offers."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from ctxtui.agent.tools.tool import shortened
+from ctxtui.agent.tools.tool import shorten
 from ctxtui.core.canonical import Json
-from ctxtui.project.file_block import IMAGE, file_block, image_trouble
+from ctxtui.project.file_block import IMAGE, image_fault, make_file_block
 from ctxtui.wire.speech import ResultImage
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[Re
         parts.append(f"[image {len(images)}: {description}]" if image is not None else f"[image, {description}]")
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
-    return shortened("\n".join(parts) or "(nothing)", "ask for a smaller part of it"), tuple(images)
+    return shorten("\n".join(parts) or "(nothing)", "ask for a smaller part of it"), tuple(images)
 
 
 def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
@@ -101,12 +101,12 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
         return None, "not passed on to the model: it is no base64"
-    file = file_block(raw)
+    file = make_file_block(raw)
     size = f"{len(raw):,} bytes"
     if file.kind != IMAGE or file.size is None:
         return None, f"{size}: not passed on to the model: no image that models read"
     description = f"image/{file.size.format}, {file.size.width} x {file.size.height}, {size}"
-    trouble = image_trouble(file) if sees else "whether this model sees is not known (the setting mcp_images)"
+    trouble = image_fault(file) if sees else "whether this model sees is not known (the setting mcp_images)"
     if trouble:
         return None, f"{description}: not passed on to the model: {trouble}"
     return ResultImage(f"image/{file.size.format}", data), description

@@ -167,7 +167,7 @@ class ServerPool:
         """Describe `call` for the permission prompt."""
         tool = self._tool(call.name)
         server = self.connections[tool.server].server
-        return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.told}", call.input)
+        return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.description}", call.input)
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run `call`. Errors are returned as the result."""

@@ -13,10 +13,10 @@ from msgspec import Struct
 from ctxtui.core import block
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.live_database import WHY, in_use
-from ctxtui.project.file_block import BINARY, IMAGE, TEXT, file_block, image_trouble
-from ctxtui.project.named import mentions, spelled
-from ctxtui.project.selection import SIGNATURES, WHOLE, rendered
-from ctxtui.project.signatures import signatures
+from ctxtui.project.file_block import BINARY, IMAGE, TEXT, image_fault, make_file_block
+from ctxtui.project.named import find_mentions, format_mention
+from ctxtui.project.selection import SIGNATURES, WHOLE, format_file
+from ctxtui.project.signatures import extract_signatures
 from ctxtui.services.project.report import Meter
 from ctxtui.wire.speech import Attachment
 
@@ -45,7 +45,7 @@ class AttachedFile(Struct, frozen=True, kw_only=True):
 def list_named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
     """List (name, path) of the existing files that `text` names with ``@``."""
     files = {}
-    for names in mentions(text):
+    for names in find_mentions(text):
         for name in names:
             place = Path(os.path.expanduser(name))
             place = place if place.is_absolute() else cwd / place
@@ -63,13 +63,13 @@ def mention_dropped_file(text: str) -> str:
     plain = text.strip("'\"")
     name = unquote(plain.removeprefix("file://")) if plain.startswith("file://") else plain
     path = next((one for one in (name, name.replace("\\", "")) if os.path.isfile(os.path.expanduser(one))), "")
-    return spelled(path) if path else ""
+    return format_mention(path) if path else ""
 
 
 def list_missing_files(text: str, cwd: Path) -> list[str]:
     """List the paths that `text` names with ``@`` and that do not exist; they are sent as plain text."""
     there = {name for name, _ in list_named_files(text, cwd)}
-    return [names[-1] for names in mentions(text) if not there & set(names) and PurePath(names[-1]).suffix]
+    return [names[-1] for names in find_mentions(text) if not there & set(names) and PurePath(names[-1]).suffix]
 
 
 def read_attachments(text: str, cwd: Path, meter: Meter, room: int) -> tuple[AttachedFile, ...]:
@@ -93,13 +93,13 @@ def _read_attachment(name: str, place: Path, meter: Meter, room: int) -> Attache
         data = place.read_bytes()
     except OSError as error:
         raise NotAttached(f"cannot be read: {error.strerror}", place=name) from error
-    file = file_block(data)
+    file = make_file_block(data)
     if file.kind == TEXT:
         return _attach_text(name, data.decode("utf-8", "replace"), meter, room)
     if file.block is None or file.kind == BINARY:
         raise NotAttached("is a binary file: no model reads it", place=name)
     if file.kind == IMAGE:
-        trouble = image_trouble(file)
+        trouble = image_fault(file)
         if trouble:
             raise NotAttached(trouble, place=name, way_out="make it smaller")
     tokens = meter.block(file.block)
@@ -107,10 +107,10 @@ def _read_attachment(name: str, place: Path, meter: Meter, room: int) -> Attache
 
 
 def _attach_text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
-    whole = rendered(name, text)
+    whole = format_file(name, text)
     tokens, form = meter.text(whole), WHOLE
     if room and tokens > room:
-        whole, form = rendered(name, signatures(name, text), SIGNATURES), SIGNATURES
+        whole, form = format_file(name, extract_signatures(name, text), SIGNATURES), SIGNATURES
         short = meter.text(whole)
         if short > room:
             raise NotAttached(

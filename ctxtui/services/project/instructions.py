@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.project.file_kinds import is_private
-from ctxtui.project.named import mentions
+from ctxtui.project.named import find_mentions
 
 NAMES: Final = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 _MAX_FILE_BYTES: Final = 200_000
@@ -41,7 +41,7 @@ def _add_file(place: Path, top: Path, texts: dict[str, str], depth: int) -> None
     if not text or path in texts or text in texts.values() or (depth and is_private(path)):
         return
     texts[path] = text
-    for names in mentions(text) if depth < _MAX_DEPTH else ():
+    for names in find_mentions(text) if depth < _MAX_DEPTH else ():
         for name in names:
             if not name.startswith(("/", "~")):
                 _add_file((place.parent / name).resolve(), top, texts, depth + 1)

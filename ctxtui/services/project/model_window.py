@@ -7,10 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.window_checks import check_size, check_usable, setting_of, size_of
+from ctxtui.services.config.window_checks import check_size, check_usable, find_size, window_setting
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.project.model_files import CONFIG, file_window, is_model_file
 from ctxtui.services.project.model_hub import hub_window
@@ -41,18 +41,18 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     model_size, source = (file_window(path) if in_files else 0), f"{path / CONFIG if path.is_dir() else path}"
     if hub and not in_files:
         model_size, source = hub_window(model, os.environ)
-    set_as, wanted = size_of(name, settings.context_sizes)
-    origin = config.origins.get(setting_of(set_as, settings)) if set_as else None
+    set_as, wanted = find_size(name, settings.context_sizes)
+    origin = config.origins.get(window_setting(set_as, settings)) if set_as else None
     place = origin.place or origin.kind if origin is not None else "settings"
     if wanted and model_size:
-        check_size(name, setting_of(set_as, settings), wanted, place, model_size)
+        check_size(name, window_setting(set_as, settings), wanted, place, model_size)
     window = wanted or model_size or card.window or 0
     if not window:
         raise BadConfig(
             f"the window of {name} is not known",
             way_out=f"set it: --set 'models={{\"{name}\" = {{context_size = 32768}}}}', or in your configuration",
         )
-    own = size_of(name, settings.usable_contexts)[1]
+    own = find_size(name, settings.usable_contexts)[1]
     check_usable(name, own, window, place)
     by = place if wanted else source if model_size else "model table"
-    return ModelWindow(name, card, window, running_window(window, settings.usable_share, own=own).usable, by)
+    return ModelWindow(name, card, window, window_of_running_model(window, settings.usable_share, own=own).usable, by)

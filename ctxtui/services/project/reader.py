@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from ctxtui.core.errors import NotFound
 from ctxtui.live_database import in_use
-from ctxtui.project.file_block import TEXT, file_block
+from ctxtui.project.file_block import TEXT, make_file_block
 from ctxtui.project.ignored import FILE, IgnoredPaths
 from ctxtui.services.project.progress import ReadingProgress
 
@@ -66,7 +66,7 @@ def read_project(root: Path, progress: ReadingProgress | None = None) -> Project
             data = file.read_bytes()
         except OSError:
             continue  # deleted meanwhile, or not readable
-        if file_block(data).kind == TEXT:
+        if make_file_block(data).kind == TEXT:
             project.texts[path] = data.decode("utf-8", "replace")
         else:
             project.media[path] = len(data)

@@ -11,9 +11,9 @@ from ctxtui.core import block
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.project.budget import CHARACTERS, PARTS, ContextBudget, Warn, warnings
+from ctxtui.project.budget import BYTES_PER_TOKEN, PARTS, ContextBudget, Warn, warnings
 from ctxtui.project.file_kinds import DATA, KINDS, MEDIA, kind_of
-from ctxtui.project.selection import ProjectFile, Selection, Thresholds, loadable, select
+from ctxtui.project.selection import ProjectFile, Selection, Thresholds, is_loadable, select
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
@@ -68,7 +68,7 @@ class CountedProject(Struct, frozen=True):
     @property
     def loadable(self) -> int:
         """Tokens of the files that may be loaded without being asked for; the strategy depends on it."""
-        return sum(one.tokens for one in self.files if loadable(one))
+        return sum(one.tokens for one in self.files if is_loadable(one))
 
     @property
     def bytes(self) -> int:
@@ -212,7 +212,7 @@ def make_run_report(
     Raises what `lay_out_window` raises, and `NotFound` for a missing folder.
     """
     budget, _, meter = lay_out_window(plan, config, counter)
-    project, files, per_token = None, None, CHARACTERS
+    project, files, per_token = None, None, BYTES_PER_TOKEN
     if root is not None:
         project = count_project(root, meter, progress)
         memory = dict(budget.wants).get("memory", 0)

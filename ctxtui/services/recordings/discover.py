@@ -18,8 +18,8 @@ from stat import S_ISREG
 from typing import Final, NamedTuple
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, client_of, switched_on
-from ctxtui.services.config.projects import related
+from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, enabled_clients, find_client
+from ctxtui.services.config.projects import related_directories
 from ctxtui.services.recordings.databases.address import address_of, split_address
 from ctxtui.services.recordings.file_tail import list_entries
 
@@ -87,7 +87,7 @@ def find_recordings(
     `clients` is the setting that disables some. Unreadable folders and vanished files are skipped.
     """
     env = os.environ if env is None else env
-    around, wanted = related(cwd, env), switched_on(clients or {})
+    around, wanted = related_directories(cwd, env), enabled_clients(clients or {})
     recordings = [one for client in wanted for one in _find_of_client(client, env, around)]
     if any(client.beside for client in wanted):
         folders = (*around, *cwd.parents, *known_projects(env, (one.cwd for one in recordings)))
@@ -264,7 +264,7 @@ def watched_paths(found: Iterable[FoundRecording], env: Mapping[str, str], clien
         for _ in range(_MAX_DEPTH - 1):
             folder = os.path.dirname(folder)
             paths.add(folder)
-    for client in switched_on(clients):
+    for client in enabled_clients(clients):
         for place in client.places(env):
             root = str(place.folder)
             paths.add(root)
@@ -404,7 +404,7 @@ def read_directories(found: Iterable[FoundRecording], around: Iterable[Path]) ->
         if one.cwd or one.folder or one.group == SAMPLES or not one.source:
             yield one
             continue
-        head, client = _read_head(one.path), client_of(one.source)
+        head, client = _read_head(one.path), find_client(one.source)
         if client and client.began_by and re.search(rb'"%s"\s*:\s*"' % client.began_by.encode(), head):
             continue
         cwd = _cwd_in(head)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import CallSeen, Described, Event, Session, Skipped, TipMoved
 from ctxtui.core.tree import ROOT
-from ctxtui.services.config.format_registry import detect, what_is
+from ctxtui.services.config.format_registry import describe_file, detect
 from ctxtui.services.recordings.companion_files import (
     RECENT_SECONDS,
     CompanionFolders,
@@ -31,7 +31,7 @@ EVENT_BATCH_BYTES: Final = 1 << 20
 
 def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
     """The error for a file without model context; it says what the file is instead, judged by its `head`."""
-    return NoContext(f"no model context: this is {what_is(head, name)}", place=place or name)
+    return NoContext(f"no model context: this is {describe_file(head, name)}", place=place or name)
 
 
 class FirstReading(Struct):

@@ -17,7 +17,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.databases.address import split_address
 from ctxtui.services.recordings.discover import find_recordings, id_of, match_transcripts
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.transcripts.joined import SessionJoin, news_between
+from ctxtui.transcripts.joined import SessionJoin, events_between
 
 OpenedRecording = tuple[Loaded, Iterator[RecordingNews]]
 """An open recording and its first reading."""
@@ -180,7 +180,7 @@ class JoinedRecording(Loaded):
         if self._own is not None:
             self._join.own = self._own.session
         before, self._reported = self._reported, self._join.joined()
-        events = None if anew else news_between(before, self._reported)
+        events = None if anew else events_between(before, self._reported)
         return RecordingNews([], self._join.joined()) if events is None else RecordingNews(events)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
 from ctxtui.services.recordings.file_tail import is_file, list_entries
-from ctxtui.transcripts.kit.readers import HEAD, JOB, LOGS
+from ctxtui.transcripts.kit.readers import JOB, LOGS, TABLES_KEY
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
 """OpenHands names the log of a request by model and time of the answer."""
@@ -116,7 +116,7 @@ def _logs(folder: Path) -> Iterator[bytes]:
 def _opencode(path: Path) -> Iterator[bytes]:
     """Yield the session in `path` and its subsessions as rows of OpenCode's database tables."""
     storage = path.parents[2]
-    yield _line({HEAD: _TABLES})
+    yield _line({TABLES_KEY: _TABLES})
     for session, parent in _with_children(path):
         yield from _row("session", session, lambda value, parent=parent: _session(value, parent))
         for message in _files(storage / "message" / session.stem):

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
-from ctxtui.services.config.projects import related
+from ctxtui.services.config.projects import related_directories
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
 from ctxtui.services.recordings.databases.sessions import find_session, list_roots
@@ -21,7 +21,7 @@ from ctxtui.services.recordings.discover import FoundRecording, find_recordings,
 from ctxtui.services.recordings.folder_scan import find_in_folder
 from ctxtui.services.recordings.open import find_newest, load, load_stream, open_recording
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.store.sessions.stored_state import StoredPlace, ids_in, places_in
+from ctxtui.store.sessions.stored_state import StoredLocation, stored_ids, stored_locations
 from ctxtui.store.store import Store
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     if name == LAST:
         return find_last(cwd, settings).named
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
-    return _by_id(name, recordings, _query(settings, lambda path: ids_in(path, name)))
+    return _by_id(name, recordings, _query(settings, lambda path: stored_ids(path, name)))
 
 
 def find_last(cwd: Path, settings: Settings) -> Newest:
@@ -91,7 +91,7 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
     It is a recording, or a session stored only in the database, such as a chat. Raises `NotFound`; if there is no
     recording, also errors of the database.
     """
-    around = related(cwd, os.environ)
+    around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
     here = find_newest(recordings, around)
     try:
@@ -100,17 +100,17 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
         if here is None:
             raise
         stored = None  # opening the recording queries the database again and reports the error
-    if stored is not None and (here is None or (stored.when > here.mtime and not stored.silent)):
+    if stored is not None and (here is None or (stored.when > here.mtime and not stored.is_empty)):
         return Newest(stored.id, stored.source, Named(stored=stored.id))
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
     return Newest(here.id, here.source, Named(here.path))
 
 
-def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredPlace | None:
+def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
     """The newest stored session that ran in a directory of `around`, unless it is of one of `files`."""
     places = tuple(around)
-    stored = _query(settings, places_in)
+    stored = _query(settings, stored_locations)
     return next((one for one in stored if is_inside(one.cwd, places) and one.file not in files), None)
 
 

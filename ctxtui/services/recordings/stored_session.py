@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.conversation import go_on
+from ctxtui.agent.conversation import resume
 from ctxtui.agent.replay import OPENED, Replay
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Event, Session, ThreadSeen, TipMoved
@@ -16,7 +16,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.services.recordings.file_tail import FileStamp, file_stamp
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.store.leases import host_of
-from ctxtui.store.sessions.stored_state import StoredNow, stored_now
+from ctxtui.store.sessions.stored_state import StoredSnapshot, read_if_changed
 from ctxtui.wire.grammar import ANTHROPIC
 
 _READ_SECONDS: Final = 0.2
@@ -29,7 +29,7 @@ class StoredSession(Loaded):
     """The session `id_` in the database `path`. Raises `NotFound`, `CtxtuiError`."""
 
     def __init__(self, path: Path, id_: str) -> None:
-        stored = stored_now(path, id_)
+        stored = read_if_changed(path, id_)
         assert stored is not None
         super().__init__(stored.session, id_)
         self._path = path
@@ -62,7 +62,7 @@ class StoredSession(Loaded):
             return RecordingNews()
         self._due = begun + _READ_SECONDS
         try:
-            stored = stored_now(self._path, self.name, self.session.tree, self._now.state)
+            stored = read_if_changed(self._path, self.name, self.session.tree, self._now.state)
         except CtxtuiError:
             # Locked or deleted: keep the session.
             return RecordingNews()
@@ -89,27 +89,27 @@ class StoredSession(Loaded):
         yield from now.happenings[self._event_count :]
         self._threads, self._calls, self._event_count = dict(now.threads), dict(now.calls), len(now.happenings)
 
-    def _tip_events(self, now: StoredNow) -> list[Event]:
+    def _tip_events(self, now: StoredSnapshot) -> list[Event]:
         """Events that move each thread's tip, with blocks added since its last call."""
         tips = {id_: thread.tip for id_, thread in now.session.threads.items()}
-        for thread in dict.fromkeys(event.thread for event in now.flying):
+        for thread in dict.fromkeys(event.thread for event in now.pending):
             tips[thread] = _tip_with_events(now, thread, tips.get(thread, ROOT))
         moved = [TipMoved(id_, tip) for id_, tip in tips.items() if self._tips.get(id_) != tip]
         self._tips = tips
         return list(moved)
 
 
-def _tip_with_events(now: StoredNow, thread: str, tip: int) -> int:
+def _tip_with_events(now: StoredSnapshot, thread: str, tip: int) -> int:
     """The tip of `thread` with the blocks added after `tip`, the end of its last call."""
     session = now.session
     calls = session.thread_calls(thread) or session.thread_calls(MAIN) or list(session.calls.values())
     dialects = [call.skeleton.dialect for call in calls if call.skeleton is not None]
-    opened = [str(json.loads(event.data).get("dialect")) for event in now.flying if event.kind == OPENED]
-    conversation = go_on(session.tree, tip, (dialects[-1:] or opened or [ANTHROPIC])[0], {})
+    opened = [str(json.loads(event.data).get("dialect")) for event in now.pending if event.kind == OPENED]
+    conversation = resume(session.tree, tip, (dialects[-1:] or opened or [ANTHROPIC])[0], {})
     replay = Replay(conversation, "", frozenset(session.calls), "")
-    events = [event for event in now.flying if event.thread == thread]
+    events = [event for event in now.pending if event.thread == thread]
     # If several hosts left events, use those of the last writer.
     for event in events:
         if event.host == events[-1].host:
-            replay.take(event)
+            replay.replay(event)
     return conversation.head

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.config.environment import handed_on
+from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.sandbox.command import CommandResult, limit_memory, run_program
 from ctxtui.services.sandbox.confinement import SEATBELT, find_confinement
 from ctxtui.services.sandbox.guarded_files import GuardedFiles, find_guarded, move_out_created
@@ -47,7 +47,7 @@ async def run_confined(
     """
     root = folder.resolve()
     way = await asyncio.to_thread(find_confinement, root)
-    env = handed_on(os.environ, variables)
+    env = passed_variables(os.environ, variables)
     if not way:
         if unconfined:
             return await run_program(limit_memory(argv, memory_mb), root, seconds, env)

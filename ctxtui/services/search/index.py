@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.search import VERSION, words_of
+from ctxtui.analysis.content.search import VERSION, searchable_text
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone
@@ -44,9 +44,9 @@ def list_unindexed(settings: Settings, sessions: Iterable[SessionSummary], *, li
     """
     units = [index_unit(one) for one in sessions if (live or not one.live) and not one.error]
     with Store.open(database(settings.data_dir)) as store:
-        if store.texts.waste() > _MAX_WASTE:
+        if store.texts.wasted_share() > _MAX_WASTE:
             store.texts.clear()
-        return store.texts.lacking(units, VERSION)
+        return store.texts.unindexed(units, VERSION)
 
 
 def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
@@ -113,7 +113,7 @@ def _message(error: CtxtuiError) -> str:
 def merge_parts(settings: Settings) -> None:
     """Merge the parts of the index after much was added."""
     with Store.open(database(settings.data_dir)) as store:
-        store.texts.settle()
+        store.texts.merge()
 
 
 def _session(store: Store, unit: Unit) -> Session:
@@ -124,4 +124,4 @@ def _session(store: Store, unit: Unit) -> Session:
 
 
 def _texts(session: Session) -> Iterator[str]:
-    return filter(None, map(words_of, session.tree.blocks.values()))
+    return filter(None, map(searchable_text, session.tree.blocks.values()))

@@ -105,11 +105,11 @@ class Searcher:
 
     def _ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:
         """The keys of sessions that the index shows to hold no hit. Counts indexed and unknown ones."""
-        names = store.texts.may_hold(self.pattern.literals) if store is not None else None
+        names = store.texts.find_candidates(self.pattern.literals) if store is not None else None
         if store is None or names is None:
             self.tally.direct = len(sessions)
             return set()
-        unknown = {unit.name for unit in store.texts.lacking(map(index_unit, sessions), search.VERSION)}
+        unknown = {unit.name for unit in store.texts.unindexed(map(index_unit, sessions), search.VERSION)}
         indexed = [one for one in sessions if one.key not in unknown]
         self.tally.indexed, self.tally.direct = len(indexed), len(sessions) - len(indexed)
         return {one.key for one in indexed if one.key not in names}

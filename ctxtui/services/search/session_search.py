@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.content.search import words_of
+from ctxtui.analysis.content.search import searchable_text
 from ctxtui.core.errors import BadPattern
 from ctxtui.core.tree import Tree
 from ctxtui.services.search.pattern import Pattern
@@ -115,7 +115,7 @@ class SessionSearcher:
         block = self._tree.blocks[digest]
         if not pattern.may_hold(block.body):
             return []
-        return list(islice(pattern.spans(words_of(block)), MAX_BLOCK_HITS))
+        return list(islice(pattern.spans(searchable_text(block)), MAX_BLOCK_HITS))
 
 
 def _narrows(before: Pattern, now: Pattern) -> bool:

@@ -7,7 +7,7 @@ import time
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
+from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, list_lines, parse_origin, session_origin
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import Session
@@ -33,8 +33,8 @@ def list_forks(loaded: Loaded, thread: str, settings: Settings, now: float | Non
     Raises `CtxtuiError` if the database cannot be read.
     """
     session, name = loaded.session, stored_name(loaded)
-    stored = _load_stored(name, origin_of(session), settings)
-    own = lines(session, thread)
+    stored = _load_stored(name, session_origin(session), settings)
+    own = list_lines(session, thread)
     moment = time.time() if now is None else now
     tree = _Tree(session, name, own, stored, moment)
     root = tree.find_root()
@@ -47,8 +47,8 @@ def _load_stored(name: str, origin: ForkOrigin | None, settings: Settings) -> _S
     path = database(settings.data_dir)
     if path.exists():
         with Store.open(path, readonly=True) as store:
-            for id_, text in store.happened(CONTINUED):
-                known = origin_from(text)
+            for id_, text in store.happenings_of(CONTINUED):
+                known = parse_origin(text)
                 if known is not None:
                     origins[id_] = known
             for id_ in {*origins, *(one.session for one in origins.values()), name}:

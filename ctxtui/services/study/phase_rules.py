@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ctxtui.analysis.growth.phases import CALL, EPOCH, TURN, Search, Start, merged, named, starts
+from ctxtui.analysis.growth.phases import CALL, EPOCH, TURN, Search, Start, find_starts, merge_starts, named_starts
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
 from ctxtui.core.session import Session
@@ -20,12 +20,12 @@ def find_phases(session: Session, calls: list[Call], rule: str, notes: Iterable[
     `rule` is one of `WORDS`, or a regular expression whose hits name phases. With "" the phases are those of the notes,
     or turns if there are none. Raises `BadPattern`.
     """
-    own = named(calls, {note.call: note.text for note in notes if note.call})
+    own = named_starts(calls, {note.call: note.text for note in notes if note.call})
     if rule in RULE_NAMES:
-        return merged(starts(session.tree, calls, rule), own)
+        return merge_starts(find_starts(session.tree, calls, rule), own)
     if rule:
-        return merged(starts(session.tree, calls, rule, first_hit(rule)), own)
-    return own or starts(session.tree, calls, TURN)
+        return merge_starts(find_starts(session.tree, calls, rule, first_hit(rule)), own)
+    return own or find_starts(session.tree, calls, TURN)
 
 
 def first_hit(rule: str) -> Search:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.call_forecasts import CallForecasts
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.cache.misses import MissFinder
+from ctxtui.analysis.cache.call_forecasts import CallForecaster
+from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.cache.miss_finder import MissFinder
 from ctxtui.analysis.content.heavy_groups import HeavyGroups
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
@@ -23,8 +23,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Event, Session, threads_of
 from ctxtui.core.tree import Node
 from ctxtui.pricing.price import Cost
-from ctxtui.services.counting.books import cached_by
-from ctxtui.services.counting.counting import Counter, count_on
+from ctxtui.services.counting.books import cache_rules_by_call
+from ctxtui.services.counting.counting import Counter, count_step
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.features import Features
@@ -50,7 +50,7 @@ class SessionMisses:
         self._calls: tuple[int, list[Call]] | None = None
         """The session's number of calls at the last check, and the calls to examine."""
         self._versions: dict[str, int] = {}
-        self.found: Sequence[Missed] = ()
+        self.found: Sequence[CacheMiss] = ()
 
     def advance(self, limit: int) -> bool:
         """Examine up to `limit` counted calls; True if there was anything to do."""
@@ -60,18 +60,18 @@ class SessionMisses:
             finder = self._restart()
         before = len(self._examined)
         for call in calls[before : before + limit]:
-            if not self._running(call.model).counted(max(call.sent_head, call.response_head)):
+            if not self._running(call.model).is_counted(max(call.sent_head, call.response_head)):
                 # The call was added after the last count.
                 break
             self._versions[call.model] = self._running(call.model).version
-            finder.take(call)
+            finder.add_call(call)
             self._examined.append(call)
-        if len(self._examined) == len(calls) and list(self.found) != finder.found:
-            self.found = tuple(finder.found)
+        if len(self._examined) == len(calls) and list(self.found) != finder.misses:
+            self.found = tuple(finder.misses)
             return True
         return len(self._examined) > before
 
-    def forecasts(self) -> CallForecasts | None:
+    def forecasts(self) -> CallForecaster | None:
         """The forecasts learned from the calls so far."""
         return self._finder.forecasts if self._finder is not None else None
 
@@ -107,7 +107,7 @@ class SessionMisses:
 
     def _restart(self) -> MissFinder:
         self._examined, self._versions = [], {}
-        self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
+        self._finder = MissFinder(self._book, cache_rules_by_call(self._book), self._running, misses_alone=True)
         return self._finder
 
 
@@ -121,7 +121,11 @@ def prefetch_new(book: Book, counter: Counter) -> None:
     """Count new blocks and search them for labels if that is quick; for a worker thread."""
     for model in book.models:
         card, nodes = book.card(model), _uncounted(book, model)
-        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _MAX_NEW_BYTES:
+        if (
+            nodes
+            and not counter.has_counted(card, nodes)
+            and sum(len(node.block.body) for node in nodes) <= _MAX_NEW_BYTES
+        ):
             counter.prefetch(card, [node.block for node in nodes])
             if counter.labels is not None:
                 counter.labels.prefetch(card, nodes)
@@ -131,7 +135,7 @@ def count_new(book: Book, counter: Counter | None) -> bool:
     """Count new blocks if all that is needed is cached; True if everything is counted then."""
     for model in book.models:
         nodes = _uncounted(book, model)
-        if nodes is None or (counter is not None and not counter.knows(book.card(model), nodes)):
+        if nodes is None or (counter is not None and not counter.has_counted(book.card(model), nodes)):
             return False
     book.count(MAX_NEW_NODES)
     return all(book.cumulated(model).done == len(book.session.tree) for model in book.models)
@@ -260,7 +264,7 @@ class Study:
         entered = study.ledger is not None and study.ledger.done > index
         return (
             running,
-            running.counted(call.sent_head),
+            running.is_counted(call.sent_head),
             study.events,
             len(study.spent) > index + 1,
             entered,
@@ -274,7 +278,7 @@ class Study:
         while not self._is_counted:
             self.count()
 
-    def train_forecasts(self) -> CallForecasts | None:
+    def train_forecasts(self) -> CallForecaster | None:
         """Finish counting and looking for misses, and return the forecasts learned; for the worker thread."""
         while self.progress[0] == self.progress[1] and self.count():
             pass
@@ -308,7 +312,7 @@ class Study:
                 return False
             for running in list(self._running.values()):
                 running.advance(MAX_NEW_NODES)
-            return not any(running.behind for running in list(self._running.values()))
+            return not any(running.is_behind for running in list(self._running.values()))
         finally:
             self._counting.release()
 
@@ -384,7 +388,7 @@ class Study:
             if self._counter is None:
                 self.book.advance(SLICE_NODES)
             else:
-                count_on(self.book, self._counter, SLICE_NODES)
+                count_step(self.book, self._counter, SLICE_NODES)
         elif self._unsettled:
             self._unsettled = False
             self.book.settle()

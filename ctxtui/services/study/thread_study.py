@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.audit import records
+from ctxtui.analysis.audit import build_record
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
+from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.duplicates import Duplicate, DuplicateFinder
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.analysis.session_events import CallEvent, events
+from ctxtui.analysis.session_events import CallEvent, list_events
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -41,7 +41,7 @@ class ThreadStudy:
         self.lock = threading.Lock()
         self.calls: Sequence[Call] = ()
         self.events: Sequence[CallEvent] = ()
-        self.missed: Mapping[int, Missed] = {}
+        self.missed: Mapping[int, CacheMiss] = {}
         """Known misses by number of call (from 1)."""
         self.boundaries = Boundaries(session.tree)
         self.turns = Turns(session.tree)
@@ -57,15 +57,15 @@ class ThreadStudy:
         self.records: Sequence[tuple[int, int]] = ()
         """Correct forecasts, and all forecasts, of the first n calls, by n; empty until known."""
         self._recorded: tuple[object, int] = (None, 0)
-        self.stays = Stays(session.tree)
+        self.stays = BlockLifetimes(session.tree)
         """The calls that contain each block."""
-        self.repeated: Mapping[int, Repeat] = {}
+        self.repeated: Mapping[int, Duplicate] = {}
         """Repeated content in the thread's contexts, by node, as far as they were searched."""
         self._repeats: DuplicateFinder | None = None
         self._searched = 0
         self._session = session
         self._seen_calls: Sequence[Call] = ()
-        self._misses: Sequence[Missed] = ()
+        self._misses: Sequence[CacheMiss] = ()
         self.refresh()
 
     @property
@@ -91,29 +91,29 @@ class ThreadStudy:
             del self.spent[same + 1 :], self.lacking[same + 1 :]
             for ledger in (self.ledger, self.next_ledger):
                 if ledger is not None:
-                    ledger.back(same)
-            self.stays.back(same)
+                    ledger.truncate(same)
+            self.stays.truncate(same)
             self._searched = min(self._searched, same)
             self.turns.forget_after(same)
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
-    def find_events(self, misses: Sequence[Missed] = ()) -> bool:
+    def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
         """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
         self.missed = {one.number: one for one in misses if one.thread == self.thread}
-        self.events = events(self._session, self.thread, misses)
+        self.events = list_events(self._session, self.thread, misses)
         self._seen_calls, self._misses = calls, misses
         return True
 
     def compare_forecasts(self, book: Book) -> bool:
         """Compare forecasts of the calls with their reports; True if there was anything to do."""
-        calls, known = self.calls, book.foretold
+        calls, known = self.calls, book.forecast_count
         if self._recorded[0] is calls and self._recorded[1] == known:
             return False
-        self.records, self._recorded = records(book, calls), (calls, known)
+        self.records, self._recorded = build_record(book, calls), (calls, known)
         return True
 
     def track_lifetimes(self, limit: int) -> bool:
@@ -126,11 +126,11 @@ class ThreadStudy:
         """Look for repeats in up to `limit` further blocks; True if there was anything to do."""
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
-            self.repeated = self._repeats.found
+            self.repeated = self._repeats.duplicates
         with self.lock:
             calls, begun = self.calls, self._searched
             for index in range(begun, min(len(calls), begun + limit)):
-                if not self._repeats.show(calls[index].sent_head, limit):
+                if not self._repeats.search_path(calls[index].sent_head, limit):
                     return True
                 self._searched = index + 1
         return self._searched > begun
@@ -165,7 +165,7 @@ class ThreadStudy:
         first price.
         """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
-            row = row_of(call, costs[call.id], "")
+            row = call_row(call, costs[call.id], "")
             before = self.spent[-1]
             self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
             self.lacking.append(self.lacking[-1] + row.at_least)

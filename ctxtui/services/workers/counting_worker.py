@@ -12,7 +12,7 @@ from ctxtui.core.call import Call
 from ctxtui.pricing.price import PriceTable, keep_priced_fields
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.label_search import Cut
-from ctxtui.services.counting.pricing import Priced, Pricer, price_here
+from ctxtui.services.counting.pricing import Priced, Pricer, local_pricer
 from ctxtui.services.worker import Worker
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
@@ -89,7 +89,7 @@ class PricingWorker:
     """Prices calls in a child process; in this one if the child dies."""
 
     def __init__(self, table: PriceTable) -> None:
-        self._worker = Worker(price_here, table)
+        self._worker = Worker(local_pricer, table)
 
     def __call__(self, calls: Sequence[Call]) -> list[Priced]:
         return self._worker.call_or_run_here(_prices, [keep_priced_fields(call) for call in calls])

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.lab import Experiment
-from ctxtui.analysis.lab.on_record import on_record
+from ctxtui.analysis.lab.on_record import apply_to_record
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_session import variant_session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import counter_with_memory
-from ctxtui.services.editing.variant_files import VariantFile, keep_variant, variants_dir
+from ctxtui.services.counting.count_cache import cached_counter
+from ctxtui.services.editing.variant_files import VariantFile, variants_dir, write_variant
 from ctxtui.services.lab.experiment import bench_of, keep_loaded
 from ctxtui.services.lab.variants import own_models, sought, variants
 from ctxtui.services.recordings.open_by_name import locate, open_named
@@ -44,7 +44,7 @@ class OpenLab:
         location = locate(name, cwd, settings)
         self._loaded = open_named(location, settings)
         self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
-        with counter_with_memory(settings) as counter:
+        with cached_counter(settings) as counter:
             self._bench = bench_of(self._loaded.session, counter, settings)
         keep_loaded()
         self._runs: list[VariantRun] = []
@@ -76,8 +76,8 @@ class OpenLab:
 
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
-        session, run = self._loaded.session, on_record(self._bench, self._runs[0], self._runs[index])
+        session, run = self._loaded.session, apply_to_record(self._bench, self._runs[0], self._runs[index])
         title = f"{session.about.title or self._loaded.name} (what if: {describe_variant(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))
-        return keep_variant(self._folder, name, describe_variant(self._rows[index], model=True), written)
+        return write_variant(self._folder, name, describe_variant(self._rows[index], model=True), written)

@@ -27,7 +27,7 @@ class SessionsSearch:
     def search(self, text: str, regex: bool) -> Iterator[SearchProgress]:
         """Search for `text`, yielding after each session."""
         shelf = SessionLibrary(self._settings, self._cwd)
-        sessions = [one for one in shelf.listed() if not one.archived]
+        sessions = [one for one in shelf.all_sessions() if not one.archived]
         sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
         try:
             searcher = Searcher(self._settings, Pattern(text, regex=regex), BlockFilter())

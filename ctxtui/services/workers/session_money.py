@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.findings.cache_markers import UNASKED
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
+from ctxtui.analysis.findings.cache_markers import DEFAULT_STRATEGY
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.analysis.money.edited_calls import EditedCalls, EditedThread
 from ctxtui.analysis.money.savings import Cure, cleared_nodes
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, summed
+from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, rows_by_call, rows_by_category, rows_by_tool, sum_rows
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call, paid_id
@@ -27,15 +27,15 @@ from ctxtui.core.session import Session
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import Cost, recorded_usd
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account, priced
+from ctxtui.services.counting.accounts import Account, make_account, priced_account
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import under_markers
-from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import one_spent
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -78,12 +78,12 @@ def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
     settings, by, own = request
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
     ids = _call_ids(session, own)
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         if by in _BLOCK_GROUPINGS:
             say("counting tokens")
-            account_ = account(session, counter, settings)
+            account_ = make_account(session, counter, settings)
         else:
-            account_ = priced(session, book_for(session, counter, settings), settings)
+            account_ = priced_account(session, book_for(session, counter, settings), settings)
         calls = [call for id_, call in session.calls.items() if id_ in ids]
         prices = [(call, price) for call in calls if (price := account_.costs[call.id]) is not None]
         known = [(recorded_usd(call), price.usd) for call, price in prices]
@@ -101,8 +101,12 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
     if by in _BLOCK_GROUPINGS:
         costs = {id_: price if id_ in own else None for id_, price in found.costs.items()}
         threads = thread_costs(found.book, costs)
-        shared = by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, found.book.names, own)
-        whole = summed(by_call(calls, found.costs))
+        shared = (
+            rows_by_category(threads, costs, own)
+            if by == CATEGORY
+            else rows_by_tool(threads, costs, found.book.names, own)
+        )
+        whole = sum_rows(rows_by_call(calls, found.costs))
         if whole.partial:
             shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
         return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
@@ -113,7 +117,7 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
         PROJECT: lambda call: session.about.cwd or UNKNOWN,
         "": lambda call: "",
     }
-    return by_call(calls, found.costs, namers[by])
+    return rows_by_call(calls, found.costs, namers[by])
 
 
 class StatementRequest(NamedTuple):
@@ -148,14 +152,14 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
         return SessionStatement([], None)
     say("adding up")
     trouble = ""
-    with counter_with_memory(settings) as counter:
-        one = account(session, counter, settings)
+    with cached_counter(settings) as counter:
+        one = make_account(session, counter, settings)
         made = one.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            edits, trouble = known_edits(loaded, settings, choose(session))
+            edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(made, one, counter, settings, edits)
         made.cures = measure_savings(one, counter, made.cures)
-        made.subscription = subscribed(named, settings)
+        made.subscription = is_subscription(named, settings)
     return SessionStatement(_call_costs(session, ids, one.costs), made, trouble)
 
 
@@ -178,7 +182,7 @@ def _within(call: Call, between: tuple[float, float] | None) -> bool:
     return between is None or between[0] <= (call.at or 0.0) < between[1]
 
 
-_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: UNASKED}
+_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
 
 
 def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
@@ -192,7 +196,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     for cure in cures:
         thread, under = threads[cure.thread], None
         if cure.kind in _CACHES:
-            under = markers.of(_CACHES[cure.kind], thread.calls)
+            under = markers.edited_calls(_CACHES[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             under = _price_clearing(account, counter, thread, cure)
         found.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
@@ -208,4 +212,4 @@ def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cur
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
     after = base.situation.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
+    return edited.calls_under(base.situation, after, base.prices.tag(after), since=cure.call - 1)

@@ -9,8 +9,8 @@ from typing import Final, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.misses import Misses
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.cache.miss_finder import Misses
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.statement import Statement
@@ -20,12 +20,12 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.library.growth import growth_report
-from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.worker import Worker
@@ -50,32 +50,32 @@ class Report(Struct, Generic[Made], frozen=True, dict=True):
 
 def find_misses(session: Session, counter: Counter, settings: Settings) -> Misses:
     """Find the cache misses of `session`."""
-    return account(session, counter, settings).misses()
+    return make_account(session, counter, settings).misses()
 
 
 def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         return find_misses(loaded.session, counter, settings)
 
 
 def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
-    with counter_with_memory(settings) as counter:
-        made = account(loaded.session, counter, settings).statement()
-    made.subscription = subscribed(named, settings)
+    with cached_counter(settings) as counter:
+        made = make_account(loaded.session, counter, settings).statement()
+    made.subscription = is_subscription(named, settings)
     return made
 
 
 def _growth(loaded: Loaded, _: Named, settings: Settings, about: str) -> GrowthReport:
-    with counter_with_memory(settings) as counter:
-        return growth_report(account(loaded.session, counter, settings), choose(loaded.session, about))
+    with cached_counter(settings) as counter:
+        return growth_report(make_account(loaded.session, counter, settings), choose_call(loaded.session, about))
 
 
 def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findings:
     thread, number, edits = about.split("\n", 2)
-    with counter_with_memory(settings) as counter:
-        chosen = choose(loaded.session, thread, int(number))
-        made = account(loaded.session, counter, settings)
-        return findings_of(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
+    with cached_counter(settings) as counter:
+        chosen = choose_call(loaded.session, thread, int(number))
+        made = make_account(loaded.session, counter, settings)
+        return price_findings(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
 
 
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")

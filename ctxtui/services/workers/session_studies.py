@@ -8,14 +8,15 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.variant import Variant
+from ctxtui.analysis.money.limits import Limits
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import Audit, audit
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.books import Audit, audit_session
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, tried
-from ctxtui.services.library.limit_checks import MeasuredRecording, measured
-from ctxtui.services.library.report import ReportDraft, drafted
+from ctxtui.services.library.limit_checks import MeasuredRecording, measure
+from ctxtui.services.library.report import ReportDraft, draft_report
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.session_work import Say
@@ -32,6 +33,13 @@ class LabRequest(NamedTuple):
 
     settings: Settings
     variants: Sequence[Variant]
+
+
+class CheckRequest(NamedTuple):
+    """The `limits` that recordings are held against."""
+
+    settings: Settings
+    limits: Limits
 
 
 class AuditRequest(NamedTuple):
@@ -56,7 +64,7 @@ def open_counted(
     """Open the session with a counter for it. Raises what `open_named` raises."""
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     say(doing)
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         yield loaded, counter
 
 
@@ -81,20 +89,21 @@ def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
     """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
     settings, estimator = request
     with open_counted(named, settings, say, "foretelling") as (loaded, counter):
-        return audit(loaded.session, counter, settings, estimator)
+        return audit_session(loaded.session, counter, settings, estimator)
 
 
-def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
+def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
     """Measure the figures that limits apply to. Raises what `open_named` raises."""
+    settings, limits = request
     with open_counted(named, settings, say) as (loaded, counter):
-        return measured(loaded.session, counter, settings)
+        return measure(loaded.session, counter, settings, limits)
 
 
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
     """Draft the report on the session, not masked yet. Raises what `open_named` and `drafted` raise."""
     settings, thread, number = request
     with open_counted(named, settings, say, "working out the report") as (loaded, counter):
-        return drafted(loaded, counter, settings, thread, number)
+        return draft_report(loaded, counter, settings, thread, number)
 
 
 def _calls(say: Say, under: str) -> Callable[[int, int], bool]:

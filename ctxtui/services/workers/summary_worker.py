@@ -17,10 +17,10 @@ from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import Memory, counter_with_memory
+from ctxtui.services.counting.count_cache import CountCache, cached_counter
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
-from ctxtui.services.counting.labels import Labels, rules_in_force
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.labels import Labels, load_rules
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.summarize import filled
 from ctxtui.services.library.totals.summary_memory import as_remembered, or_error, place_of, to_json, version_for
 from ctxtui.services.recordings.open import load
@@ -46,7 +46,7 @@ def _filled(
     def terms(call: Call) -> Rates | None:
         return rates_for_call(call, table) if call.usage is not None else None
 
-    return filled(seen, loaded, book, price_of(table), terms, settings.usable_share, logs)
+    return filled(seen, loaded, book, make_call_pricer(table), terms, settings.usable_share, logs)
 
 
 def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
@@ -60,10 +60,10 @@ def summarize_stored(seen: SessionSummary, settings: Settings, version: str = ""
 
     They are cached under `version` (`version_for`) until a call is added. Raises what reading the database raises.
     """
-    memory = Memory(database(settings.data_dir), create=False)
+    memory = CountCache(database(settings.data_dir), create=False)
 
     def read() -> SessionSummary:
-        with counter_with_memory(settings) as counter:
+        with cached_counter(settings) as counter:
             loaded = open_named(Named(stored=seen.stored), settings)
             book = book_for(loaded.session, counter, settings)
             count_all(book, counter)
@@ -73,7 +73,7 @@ def summarize_stored(seen: SessionSummary, settings: Settings, version: str = ""
 
 
 def _cached_or_read(
-    seen: SessionSummary, memory: Memory, version: str, read: Callable[[], SessionSummary]
+    seen: SessionSummary, memory: CountCache, version: str, read: Callable[[], SessionSummary]
 ) -> SessionSummary:
     """The cached figures of `seen`, else those that `read` computes, which are then cached."""
     key = (*place_of(seen), seen.mtime, version)
@@ -81,21 +81,21 @@ def _cached_or_read(
     if cached is not None and (told := as_remembered(seen, cached)) is not None:
         return told
     summary = read()
-    memory.keep_summary(*key, to_json(summary))
+    memory.store_summary(*key, to_json(summary))
     return summary
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     """Make the child's function: it returns the session with its figures, or with the error of reading it."""
     bench = LocalCounts()
-    memories: dict[str, Memory] = {}
+    memories: dict[str, CountCache] = {}
     rules: dict[str, Labelling] = {}
 
     def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
         seen, settings = request
-        memory = memories.setdefault(settings.data_dir, Memory(database(settings.data_dir), create=True))
+        memory = memories.setdefault(settings.data_dir, CountCache(database(settings.data_dir), create=True))
         spelled = repr(settings.labels)
-        labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
+        labelling = rules[spelled] = rules.get(spelled) or load_rules(settings.labels)
         version = version_for(settings, labelling)
         if not seen.path:
             return or_error(seen, lambda: summarize_stored(seen, settings, version))
@@ -107,7 +107,7 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
             except CtxtuiError as error:
                 return replace(seen, known=True, error=error.message)
             finally:
-                memory.keep_counts(counter.unsaved())
+                memory.store_counts(counter.unsaved())
 
         return or_error(seen, lambda: _cached_or_read(seen, memory, version, read))
 

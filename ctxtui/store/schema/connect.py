@@ -1,4 +1,4 @@
-"""Opening the database: whether it is ours, which schema it has, brought up to date."""
+"""Opens the database: checks that the file is ctxtui's and brings its schema up to date."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ctxtui.store.schema.damage import decodes
 from ctxtui.store.schema.database_file import APPLICATION_ID, BUSY_SECONDS, open_to_read, open_to_write, schema_version
 
 SCHEMA_VERSION = 13
-"""How many migrations this program knows."""
+"""Number of migrations that this program has."""
 
 _AGAIN_SECONDS: Final = 0.02
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """A connection to the database `path`, made and brought up to date if need be (never with `readonly`).
+    """Connect to the database `path`, creating or migrating it if needed (never with `readonly`).
 
-    New files, their -wal and -shm have mode 0600. Raises `NotFound` with `readonly` where there is none, `Unreadable`
-    for a file of another program or a newer ctxtui, and sqlite3's own errors.
+    New files, their -wal and -shm have mode 0600. Raises `NotFound` with `readonly` if there is none, `Unreadable` for
+    a file of another program or a newer ctxtui, and sqlite3's own errors.
     """
     conn = open_to_read(path) if readonly else open_to_write(path)
     try:
@@ -33,7 +33,7 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
         else:
             _settle(conn)
             if version < SCHEMA_VERSION:
-                # Imported here: sqlite-utils takes 85 ms, and most openings find nothing to do.
+                # Imported here: sqlite-utils takes 85 ms, and most connections need no migration.
                 from ctxtui.store.schema.migrations import migrate
 
                 migrate(conn, path, SCHEMA_VERSION)
@@ -79,11 +79,11 @@ def _settle(conn: sqlite3.Connection) -> None:
 
 
 def _write_ahead(conn: sqlite3.Connection) -> None:
-    """Change the journal to WAL. SQLite does not wait for another process that writes the new file at this moment."""
+    """Change the journal to WAL, retrying because SQLite does not wait for another process that writes a new file."""
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            # Refused silently on file systems without shared memory: then the rollback journal does, more slowly.
+            # Refused silently on file systems without shared memory: then the slower rollback journal stays.
             conn.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:

@@ -1,4 +1,4 @@
-"""Rows that hold what ctxtui never writes: SQLite keeps whatever a damaged page says."""
+"""Detection of rows with values that ctxtui never writes, as SQLite returns whatever is in a damaged page."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _TYPES: Final = {
     "BLOB": ("blob", "text"),
 }
 """By declared type, as `typeof` names them; a text with a lone surrogate is a BLOB (`tables`)."""
-_LONGEST: Final = 2.5e11
+_MAX_REAL: Final = 2.5e11
 """Beyond any time (Unix seconds, until the year 9892) and any sum (USD)."""
 
 
 class Damaged(Exception):
-    """Rows that cannot be read; `errors.explained` names the database."""
+    """Rows that cannot be read; `errors.explain_errors` adds the database's name."""
 
 
 def decodes(function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, which works on rows alone, raising `Damaged` for those that it cannot read."""
+    """Decorator: raise `Damaged` for rows that `function` cannot decode."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -41,21 +41,23 @@ def decodes(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_rows(conn: sqlite3.Connection, table: str, where: str, *args: object) -> None:
-    """Raise `Damaged` where a row of `table` holds a value that its column cannot have."""
+    """Raise `Damaged` if a row of `table` has a value that its column cannot have."""
     rows = conn.execute(f"PRAGMA table_info({table})").fetchall()
     columns = tuple((name, kind, bool(not_null or primary)) for _, name, kind, not_null, _, primary in rows)
-    found = conn.execute(f"SELECT {_wrong(columns)} FROM {table} WHERE ({where}) AND {_wrong(columns)} != ''", args)
-    for (name,) in found:
+    rows_with_fault = conn.execute(
+        f"SELECT {_wrong_column_sql(columns)} FROM {table} WHERE ({where}) AND {_wrong_column_sql(columns)} != ''", args
+    )
+    for (name,) in rows_with_fault:
         raise Damaged(f"{table}.{name} is of another kind than it should be")
 
 
 @cache
-def _wrong(columns: tuple[tuple[str, str, bool], ...]) -> str:
-    """SQL that gives the name of the first of `columns` whose value is wrong, "" where none is."""
+def _wrong_column_sql(columns: tuple[tuple[str, str, bool], ...]) -> str:
+    """SQL for the name of the first of `columns` with a wrong value, "" if none."""
     cases = []
     for name, kind, needed in columns:
         types = (*_TYPES.get(kind.upper(), ("integer", "real", "text", "blob")), *(() if needed else ("null",)))
-        listed = ", ".join(f"'{one}'" for one in types)
-        beyond = f" OR abs({name}) > {_LONGEST}" if kind.upper() == "REAL" else ""
+        listed = ", ".join(f"'{type_name}'" for type_name in types)
+        beyond = f" OR abs({name}) > {_MAX_REAL}" if kind.upper() == "REAL" else ""
         cases.append(f"WHEN typeof({name}) NOT IN ({listed}){beyond} THEN '{name}'")
     return f"CASE {' '.join(cases)} ELSE '' END"

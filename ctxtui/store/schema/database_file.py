@@ -1,4 +1,4 @@
-"""The database's file: who may read it, opening and copying it, and transactions on it."""
+"""The database's file: permissions, opening and copying it, and transactions on it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.store.errors import ELSEWHERE
 
 APPLICATION_ID: Final = 0x63747874
-"""``ctxt`` in the file's head: how we know our own."""
+"""``ctxt`` in the file's header, which identifies ctxtui's databases."""
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 BUSY_SECONDS: Final = 10.0
-"""How long a writer waits for another process before it gives up. Transactions hold the lock for inserts alone."""
+"""Seconds that a writer waits for another process before it gives up. Transactions hold the lock for inserts only."""
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """A connection to the file `path`, made if need be. Raises `Unreadable` where it cannot be written."""
+    """Connect to the file `path`, created if needed. Raises `Unreadable` if it cannot be written."""
     if path.is_dir():
         raise Unreadable("the database's name is a folder's", place=str(path), way_out=ELSEWHERE)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -34,15 +34,15 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
 
 def make_private(path: Path) -> None:
-    """Create `path` with mode 0600 if it is not there, else take the others' rights from it, its -wal and its -shm.
+    """Create `path` with mode 0600, or remove the rights of others from it, its -wal and its -shm.
 
-    The file is never opened where it exists: closing a descriptor of ours would drop SQLite's locks on it.
+    An existing file is never opened: closing a descriptor of ours would drop SQLite's locks on it.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         for part in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-            # Whoever closes the database last takes the two away.
+            # The last process to close the database removes these two.
             with suppress(FileNotFoundError):
                 state = part.stat()
                 if state.st_mode & _OTHERS and state.st_uid == os.geteuid():
@@ -50,7 +50,7 @@ def make_private(path: Path) -> None:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that changes nothing. Raises `NotFound` where there is no file `path`."""
+    """Connect without changing anything. Raises `NotFound` if there is no file `path`."""
     if not path.is_file():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")
     uri = f"{path.absolute().as_uri()}?mode=ro"
@@ -62,20 +62,20 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         wal = path.with_name(path.name + "-wal")
         if os.access(path.parent, os.W_OK) or (wal.exists() and wal.stat().st_size):
             raise
-        # In a folder where no -shm can be made, a file without -wal cannot change under us either.
+        # In a folder where no -shm can be created, a file without -wal cannot change either.
         conn = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
     return conn
 
 
 def schema_version(conn: sqlite3.Connection) -> int:
-    """How many migrations the file has had; 0 for an empty one."""
+    """Number of migrations applied to the file; 0 for an empty one."""
     version: int = conn.execute("PRAGMA user_version").fetchone()[0]
     return version
 
 
 @contextmanager
 def writing(conn: sqlite3.Connection) -> Iterator[None]:
-    """One transaction that takes the write lock at once, so that what is read in it is still true when it writes."""
+    """A transaction that takes the write lock at once, so that its reads still hold when it writes."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -88,7 +88,7 @@ def writing(conn: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def reading(conn: sqlite3.Connection) -> Iterator[None]:
-    """One snapshot for several queries: what others write meanwhile does not show in them."""
+    """One snapshot for several queries, unaffected by other writers."""
     conn.execute("BEGIN")
     try:
         yield

@@ -1,7 +1,7 @@
 """The schema's history. A new column or table is a new function at the end; an old one is never changed.
 
-`user_version` in the file's head counts the migrations it has had, so that opening an up-to-date file asks for one
-integer and imports nothing of sqlite-utils.
+`user_version` in the file's header counts the applied migrations, so that opening an up-to-date file reads one integer
+and imports nothing of sqlite-utils.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LADDER: Final = Migrations("ctxtui")
 def migrate(conn: sqlite3.Connection, path: Path, known: int) -> Path | None:
     """Bring the file up to `known`, after a backup if it holds anything; returns the backup's path.
 
-    Two processes may come here at once: the second waits and finds nothing left to do.
+    Of two processes at once, the second waits and finds nothing left to do.
     """
     backup = None
     with writing(conn):
@@ -41,7 +41,7 @@ def migrate(conn: sqlite3.Connection, path: Path, known: int) -> Path | None:
 
 @LADDER()
 def m001_first(db: Database) -> None:
-    """Everything that the first release keeps."""
+    """Tables of the first release."""
     for script in (tables.CONTENT, tables.SESSIONS, tables.CALLS, tables.WORK):
         db.executescript(script)
     db.execute("INSERT INTO codecs (key, name) VALUES (0, 'plain')")
@@ -74,50 +74,54 @@ def m005_subscription(db: Database) -> None:
 
 @LADDER()
 def m006_glances(db: Database) -> None:
-    """Titles, directories and versions of files whose figures are not known yet."""
+    """Titles, directories and versions of files without figures yet."""
     db.executescript(tables.GLANCES)
 
 
 @LADDER()
 def m007_leases(db: Database) -> None:
-    """Which process hosts a session, and whose what is in flight is."""
+    """The process that hosts a session, and the host of pending events."""
     db.executescript(tables.LEASES)
     db.execute("ALTER TABLE events ADD COLUMN host TEXT NOT NULL DEFAULT ''")
 
 
 @LADDER()
 def m008_threads_in_flight(db: Database) -> None:
-    """Of which line of context what is in flight is: sub-agents run beside the main one."""
+    """The thread of pending events: sub-agents run in parallel to the main thread."""
     db.execute("ALTER TABLE events ADD COLUMN thread TEXT NOT NULL DEFAULT 'main'")
 
 
 @LADDER()
 def m009_kept_figures(db: Database) -> None:
-    """What was worked out of a whole recording."""
+    """Figures derived from a whole recording."""
     db.executescript(tables.KEPT)
 
 
 @LADDER()
 def m010_stretches_in_flight(db: Database) -> None:
-    """Of what is in flight a row holds all that was written at once."""
+    """A row of pending events holds everything that was written at once."""
     db.execute(tables.STRETCHES)
 
 
 @LADDER()
 def m011_terms(db: Database) -> None:
-    """The full-text index is given each sequence of a text once; all recordings are indexed anew."""
+    """The full-text index gets each sequence of a text once; all recordings are indexed again."""
     db.executescript("DROP TABLE texts; DELETE FROM indexed;" + tables.TERMS)
 
 
 @LADDER()
 def m012_quotas(db: Database) -> None:
-    """What providers reported of quotas: JSON [[limit, minutes, used, resets, at, raw] ...]; NULL: nothing. A column,
-    for a table takes pages of its own."""
+    """Providers' quota reports: JSON [[limit, minutes, used, resets, at, raw] ...]; NULL: none.
+
+    A column, because a table would take pages of its own.
+    """
     db.execute("ALTER TABLE sessions ADD COLUMN quotas TEXT")
 
 
 @LADDER()
 def m013_trigrams(db: Database) -> None:
-    """SQLite finds the sequences of a text itself; all recordings are indexed anew. Figures of whole recordings are
-    worked out anew: what is kept are counts of blocks."""
+    """SQLite finds the sequences of a text itself; all recordings are indexed again.
+
+    Figures of whole recordings are dropped: counts of blocks are kept instead.
+    """
     db.executescript("DROP TABLE texts; DELETE FROM indexed; DROP TABLE kept_figures;" + tables.TEXTS)

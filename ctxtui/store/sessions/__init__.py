@@ -1,1 +1,1 @@
-"""A session in the database: written, grown call by call, read back, listed, changed."""
+"""Sessions in the database: written, extended call by call, read back, listed, changed."""

@@ -12,7 +12,7 @@ from ctxtui.store.rows import Priced, sql_text
 from ctxtui.store.sessions.content_rows import Skeletons
 
 USAGE = ("fresh", "cache_read", "write_5m", "write_1h", "write_30m", "write_12h", "output", "reasoning")
-"""The whole-number columns of a usage, named as its fields."""
+"""The whole-number columns of a usage, named like its fields."""
 
 COLUMNS = (
     "session", "id", "nth", "thread", "number", "own_thread", "raw_run", "raw_at", "sent_run", "sent_at",
@@ -27,9 +27,12 @@ _UPSERT = (
 )
 
 
-class Listed(NamedTuple):
-    """Where a call is listed: its session's row, its order there (from 0), its thread's row, its order there (from 1),
-    and the thread that it names itself, where that is another one."""
+class ListPosition(NamedTuple):
+    """Position of a call in the lists.
+
+    Its session's row, its index there (from 0), its thread's row, its number there (from 1), and the thread that the
+    call itself names, if different.
+    """
 
     session: int
     nth: int
@@ -38,23 +41,23 @@ class Listed(NamedTuple):
     own_thread: str | bytes | None = None
 
 
-def put(
+def put_call(
     conn: sqlite3.Connection,
-    listed: Listed,
+    listed: ListPosition,
     call: Call,
     heads: Iterable[tuple[int | None, int]],
     cost: Priced | None,
     skeletons: Skeletons,
 ) -> None:
-    """Insert a call, or update it where it is listed already. `heads` are its raw, sent and response contexts."""
-    found = conn.execute(
+    """Insert a call, or update an existing one. `heads` are its raw, sent and response contexts."""
+    existing = conn.execute(
         "SELECT nth, number FROM calls WHERE session = ? AND id = ?", (listed.session, sql_text(call.id))
     ).fetchone()
-    if found is not None:
-        listed = listed._replace(nth=found[0], number=found[1])
+    if existing is not None:
+        listed = listed._replace(nth=existing[0], number=existing[1])
     where = (listed.nth, listed.thread, listed.number, listed.own_thread)
     places = [part for head in heads for part in head]
-    conn.execute(_UPSERT, (listed.session, sql_text(call.id), *where, *places, *_facts(call, cost, skeletons)))
+    conn.execute(_UPSERT, (listed.session, sql_text(call.id), *where, *places, *_columns(call, cost, skeletons)))
 
 
 _TOTAL = "fresh + cache_read + write_5m + write_1h + write_30m + write_12h"
@@ -72,10 +75,10 @@ UPDATE sessions SET
   output = (SELECT sum(output) {_OF}),
   cost = (SELECT sum(cost) {_OF})
 WHERE key = :session"""
-"""Sums up the calls of a session in its row."""
+"""Updates a session's row with the sums over its calls."""
 
 
-def _facts(call: Call, cost: Priced | None, skeletons: Skeletons) -> Iterator[object]:
+def _columns(call: Call, cost: Priced | None, skeletons: Skeletons) -> Iterator[object]:
     """The columns from `provider` on."""
     yield from (sql_text(call.provider), sql_text(call.model), call.started, call.first_byte, call.ended)
     epoch = call.epoch

@@ -1,4 +1,4 @@
-"""What users do to stored sessions: title, tags, archive, delete, prune."""
+"""User actions on stored sessions: title, tags, archive, delete, prune."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import sqlite3
 from collections.abc import Iterable
 
 from ctxtui.core.errors import CtxtuiError, InUse
-from ctxtui.store.cache import name_of_stored
-from ctxtui.store.leases import every_living, in_use, refuse_in_use
-from ctxtui.store.notes import forget_words
+from ctxtui.store.cache import stored_session_key
+from ctxtui.store.leases import all_living_hosts, in_use_error, refuse_in_use
+from ctxtui.store.notes import delete_quotes
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing
-from ctxtui.store.sessions.content_rows import collect
+from ctxtui.store.sessions.content_rows import delete_unreferenced
 from ctxtui.store.sessions.listing import find
 
 _DAY = 86_400
 
 
 def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
-    """Give a session the user's `title`; "" gives it back the recording's. Returns the session's id."""
+    """Set the user's `title` of a session; "" restores the recording's. Returns the session's id."""
     with writing(conn):
         key, id_ = find(conn, prefix)
         name = sql_text(title.strip()) if title.strip() else None
@@ -27,9 +27,9 @@ def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
 
 
 def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: bool) -> str:
-    """Add `tags` to a session, or take them away; adding twice is once. Returns the session's id."""
-    wanted = [one.strip() for one in tags]
-    if not all(wanted):
+    """Add `tags` to a session, or remove them; duplicates are ignored. Returns the session's id."""
+    names = [name.strip() for name in tags]
+    if not all(names):
         raise CtxtuiError("a tag may not be empty")
     with writing(conn):
         key, id_ = find(conn, prefix)
@@ -37,7 +37,7 @@ def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: b
             query = "DELETE FROM tags WHERE session = ? AND tag = ?"
         else:
             query = "INSERT OR IGNORE INTO tags (session, tag) VALUES (?, ?)"
-        conn.executemany(query, [(key, sql_text(one)) for one in wanted])
+        conn.executemany(query, [(key, sql_text(name)) for name in names])
     return id_
 
 
@@ -49,7 +49,7 @@ def archive(conn: sqlite3.Connection, prefix: str, *, archived: bool) -> str:
     return id_
 
 
-def subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
+def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
     """Mark a session as paid by a subscription, or as paid by use. Returns the session's id."""
     with writing(conn):
         key, id_ = find(conn, prefix)
@@ -58,8 +58,10 @@ def subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 
 
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
-    """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id. Raises `InUse`
-    while it is hosted."""
+    """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id.
+
+    Raises `InUse` while it is hosted.
+    """
     with writing(conn):
         key, id_ = find(conn, prefix)
         refuse_in_use(conn, id_)
@@ -70,45 +72,45 @@ def delete(conn: sqlite3.Connection, prefix: str) -> str:
 def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
     blocks: set[int] = set()
     for key in keys:
-        held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))
-        blocks.update(block for (block,) in held)
-        forget_words(conn, key)
-        _forget_summaries(conn, key)
+        rows = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))
+        blocks.update(block for (block,) in rows)
+        delete_quotes(conn, key)
+        _delete_summaries(conn, key)
         conn.execute("DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE key = ?)", (key,))
         conn.execute("DELETE FROM sessions WHERE key = ?", (key,))
-    collect(conn, sorted(blocks))
+    delete_unreferenced(conn, sorted(blocks))
 
 
-def _forget_summaries(conn: sqlite3.Connection, key: int) -> None:
-    """They quote the session's first message."""
+def _delete_summaries(conn: sqlite3.Connection, key: int) -> None:
+    """Delete cached summaries of a session, which quote its first message."""
     (id_,) = conn.execute("SELECT id FROM sessions WHERE key = ?", (key,)).fetchone()
     paths = conn.execute("SELECT path FROM sources WHERE session = ?", (key,)).fetchall()
     for table in ("file_summaries", "glances"):
-        named = [*paths, (sql_text(name_of_stored(py_text(id_))),)]
+        named = [*paths, (sql_text(stored_session_key(py_text(id_))),)]
         conn.executemany(f"DELETE FROM {table} WHERE path = ?", named)
 
 
-def older(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
-    """Key and id of the sessions whose last call (else their import) was before the Unix time `before`; none that is
-    hosted now."""
+def older_sessions(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
+    """Key and id of the sessions whose last call (else their import) was before the Unix time `before`, except hosted
+    ones."""
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
-    held = {id_ for id_, _ in every_living(conn)}
-    return [(key, py_text(id_)) for key, id_ in conn.execute(query, (before,)) if id_ not in held]
+    hosted = {id_ for id_, _ in all_living_hosts(conn)}
+    return [(key, py_text(id_)) for key, id_ in conn.execute(query, (before,)) if id_ not in hosted]
 
 
-def kept_from_pruning(conn: sqlite3.Connection, before: float) -> list[InUse]:
-    """Why each session that is old enough for `prune` but hosted now stays."""
+def unprunable_sessions(conn: sqlite3.Connection, before: float) -> list[InUse]:
+    """For each session old enough for `prune` but hosted now, the reason that it stays."""
     query = "SELECT 1 FROM sessions WHERE id = ? AND coalesce(ended, imported) < ?"
-    found = [(id_, host) for id_, host in every_living(conn) if conn.execute(query, (id_, before)).fetchone()]
-    return [in_use(conn, id_, host, way_out="end it there first") for id_, host in found]
+    old_hosted = [(id_, host) for id_, host in all_living_hosts(conn) if conn.execute(query, (id_, before)).fetchone()]
+    return [in_use_error(conn, id_, host, way_out="end it there first") for id_, host in old_hosted]
 
 
 def prune(conn: sqlite3.Connection, before: float) -> list[str]:
-    """Delete the sessions of `older`, with counts and summaries that were remembered before; the sessions' ids."""
+    """Delete the sessions of `older`, and counts and summaries cached before; returns the sessions' ids."""
     with writing(conn):
-        found = older(conn, before)
-        _delete(conn, [key for key, _ in found])
+        sessions = older_sessions(conn, before)
+        _delete(conn, [key for key, _ in sessions])
         conn.execute("DELETE FROM token_counts WHERE day < ?", (int(before // _DAY),))
         conn.execute("DELETE FROM file_summaries WHERE at < ?", (before,))
         conn.execute("DELETE FROM glances WHERE at < ?", (before,))
-    return [id_ for _, id_ in found]
+    return [id_ for _, id_ in sessions]

@@ -1,4 +1,4 @@
-"""What sessions share, as rows: blocks, places and skeletons, each once."""
+"""Rows that sessions share: blocks, places and skeletons, each once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 from ctxtui.core import canonical
 from ctxtui.core.block import Block, Place
 from ctxtui.core.call import Skeleton
-from ctxtui.store.block_codec import SMALLEST, Packer, preview
+from ctxtui.store.block_codec import MIN_PACKED_BYTES, Packer, preview
 from ctxtui.store.rows import Progress, py_text, sql_text
 
 _CHUNK: Final = 500
 
 
 class BlockRow(NamedTuple):
-    """A block as its row holds it, less the key."""
+    """A block's row without its key."""
 
     digest: bytes
     kind: str | bytes
@@ -27,7 +27,7 @@ class BlockRow(NamedTuple):
 
 
 def place_keys(conn: sqlite3.Connection, places: Iterable[Place]) -> dict[Place, int]:
-    """The keys of `places`, made where they are new."""
+    """The keys of `places`, inserting new ones."""
     rows = conn.execute("SELECT key, section, role, mark FROM places")
     keys = {Place(*map(py_text, texts)): key for key, *texts in rows}
     for place in places:
@@ -38,45 +38,45 @@ def place_keys(conn: sqlite3.Connection, places: Iterable[Place]) -> dict[Place,
     return keys
 
 
-def packed_blocks(
+def pack_blocks(
     conn: sqlite3.Connection, packer: Packer, blocks: list[Block], progress: Progress | None
 ) -> dict[str, BlockRow]:
-    """The rows of those blocks that the database does not hold."""
+    """Make rows for the blocks that the database lacks."""
     rows: dict[str, BlockRow] = {}
     for start in range(0, len(blocks), _CHUNK):
         chunk = blocks[start : start + _CHUNK]
-        known = known_blocks(conn, [block.digest for block in chunk])
-        rows.update((block.digest, _row(packer, block)) for block in chunk if block.digest not in known)
+        stored = stored_block_keys(conn, [block.digest for block in chunk])
+        rows.update((block.digest, _row(packer, block)) for block in chunk if block.digest not in stored)
         if progress is not None:
             progress(min(start + _CHUNK, len(blocks)), len(blocks))
     return rows
 
 
 def _row(packer: Packer, block: Block) -> BlockRow:
-    words = preview(block) if len(block.body) >= SMALLEST else ""
+    words = preview(block) if len(block.body) >= MIN_PACKED_BYTES else ""
     codec, stored = packer.pack(block.body, beside=len(words.encode("utf-8", "replace")))
     shown = words if isinstance(stored, bytes) else None
     return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, shown, stored)
 
 
-def known_blocks(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
-    """The keys of those of `digests` that are stored."""
-    wanted = [bytes.fromhex(digest) for digest in digests]
-    found: dict[str, int] = {}
-    for start in range(0, len(wanted), _CHUNK):
-        chunk = wanted[start : start + _CHUNK]
+def stored_block_keys(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
+    """The keys of the stored blocks among `digests`."""
+    values = [bytes.fromhex(digest) for digest in digests]
+    keys: dict[str, int] = {}
+    for start in range(0, len(values), _CHUNK):
+        chunk = values[start : start + _CHUNK]
         marks = ",".join("?" * len(chunk))
         rows = conn.execute(f"SELECT digest, key FROM blocks WHERE digest IN ({marks})", chunk)
-        found.update((digest.hex(), key) for digest, key in rows)
-    return found
+        keys.update((digest.hex(), key) for digest, key in rows)
+    return keys
 
 
 def put_blocks(
     conn: sqlite3.Connection, packer: Packer, blocks: list[Block], packed: dict[str, BlockRow]
 ) -> dict[str, int]:
-    """The keys of `blocks`, written where they are new; `packed` are rows that were made before."""
-    # Asked again under the lock: another process may have added blocks since, or deleted some.
-    keys = known_blocks(conn, (block.digest for block in blocks))
+    """Insert new `blocks` and return the keys of all; `packed` are prepared rows."""
+    # Checked again under the lock: another process may have added or deleted blocks since.
+    keys = stored_block_keys(conn, (block.digest for block in blocks))
     missing = [block for block in blocks if block.digest not in keys]
     rows = [packed.get(block.digest) or _row(packer, block) for block in missing]
     first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
@@ -90,14 +90,14 @@ def put_blocks(
 
 
 class Skeletons:
-    """Skeletons by content: requests of one client often share theirs."""
+    """Skeleton rows by content: requests of one client often share theirs."""
 
     def __init__(self, conn: sqlite3.Connection, packer: Packer) -> None:
         self._conn = conn
         self._packer = packer
 
     def key_of(self, skeleton: Skeleton | None) -> int | None:
-        """The key of the skeleton's row, made if it is new."""
+        """The key of the skeleton's row, inserting a new one."""
         if skeleton is None:
             return None
         body = canonical.dumps(skeleton.parts)
@@ -112,8 +112,9 @@ class Skeletons:
         return int(done.lastrowid or 0)
 
 
-def collect(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
-    """Delete those of `blocks` that nothing refers to, and skeletons without a call; how many blocks went."""
+def delete_unreferenced(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
+    """Delete those of `blocks` without references, and skeletons without a call; returns the number of blocks
+    deleted."""
     before = conn.total_changes
     conn.executemany(
         "DELETE FROM blocks WHERE key = ? AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = blocks.key)",

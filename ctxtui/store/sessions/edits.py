@@ -1,4 +1,4 @@
-"""The overlay in the database: the log of edits, which only grows, and the artifacts that edits took out."""
+"""The overlay in the database: the append-only log of edits, and externalized artifacts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CREATE TABLE edits (         -- the overlay: append-only, a revert is a row of i
 CREATE TRIGGER edits_append_only BEFORE UPDATE ON edits BEGIN SELECT RAISE(ABORT, 'edits are append-only'); END;
 CREATE INDEX artifacts_name ON artifacts(session, name);
 """
-"""The edits table since migration 2; nothing was ever written to the one before."""
+"""The edits table since migration 2; the one before was never written to."""
 
 
 class ArtifactRow(NamedTuple):
@@ -59,7 +59,7 @@ def read_edits(conn: sqlite3.Connection, id_: str, thread: str, branch: str) -> 
     return [_edit(row) for row in rows]
 
 
-def edited(conn: sqlite3.Connection) -> list[str]:
+def edited_sessions(conn: sqlite3.Connection) -> list[str]:
     """The ids of the sessions with a log."""
     rows = conn.execute("SELECT id FROM sessions WHERE key IN (SELECT session FROM edits)")
     return [py_text(id_) for (id_,) in rows]
@@ -67,7 +67,7 @@ def edited(conn: sqlite3.Connection) -> list[str]:
 
 def _edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
     id_, kind, targets, author, at, payload, batch, reverts = row
-    named = tuple(Target(*one) for one in json.loads(targets))
+    named = tuple(Target(*fields) for fields in json.loads(targets))
     return Edit(
         py_text(id_),
         py_text(kind),
@@ -83,7 +83,7 @@ def _edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
 def add_edits(
     conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, branch: str, now: float
 ) -> int:
-    """Append to a log those of `edits` that it does not hold; how many were new."""
+    """Append new `edits` to a log; returns their number."""
     with writing(conn):
         key = find_exact(conn, id_)
         where = (key, sql_text(thread), sql_text(branch))
@@ -110,7 +110,7 @@ def _plain(target: Target) -> tuple[str, int, str]:
 
 
 def branches(conn: sqlite3.Connection, id_: str, thread: str) -> list[str]:
-    """The branches of a thread's log that hold anything, oldest first."""
+    """The non-empty branches of a thread's log, oldest first."""
     key = find_exact(conn, id_)
     query = "SELECT branch FROM edits WHERE session = ? AND thread = ? GROUP BY branch ORDER BY min(key)"
     return [py_text(branch) for (branch,) in conn.execute(query, (key, sql_text(thread)))]
@@ -119,7 +119,7 @@ def branches(conn: sqlite3.Connection, id_: str, thread: str) -> list[str]:
 def put_artifact(
     conn: sqlite3.Connection, id_: str, name: str, data: bytes, media_type: str, now: float
 ) -> ArtifactRow:
-    """Keep `data` under `name`, instead of what was there."""
+    """Store `data` under `name`, replacing old data."""
     packer = Packer(conn)
     packed = packer.pack(data)
     with writing(conn):
@@ -134,8 +134,8 @@ def put_artifact(
     return ArtifactRow(name, media_type, now, len(data))
 
 
-def artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
-    """The content kept under `name`. Raises `NotFound`."""
+def read_artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
+    """The content stored under `name`. Raises `NotFound`."""
     key = find_exact(conn, id_)
     row = conn.execute(
         "SELECT codec, body FROM artifacts WHERE session = ? AND name = ?", (key, sql_text(name))
@@ -145,8 +145,8 @@ def artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
     return Unpacker(conn).unpack(row[0], row[1], f"artifact {name}")
 
 
-def artifacts(conn: sqlite3.Connection, id_: str) -> list[ArtifactRow]:
-    """The artifacts of a session, in the order in which they were put."""
+def list_artifacts(conn: sqlite3.Connection, id_: str) -> list[ArtifactRow]:
+    """The artifacts of a session, in order of storage."""
     key = find_exact(conn, id_)
     rows = conn.execute("SELECT name, media_type, at, size FROM artifacts WHERE session = ? ORDER BY key", (key,))
     return [ArtifactRow(py_text(name), py_text(kind), at, size) for name, kind, at, size in rows]

@@ -1,6 +1,6 @@
-"""Which stored session a recording is: importing twice is once, and nothing that was stored is lost.
+"""Identity of recordings: importing one twice stores it once, and nothing stored is lost.
 
-A session is named by the recording's own id, else by its path. The same id alone does not say "the same": a subagent's
+A session is named by the recording's own id, else by its path. An equal id alone does not prove identity: a subagent's
 file carries its parent's id, an older copy lacks calls, a log may be overwritten by another run. The calls decide.
 """
 
@@ -20,19 +20,22 @@ _SPEAKABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,127}\Z")
 
 
 class Verdict(Enum):
-    """What a recording is to a stored session of the same name."""
+    """Relation of a recording to a stored session of the same name."""
 
     SAME = auto()
-    """The same, or grown: it replaces what is stored."""
+    """The same, or extended: it replaces the stored one."""
     OLDER = auto()
-    """Less than what is stored: that stays."""
+    """A part of the stored one, which stays."""
     OTHER = auto()
-    """Something else: it gets a name of its own."""
+    """A different one, which gets a name of its own."""
 
 
 class Identity(NamedTuple):
-    """The name a recording goes by in the store; `key` is the session's row if there is one, `keep` says that what is
-    stored holds more than the recording and must stay."""
+    """The name of a recording in the store.
+
+    `key` is the session's row if there is one, `keep` means that the stored session holds more than the recording and
+    must stay.
+    """
 
     id: str
     key: int | None = None
@@ -40,7 +43,7 @@ class Identity(NamedTuple):
 
 
 def identify(conn: sqlite3.Connection, session: Session, source: SourceInfo) -> Identity:
-    """Find out which stored session, if any, `session` read from `source` is."""
+    """Find the stored session that `session`, read from `source`, is; or a new name."""
     first = own_id(session, source)
     for attempt in count():
         id_ = first if not attempt else f"{first}-{_short(source.path, *list(session.calls)[:1], attempt)}"
@@ -61,7 +64,7 @@ def _verdict(conn: sqlite3.Connection, key: int, session: Session, source: Sourc
     if new < stored and not (new and _grew(conn, key, source)):
         return Verdict.OLDER
     if _grew(conn, key, source) and (session.about.id or stored & new):
-        # The same file, longer: a call whose derived id was provisional may go, and another come.
+        # The same file, longer: a call with a provisional derived id may be gone, and another one new.
         return Verdict.SAME
     return Verdict.OTHER
 
@@ -73,7 +76,7 @@ def _grew(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
 
 
 def own_id(session: Session, source: SourceInfo) -> str:
-    """The name by which a recording goes, stored or not: its own id, else one made of its path."""
+    """The name of a recording, stored or not: its own id, else one made of its path."""
     own = session.about.id
     if _SPEAKABLE.match(own):
         return own
@@ -81,7 +84,7 @@ def own_id(session: Session, source: SourceInfo) -> str:
         return _short(session.about.source, own)
     if source.path:
         return _short(session.about.source, source.path)
-    # Standard input has no name: the same bytes are the same session.
+    # Standard input has no name: equal bytes are the same session.
     tree, tips = session.tree, [thread.tip for thread in session.threads.values()]
     return _short(session.about.source, *session.calls, *(block.digest for tip in tips for block, _ in tree.items(tip)))
 

@@ -1,7 +1,7 @@
-"""What a live session had in flight when it was last written: what its calls do not hold yet.
+"""Pending events of a live session: what happened since its last written call.
 
-A row is a stretch of events: those of one call, thread and kind that were written together, what they say joined. An
-answer comes in thousands of pieces, and a row for each would take four times as long to write as the answer.
+A row holds several events: those of one call, thread and kind that were written together, their data joined. An answer
+comes in thousands of pieces, and a row for each would take four times as long to write as the answer.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import msgspec
 from msgspec import Struct
 
 from ctxtui.core.session import MAIN
-from ctxtui.store.errors import explained
+from ctxtui.store.errors import explain_errors
 from ctxtui.store.host_process import HostProcess
-from ctxtui.store.leases import living
+from ctxtui.store.leases import living_hosts
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.damage import decodes
@@ -28,8 +28,10 @@ from ctxtui.store.sessions.listing import find
 
 
 class InFlightEvent(Struct, frozen=True):
-    """One event as the writer took it: text, or the raw bytes of an answer; `host` is the token of who wrote it,
-    `thread` the line of context that it is of."""
+    """One event as passed to the writer: text, or the raw bytes of an answer.
+
+    `host` is the token of its writer, `thread` its line of context.
+    """
 
     call: str
     at: float
@@ -40,24 +42,27 @@ class InFlightEvent(Struct, frozen=True):
 
 
 Event = tuple[str, float, str, str | bytes, str]
-"""The call, the time, the kind, what it says, and the thread."""
+"""The call, the time, the kind, the data, and the thread."""
 Row = tuple[str | bytes, float, str, str | bytes, str, str | bytes, str | None]
-"""`COLUMNS` of a row."""
+"""The `COLUMNS` of a row."""
 
 SLOTS: Final = ("queue", "draft")
 """Kinds of events of which only the last counts, and which no call ends."""
-MOST: Final = 4096
-"""Events of a row."""
+MAX_ROW_EVENTS: Final = 4096
+"""Maximum events of a row."""
 COLUMNS: Final = "call, at, kind, data, host, thread, parts"
-"""What `events_of` reads of a row."""
+"""The columns that `events_of` reads."""
 _LINE: Final = itemgetter(0, 2, 4)
 _DATA: Final = itemgetter(1)
 _PARTS: Final = msgspec.json.Decoder(list[tuple[float, int]])
 
 
-class Stretch(NamedTuple):
-    """Events of one call, kind and thread as a row holds them: the time of the first, what they say, joined, and of
-    several, as JSON, the time of each and how many characters (bytes where `data` is bytes) are its own."""
+class EventRow(NamedTuple):
+    """Events of one call, kind and thread as a row holds them.
+
+    The time of the first, their joined data, and for several events, as JSON, the time of each and its length in
+    characters (bytes if `data` is bytes).
+    """
 
     call: str
     kind: str
@@ -67,21 +72,21 @@ class Stretch(NamedTuple):
     parts: str | None
 
 
-def stretches(events: Iterable[Event]) -> Iterator[Stretch]:
-    """The rows of `events`, in their order."""
+def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
+    """Group `events` into rows, in order."""
     for (call, kind, thread), together in groupby(events, _LINE):
-        told = [(at, _stored(data)) for _, at, _, data, _ in together]
+        timed_data = [(at, _stored(data)) for _, at, _, data, _ in together]
         if kind in SLOTS:
-            del told[:-1]
-        for first in range(0, len(told), MOST):
-            for whole, same in groupby(told[first : first + MOST], lambda one: type(one[1])):
+            del timed_data[:-1]
+        for first in range(0, len(timed_data), MAX_ROW_EVENTS):
+            for whole, same in groupby(timed_data[first : first + MAX_ROW_EVENTS], lambda one: type(one[1])):
                 pieces = list(same)
                 at, data = pieces[0]
                 if len(pieces) == 1:
-                    yield Stretch(call, kind, thread, at, data, None)
+                    yield EventRow(call, kind, thread, at, data, None)
                     continue
                 parts = msgspec.json.encode([(at, len(piece)) for at, piece in pieces]).decode()
-                yield Stretch(call, kind, thread, at, whole().join(map(_DATA, pieces)), parts)
+                yield EventRow(call, kind, thread, at, whole().join(map(_DATA, pieces)), parts)
 
 
 def _stored(data: str | bytes) -> str | bytes:
@@ -89,32 +94,32 @@ def _stored(data: str | bytes) -> str | bytes:
 
 
 @decodes
-def events_of(rows: Iterable[Row]) -> list[InFlightEvent]:
-    """The events of `rows`, in their order."""
-    found = []
+def decode_events(rows: Iterable[Row]) -> list[InFlightEvent]:
+    """The events of `rows`, in order."""
+    events = []
     for call, at, kind, data, host, thread, parts in rows:
         first = 0
         for when, size in ((at, len(data)),) if parts is None else _PARTS.decode(parts):
             piece = data[first : first + size]
-            found.append(InFlightEvent(py_text(call), when, kind, piece, host, py_text(thread)))
+            events.append(InFlightEvent(py_text(call), when, kind, piece, host, py_text(thread)))
             first += size
-    return found
+    return events
 
 
-def in_flight(path: Path, session_id: str) -> list[InFlightEvent]:
-    """The events that no call of a session in the database `path` holds, in the order in which they happened."""
-    with explained(path), closing(connect(path, readonly=True)) as conn:
+def pending_events(path: Path, session_id: str) -> list[InFlightEvent]:
+    """The events of a session in the database `path` that no call contains, in order."""
+    with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         return _events(conn, find(conn, session_id)[0], ())
 
 
-def left_over(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
-    """As `in_flight`, without what hosts other than `host` have in flight that live: nobody else may take that up."""
-    with explained(path), closing(connect(path, readonly=True)) as conn:
+def abandoned_events(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
+    """Like `in_flight`, without the events of living hosts other than `host`, which nobody else may take over."""
+    with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key, id_ = find(conn, session_id)
-        return _events(conn, key, [one.token for one in living(conn, id_, host)])
+        return _events(conn, key, [living_host.token for living_host in living_hosts(conn, id_, host)])
 
 
 def _events(conn: sqlite3.Connection, key: int, but: Sequence[str]) -> list[InFlightEvent]:
     marks = ", ".join("?" * len(but))
     query = f"SELECT {COLUMNS} FROM events WHERE session = ? AND host NOT IN ({marks}) ORDER BY key"
-    return events_of(conn.execute(query, (key, *but)))
+    return decode_events(conn.execute(query, (key, *but)))

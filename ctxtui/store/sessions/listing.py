@@ -1,4 +1,4 @@
-"""Lists of stored sessions, and finding one by the beginning of its id."""
+"""Lists of stored sessions, and lookup by a prefix of the id."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _COLUMNS = """
     s.ended, s.peak, s.input, s.cache_read, s.output, s.cost, s.imported, s.archived, s.subscription,
     coalesce((SELECT path FROM sources WHERE session = s.key AND part = 0), '') AS path"""
 
-_LISTED = 8
-"""How many candidates an error names."""
+_MAX_CANDIDATES = 8
+"""Maximum candidates named in an error."""
 
 
 @decodes
 def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow]:
-    """The sessions that are archived, or those that are not; newest activity first."""
+    """The archived sessions, or the others; newest activity first."""
     check_rows(conn, "sessions", "1")
     tags: dict[int, list[str]] = {}
     for key, tag in conn.execute("SELECT session, tag FROM tags ORDER BY session, tag"):
@@ -35,8 +35,8 @@ def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow
     return [_row(row, tags.get(row["key"], ())) for row in rows]
 
 
-def happened(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
-    """(session id, text) of everything of a `kind` that happened."""
+def happenings_of(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
+    """(session id, text) of all happenings of a `kind`."""
     query = "SELECT s.id, h.text FROM happenings h JOIN sessions s ON s.key = h.session WHERE h.kind = ? ORDER BY s.key"
     return [(str(id_), py_text(text)) for id_, text in conn.execute(query, (sql_text(kind),))]
 
@@ -58,7 +58,7 @@ def _cursor(conn: sqlite3.Connection) -> sqlite3.Cursor:
 
 
 def _row(row: Any, tags: Iterable[str]) -> SessionRow:
-    # Only texts can be bytes here: those that hold a lone surrogate.
+    # Only texts can be bytes here: those with a lone surrogate.
     fields: dict[str, Any] = {name: py_text(v) if isinstance(v := row[name], bytes) else v for name in row.keys()}  # noqa: SIM118
     fields.pop("key", None)
     flags = {name: bool(fields[name]) for name in ("archived", "subscription")}
@@ -77,22 +77,26 @@ def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
     value = sql_text(prefix)
     where = "substr(s.id, 1, length(:prefix)) = :prefix AND :prefix != ''"
     order = "ORDER BY coalesce(s.ended, s.imported) DESC"
-    found = conn.execute(
+    matches = conn.execute(
         f"SELECT s.key, s.id, coalesce(s.name, s.title) FROM sessions s WHERE {where} {order}", {"prefix": value}
     ).fetchall()
-    if not found:
+    if not matches:
         raise NotFound(f"no stored session {prefix!r}", way_out="`ctxtui sessions` lists what there is")
-    if len(found) > 1:
-        named = [f"{id_} {py_text(title)!r}" if title else str(id_) for _, id_, title in found[:_LISTED]]
-        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-        raise Several(f"{prefix!r} fits {len(found)} sessions: {', '.join(named)}{more}", way_out="give more of the id")
-    return int(found[0][0]), str(found[0][1])
+    if len(matches) > 1:
+        named = [f"{id_} {py_text(title)!r}" if title else str(id_) for _, id_, title in matches[:_MAX_CANDIDATES]]
+        more = f" and {len(matches) - _MAX_CANDIDATES} more" if len(matches) > _MAX_CANDIDATES else ""
+        raise Several(
+            f"{prefix!r} fits {len(matches)} sessions: {', '.join(named)}{more}", way_out="give more of the id"
+        )
+    return int(matches[0][0]), str(matches[0][1])
 
 
 @decodes
 def find_exact(conn: sqlite3.Connection, id_: str) -> int:
-    """The key of the session with this id. A name that a recording gives itself may begin another's: no prefix.
-    Raises `NotFound`."""
+    """The key of the session with this id. Raises `NotFound`.
+
+    No prefix: a recording's own id may be a prefix of another's.
+    """
     row = conn.execute("SELECT key FROM sessions WHERE id = ?", (sql_text(id_),)).fetchone()
     if row is None:
         raise NotFound(f"no stored session {id_!r}", way_out="`ctxtui sessions` lists what there is")
@@ -100,7 +104,7 @@ def find_exact(conn: sqlite3.Connection, id_: str) -> int:
 
 
 def totals(conn: sqlite3.Connection) -> StoreTotals:
-    """Sums over all calls, each id once: the fullest report of a call that several sessions hold."""
+    """Sums over all calls, each id once: of a call that several sessions hold, the most complete report."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
         " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"

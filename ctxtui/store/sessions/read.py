@@ -1,4 +1,4 @@
-"""Reading a session back: equal to what was stored, node ids apart."""
+"""Reads a session back: equal to what was stored, except for node ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxtui.store.rows import py_text
 from ctxtui.store.schema.damage import Damaged, check_rows, decodes
 from ctxtui.store.schema.database_file import reading
 from ctxtui.store.sessions.call_rows import USAGE
-from ctxtui.store.sessions.runs import items_pairs
+from ctxtui.store.sessions.runs import decode_items
 
 Heads = dict[int | None, list[int]]
 """The nodes of each run, by its key; the empty context's under None."""
@@ -26,13 +26,15 @@ Heads = dict[int | None, list[int]]
 
 @decodes
 def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -> Session:
-    """The session with row `key`, with the user's title if there is one. One snapshot: writers do not show in it. Its
-    contexts are in `tree` (None: one of its own), where those that are there already stay the same nodes."""
+    """Read the session with row `key`, with the user's title if there is one, in one snapshot.
+
+    Its contexts are in `tree` (None: a new one), in which existing ones keep their nodes.
+    """
     with reading(conn):
         check_session(conn, key)
         tree = Tree() if tree is None else tree
         heads = nodes_by_run(conn, key, tree)
-        session = Session(tree, about_of(conn, key))
+        session = Session(tree, read_metadata(conn, key))
         threads = _read_threads(conn, key, session, heads)
         _read_calls(conn, key, session, heads, threads)
         _read_lists(conn, key, session)
@@ -40,14 +42,14 @@ def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -
 
 
 def check_session(conn: sqlite3.Connection, key: int) -> None:
-    """Raise `Damaged` where a value of the session with row `key` is not what its column says."""
+    """Raise `Damaged` if a value of the session with row `key` does not fit its column."""
     check_rows(conn, "sessions", "key = ?", key)
     for table in ("threads", "calls", "happenings", "skipped", "outcomes"):
         check_rows(conn, table, "session = ?", key)
 
 
-def about_of(conn: sqlite3.Connection, key: int) -> Described:
-    """What the session with row `key` says of itself, with the user's title if there is one."""
+def read_metadata(conn: sqlite3.Connection, key: int) -> Described:
+    """The metadata of the session with row `key`, with the user's title if there is one."""
     columns = "recorded_id, coalesce(name, title), source, cwd, client, version, window"
     *texts, window = conn.execute(f"SELECT {columns} FROM sessions WHERE key = ?", (key,)).fetchone()
     id_, title, source, cwd, client, version = map(py_text, texts)
@@ -55,15 +57,15 @@ def about_of(conn: sqlite3.Connection, key: int) -> Described:
 
 
 def nodes_by_run(conn: sqlite3.Connection, key: int, tree: Tree) -> Heads:
-    """The nodes in `tree` of every run of the session with row `key`, made where they are not in it yet."""
+    """The nodes in `tree` of every run of the session with row `key`, created if needed."""
     blocks = _blocks(conn, key)
-    found = conn.execute("SELECT key, section, role, mark FROM places")
-    places = {place: Place(*map(py_text, words)) for place, *words in found}
+    place_rows = conn.execute("SELECT key, section, role, mark FROM places")
+    places = {place: Place(*map(py_text, words)) for place, *words in place_rows}
     heads: Heads = {None: []}
     runs = conn.execute("SELECT key, parent, offset, items FROM runs WHERE session = ? ORDER BY key", (key,))
     for run, parent, offset, items in runs:
         head = heads[parent][offset - 1] if offset else ROOT
-        heads[run] = [head := tree.child(head, blocks[block], places[place]) for place, block in items_pairs(items)]
+        heads[run] = [head := tree.child(head, blocks[block], places[place]) for place, block in decode_items(items)]
     return heads
 
 
@@ -101,7 +103,7 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
     numbers: dict[str, list[tuple[int, str]]] = {}
     for row in cursor.execute("SELECT * FROM calls WHERE session = ? ORDER BY nth", (key,)):
         listed = threads[row["thread"]]
-        call = call_of(row, listed, heads, skeletons)
+        call = decode_call(row, listed, heads, skeletons)
         if call.thread not in session.threads:
             raise Damaged(f"call {call.id} is of the thread {call.thread!r}, which there is not")
         session.calls[call.id] = call
@@ -109,8 +111,8 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
     session.order = {thread: [id_ for _, id_ in sorted(pairs)] for thread, pairs in numbers.items()}
 
 
-def call_of(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Skeleton]) -> Call:
-    """The call of a row of `calls`, listed in the thread `listed`; `heads` hold the nodes of its contexts."""
+def decode_call(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Skeleton]) -> Call:
+    """Decode a row of `calls`, listed in the thread `listed`; `heads` hold the nodes of its contexts."""
     start = EpochStart(row["epoch_start"])
     return Call(
         id=py_text(row["id"]),
@@ -166,5 +168,5 @@ def _read_lists(conn: sqlite3.Connection, key: int, session: Session) -> None:
         for kind, text, thread, at, after in rows("happenings", "kind, text, thread, at, after")
     ]
     (quotas,) = conn.execute("SELECT quotas FROM sessions WHERE key = ?", (key,)).fetchone()
-    session.quotas = [QuotaReport(*told) for told in json.loads(quotas or "[]")]
+    session.quotas = [QuotaReport(*fields) for fields in json.loads(quotas or "[]")]
     session.outcomes = [Outcome(py_text(name), py_text(value)) for name, value in rows("outcomes", "name, value")]

@@ -1,9 +1,9 @@
-"""A session's contexts as runs: what is stored of the tree.
+"""A session's contexts as runs, the stored form of the tree.
 
 A context is (run, at): everything before the run, then its first `at` blocks. A conversation that only grows is one
-run; a context that parts from an earlier one begins a run of its own with (parent, offset), however many blocks
-follow. So a client that rewrites early content costs one row per rewrite. Nodes that lie on no call's path and before
-no thread's tip are not stored.
+run; a context that differs from an earlier one begins a run of its own with (parent, offset), however many blocks
+follow. So a client that rewrites early content costs one row per rewrite. Nodes on no call's path and before no
+thread's tip are not stored.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _GROUPS: Final = msgspec.json.Decoder(list[list[int]])
 
 
 class ContextAt(NamedTuple):
-    """A context: index of its run (None: the empty context) and how many of the run's blocks belong to it."""
+    """A context: index of its run (None: the empty context) and number of the run's blocks in it."""
 
     run: int | None
     blocks: int
 
 
-NOWHERE = ContextAt(None, 0)
+EMPTY_CONTEXT = ContextAt(None, 0)
 
 
 class NodeRun(Struct):
-    """A stretch of nodes, each the child of the one before; `parent` is the context that the first one continues."""
+    """A chain of nodes, each the child of the one before; `parent` is the context that the first one continues."""
 
     parent: ContextAt
     depth: int
@@ -39,20 +39,22 @@ class NodeRun(Struct):
 
 
 class RunLayout:
-    """The runs that hold contexts of `tree`, and where each node is in them; those in `stored` are there already.
-    `grown` are the indexes of runs that are new or longer than they were."""
+    """The runs that hold contexts of `tree`, and the position of each node in them; `stored` runs exist already.
+
+    `grown` are the indexes of runs that are new or longer than stored.
+    """
 
     def __init__(self, tree: Tree, stored: Iterable[list[int]] = ()) -> None:
         self._tree = tree
         self.runs: list[NodeRun] = []
         self.grown: set[int] = set()
-        self._at: dict[int, ContextAt] = {ROOT: NOWHERE}
+        self._at: dict[int, ContextAt] = {ROOT: EMPTY_CONTEXT}
         for index, nodes in enumerate(stored):
-            self.runs.append(NodeRun(NOWHERE, 0, nodes))
+            self.runs.append(NodeRun(EMPTY_CONTEXT, 0, nodes))
             self._place(index, 0)
 
     def add(self, head: int) -> None:
-        """Make sure that the context `head` is held."""
+        """Add the context `head` if it is missing."""
         fresh: list[int] = []
         node = head
         while node not in self._at:
@@ -63,7 +65,7 @@ class RunLayout:
             self._continue(self._at[node], fresh)
 
     def at(self, head: int) -> ContextAt:
-        """Where the context `head` is. Raises `KeyError` if it is not held."""
+        """The position of the context `head`. Raises `KeyError` if it is missing."""
         return self._at[head]
 
     def _continue(self, base: ContextAt, nodes: list[int]) -> None:
@@ -81,8 +83,8 @@ class RunLayout:
         nodes = self.runs[index].nodes
         self._at.update((nodes[n], ContextAt(index, n + 1)) for n in range(first, len(nodes)))
 
-    def part(self, index: int, blocks: int) -> int:
-        """Make a run of its own of what stands behind the first `blocks` of a run; its index."""
+    def split(self, index: int, blocks: int) -> int:
+        """Split a run after its first `blocks` blocks; returns the index of the new run."""
         run, new = self.runs[index], len(self.runs)
         for each in self.runs:
             if each.parent.run == index and each.parent.blocks > blocks:
@@ -94,8 +96,8 @@ class RunLayout:
         return new
 
 
-def items_text(pairs: Iterable[tuple[int, int]]) -> str:
-    """The `items` of a run's row from (place key, block key) pairs: ``[[place,block,block],[place,block]]``."""
+def encode_items(pairs: Iterable[tuple[int, int]]) -> str:
+    """Encode the `items` of a run's row from (place key, block key) pairs: ``[[place,block,block],[place,block]]``."""
     groups: list[list[int]] = []
     for place, block in pairs:
         if groups and groups[-1][0] == place:
@@ -105,8 +107,8 @@ def items_text(pairs: Iterable[tuple[int, int]]) -> str:
     return json.dumps(groups, separators=(",", ":"))
 
 
-def items_pairs(text: str) -> Iterator[tuple[int, int]]:
-    """The (place key, block key) pairs of a run's `items`."""
+def decode_items(text: str) -> Iterator[tuple[int, int]]:
+    """Decode the (place key, block key) pairs of a run's `items`."""
     for group in _GROUPS.decode(text):
         place = group[0]
         for block in group[1:]:

@@ -1,7 +1,7 @@
-"""Writing sessions: what is new is written, what is there stays, whether a recording is imported or a chat goes on.
+"""Writes sessions, imported or live: new rows are added, existing ones stay.
 
-Several processes may append to one session. Runs only ever grow, so what one of them knows of a run stays its
-beginning: where another one was faster, what is new becomes a run of its own, and each context stays what it was.
+Several processes may append to one session. Runs only grow, so each process's copy of a run remains a prefix of it: if
+another process was faster, new blocks become a run of their own, and each context keeps its content.
 """
 
 from __future__ import annotations
@@ -23,15 +23,22 @@ from ctxtui.store.leases import refuse_in_use
 from ctxtui.store.rows import Price, Priced, Progress, SourceInfo, sql_text
 from ctxtui.store.schema.database_file import writing
 from ctxtui.store.sessions import call_rows
-from ctxtui.store.sessions.call_rows import Listed
-from ctxtui.store.sessions.content_rows import BlockRow, Skeletons, collect, packed_blocks, place_keys, put_blocks
+from ctxtui.store.sessions.call_rows import ListPosition
+from ctxtui.store.sessions.content_rows import (
+    BlockRow,
+    Skeletons,
+    delete_unreferenced,
+    pack_blocks,
+    place_keys,
+    put_blocks,
+)
 from ctxtui.store.sessions.identity import Identity, identify
-from ctxtui.store.sessions.in_flight import SLOTS, Event, stretches
+from ctxtui.store.sessions.in_flight import SLOTS, Event, group_events
 from ctxtui.store.sessions.read import nodes_by_run
-from ctxtui.store.sessions.runs import RunLayout, items_text
+from ctxtui.store.sessions.runs import RunLayout, encode_items
 
 _LISTS = {"skipped": 4, "happenings": 7, "outcomes": 4}
-"""Tables with one row per list entry, and how many columns they have."""
+"""Tables with one row per list entry, and their number of columns."""
 
 
 def write_session(
@@ -44,8 +51,10 @@ def write_session(
     now: float,
     host: HostProcess | None = None,
 ) -> str:
-    """Store `session`, or bring its stored form up to date; its id in the store. See `Store.import_session`. `host` is
-    the one who hosts it, if that writes it."""
+    """Store `session`, or update its stored form; returns its id. See `Store.import_session`.
+
+    `host` is its host, if that is the writer.
+    """
     tips = [thread.tip for thread in session.threads.values()]
     heads = [head for call in session.calls.values() for head in (call.raw_head, call.sent_head, call.response_head)]
     layout = RunLayout(session.tree)
@@ -53,8 +62,8 @@ def write_session(
         layout.add(head)
     digests = dict.fromkeys(session.tree[node].block.digest for run in layout.runs for node in run.nodes)
     packer = Packer(conn)
-    # Before the lock is taken: it takes the most time.
-    packed = packed_blocks(conn, packer, [session.tree.blocks[digest] for digest in digests], progress)
+    # Before taking the lock, as this takes the most time.
+    packed = pack_blocks(conn, packer, [session.tree.blocks[digest] for digest in digests], progress)
     costs = {id_: price(call) for id_, call in session.calls.items()}
     with writing(conn):
         identity = identify(conn, session, source)
@@ -62,33 +71,33 @@ def write_session(
             return identity.id
         refuse_in_use(conn, identity.id, host)
         key = put_session(conn, identity, session, source, now)
-        held = [block for (block,) in conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))]
+        old_blocks = [block for (block,) in conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))]
         for table in ("calls", "threads", "runs", "session_blocks"):
             conn.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
-        to = Appender(conn, key, session.tree, packer, packed=packed)
-        to.hold(heads)
+        appender = Appender(conn, key, session.tree, packer, packed=packed)
+        appender.store_contexts(heads)
         where: dict[str, tuple[int, int, str]] = {}
         for thread in session.threads.values():
-            to.thread(ThreadSeen(thread.id, thread.label, thread.parent))
-            row = to.tip(thread.id, thread.tip)
+            appender.put_thread(ThreadSeen(thread.id, thread.label, thread.parent))
+            row = appender.set_tip(thread.id, thread.tip)
             where |= {id_: (row, n, thread.id) for n, id_ in enumerate(session.order.get(thread.id, ()), 1)}
         for nth, (id_, call) in enumerate(session.calls.items()):
             row, number, listed = where[id_]
             own = None if call.thread == listed else sql_text(call.thread)
-            to.put(Listed(key, nth, row, number, own), call, costs[id_])
+            appender.put_call(ListPosition(key, nth, row, number, own), call, costs[id_])
         conn.execute(call_rows.SUMS, {"session": key})
         # A record may be the sum of several calls.
-        made = (count_calls(session.calls.values()), sql_text(session.model), key)
-        conn.execute("UPDATE sessions SET calls = ?, model = ? WHERE key = ?", made)
-        collect(conn, held)
+        values = (count_calls(session.calls.values()), sql_text(session.model), key)
+        conn.execute("UPDATE sessions SET calls = ?, model = ? WHERE key = ?", values)
+        delete_unreferenced(conn, old_blocks)
     return identity.id
 
 
 def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, source: SourceInfo, now: float) -> int:
-    """Insert or update the session's own row, its sources and its lists; the row's key. What the user gave it stays."""
+    """Insert or update the session's own row, its sources and its lists; returns the row's key. User data stays."""
     about = session.about
     texts = (about.id, about.title, about.source, about.cwd, about.client, about.version)
-    known = {
+    columns = {
         **dict(zip(("recorded_id", "title", "source", "cwd", "client", "version"), map(sql_text, texts), strict=True)),
         "window": about.window,
         "quotas": json.dumps(session.quotas, separators=(",", ":")) if session.quotas else None,
@@ -97,10 +106,10 @@ def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, 
     key = identity.key
     if key is None:
         blank = {"model": "", "calls": 0, "threads": 0}
-        key = _insert(conn, {"id": identity.id, "imported": now, **known, **blank})
+        key = _insert(conn, {"id": identity.id, "imported": now, **columns, **blank})
     else:
-        sets = ", ".join(f"{name} = ?" for name in known)
-        conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*known.values(), key))
+        sets = ", ".join(f"{name} = ?" for name in columns)
+        conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*columns.values(), key))
     _put_sources(conn, key, source)
     _put_lists(conn, key, session)
     return key
@@ -126,12 +135,12 @@ def _put_sources(conn: sqlite3.Connection, key: int, source: SourceInfo) -> None
 
 def _put_lists(conn: sqlite3.Connection, key: int, session: Session) -> None:
     rows: dict[str, Iterator[tuple[object, ...]]] = {
-        "skipped": ((one.line, sql_text(one.reason)) for one in session.skipped),
+        "skipped": ((entry.line, sql_text(entry.reason)) for entry in session.skipped),
         "happenings": (
-            (sql_text(one.kind), sql_text(one.text), sql_text(one.thread), one.at, sql_text(one.after))
-            for one in session.happenings
+            (sql_text(entry.kind), sql_text(entry.text), sql_text(entry.thread), entry.at, sql_text(entry.after))
+            for entry in session.happenings
         ),
-        "outcomes": ((sql_text(one.name), sql_text(one.value)) for one in session.outcomes),
+        "outcomes": ((sql_text(entry.name), sql_text(entry.value)) for entry in session.outcomes),
     }
     for table, width in _LISTS.items():
         conn.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
@@ -140,9 +149,11 @@ def _put_lists(conn: sqlite3.Connection, key: int, session: Session) -> None:
 
 
 class Appender:
-    """Appends to the session with row `key`, whose contexts are in `tree`, as the host with the token `host`; every
-    method within the caller's own transaction. After a rollback it must be made anew: it remembers what it wrote.
-    `packed` are rows of blocks that were made before."""
+    """Appends to the session with row `key`, with contexts in `tree`, as the host with the token `host`.
+
+    Every method runs within the caller's transaction. After a rollback make a new one: it remembers what it wrote.
+    `packed` are prepared rows of blocks.
+    """
 
     def __init__(
         self,
@@ -161,7 +172,7 @@ class Appender:
         self._packed = packed or {}
         self._skeletons = Skeletons(conn, packer)
         self._names: dict[str, str] = {}
-        """Calls by their own ids that have another one here."""
+        """Own ids of calls that have another id here."""
         self._blocks: dict[str, int] = {}
         self._places: dict[Place, int] = {}
         stored = {run: nodes for run, nodes in nodes_by_run(conn, key, tree).items() if run is not None}
@@ -169,49 +180,50 @@ class Appender:
         self._runs = dict(enumerate(stored))
         """The rows of runs by their index."""
         self._pairs = {index: self._pairs_of(nodes) for index, nodes in enumerate(stored.values())}
-        """What their rows hold."""
+        """The contents of their rows."""
 
-    def event(self, call: str, at: float, kind: str, data: str | bytes, thread: str = MAIN) -> None:
-        """Keep something that is in flight in `thread`."""
-        self.events([(call, at, kind, data, thread)])
+    def add_event(self, call: str, at: float, kind: str, data: str | bytes, thread: str = MAIN) -> None:
+        """Store a pending event of `thread`."""
+        self.add_events([(call, at, kind, data, thread)])
 
-    def events(self, events: Iterable[Event]) -> None:
-        """The same of many, in their order."""
+    def add_events(self, events: Iterable[Event]) -> None:
+        """Store pending events, in order."""
         into = "INSERT INTO events (session, host, thread, call, at, kind, data, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        for one in stretches(events):
-            if one.kind in SLOTS:
-                gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
-                self._conn.execute(gone, (self.key, self.host, one.kind))
-            names = (sql_text(one.thread), sql_text(self._names.get(one.call, one.call)))
-            self._conn.execute(into, (self.key, self.host, *names, one.at, one.kind, one.data, one.parts))
+        for row in group_events(events):
+            if row.kind in SLOTS:
+                delete = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
+                self._conn.execute(delete, (self.key, self.host, row.kind))
+            names = (sql_text(row.thread), sql_text(self._names.get(row.call, row.call)))
+            self._conn.execute(into, (self.key, self.host, *names, row.at, row.kind, row.data, row.parts))
 
-    def call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
-        """Write a call that ended; the thread's record now ends at `tip`. What was in flight in the thread until here
-        is in it, or all that the host `left` had in flight there."""
+    def add_call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
+        """Write a finished call; the thread's record now ends at `tip`.
+
+        Deletes this host's pending events of the thread, or those of the host `left`, which the call contains.
+        """
         conn = self._conn
-        self._names[call.id] = self._free(call)
+        self._names[call.id] = self._unused_id(call)
         call = replace(call, id=self._names[call.id])
-        self.hold((call.raw_head, call.sent_head, call.response_head))
-        thread = self.tip(call.thread, tip)
+        self.store_contexts((call.raw_head, call.sent_head, call.response_head))
+        thread = self.set_tip(call.thread, tip)
         ours = (self.key,)
         nth = conn.execute("SELECT coalesce(max(nth), -1) + 1 FROM calls WHERE session = ?", ours).fetchone()[0]
         number = conn.execute("SELECT coalesce(max(number), 0) + 1 FROM calls WHERE thread = ?", (thread,)).fetchone()
-        self.put(Listed(self.key, nth, thread, number[0]), call, cost)
+        self.put_call(ListPosition(self.key, nth, thread, number[0]), call, cost)
         if left is None:
-            self.landed(call.thread)
+            self.delete_pending(call.thread)
         else:
-            gone = "DELETE FROM events WHERE session = ? AND host = ? AND thread = ?"
-            conn.execute(gone, (self.key, left, sql_text(call.thread)))
+            delete = "DELETE FROM events WHERE session = ? AND host = ? AND thread = ?"
+            conn.execute(delete, (self.key, left, sql_text(call.thread)))
         conn.execute(call_rows.SUMS, {"session": self.key})
 
-    def put(self, listed: Listed, call: Call, cost: Priced | None) -> None:
-        """Write the row of a call whose contexts are held."""
+    def put_call(self, listed: ListPosition, call: Call, cost: Priced | None) -> None:
+        """Write the row of a call whose contexts are stored."""
         heads = [self._at(head) for head in (call.raw_head, call.sent_head, call.response_head)]
-        call_rows.put(self._conn, listed, call, heads, cost, self._skeletons)
+        call_rows.put_call(self._conn, listed, call, heads, cost, self._skeletons)
 
-    def _free(self, call: Call) -> str:
-        """The id of `call`, or one made of it where another process has given it to a call of its own: that one began
-        at another time."""
+    def _unused_id(self, call: Call) -> str:
+        """The id of `call`, or a new one if another process used it for a call with another start time."""
         id_, find = call.id, "SELECT 1 FROM calls WHERE session = ? AND id = ? AND started IS NOT ?"
         for n in count(2):
             if not self._conn.execute(find, (self.key, sql_text(id_), call.started)).fetchone():
@@ -219,27 +231,27 @@ class Appender:
             id_ = f"{call.id}.{n}"
         return id_
 
-    def landed(self, thread: str = MAIN) -> None:
-        """What this host had in flight in `thread` is in the record now."""
+    def delete_pending(self, thread: str = MAIN) -> None:
+        """Delete this host's pending events of `thread`, which are recorded now."""
         marks = ", ".join("?" * len(SLOTS))
-        gone = f"DELETE FROM events WHERE session = ? AND host = ? AND thread = ? AND kind NOT IN ({marks})"
-        self._conn.execute(gone, (self.key, self.host, sql_text(thread), *SLOTS))
+        delete = f"DELETE FROM events WHERE session = ? AND host = ? AND thread = ? AND kind NOT IN ({marks})"
+        self._conn.execute(delete, (self.key, self.host, sql_text(thread), *SLOTS))
 
-    def take_up(self, left: str) -> None:
-        """What the host `left` had in flight is this one's now."""
-        mine = "UPDATE events SET host = ? WHERE session = ? AND host = ?"
-        self._conn.execute(mine, (self.host, self.key, left))
+    def take_over(self, left: str) -> None:
+        """Take over the pending events of the host `left`."""
+        update = "UPDATE events SET host = ? WHERE session = ? AND host = ?"
+        self._conn.execute(update, (self.host, self.key, left))
 
-    def described(self, about: Described) -> None:
-        """More is known of the session."""
+    def update_metadata(self, about: Described) -> None:
+        """Update the session's metadata."""
         texts = {"title": about.title, "client": about.client, "cwd": about.cwd}
-        known = {name: sql_text(text) for name, text in texts.items() if text}
-        if known:
-            sets = ", ".join(f"{name} = ?" for name in known)
-            self._conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*known.values(), self.key))
+        columns = {name: sql_text(text) for name, text in texts.items() if text}
+        if columns:
+            sets = ", ".join(f"{name} = ?" for name in columns)
+            self._conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*columns.values(), self.key))
 
-    def thread(self, seen: ThreadSeen) -> None:
-        """A further line of context."""
+    def put_thread(self, seen: ThreadSeen) -> None:
+        """Add or update a thread."""
         conn = self._conn
         nth = conn.execute("SELECT count(*) FROM threads WHERE session = ?", (self.key,)).fetchone()[0]
         conn.execute(
@@ -248,24 +260,30 @@ class Appender:
             (self.key, sql_text(seen.id), nth, sql_text(seen.label), sql_text(seen.parent)),
         )
 
-    def happened(self, one: Happened) -> None:
-        """A mark."""
+    def add_happening(self, happening: Happened) -> None:
+        """Add a happening."""
         conn = self._conn
         nth = conn.execute("SELECT coalesce(max(nth), -1) + 1 FROM happenings WHERE session = ?", (self.key,))
-        words = (sql_text(one.kind), sql_text(one.text), sql_text(one.thread), one.at, sql_text(one.after))
+        words = (
+            sql_text(happening.kind),
+            sql_text(happening.text),
+            sql_text(happening.thread),
+            happening.at,
+            sql_text(happening.after),
+        )
         conn.execute("INSERT INTO happenings VALUES (?, ?, ?, ?, ?, ?, ?)", (self.key, nth.fetchone()[0], *words))
 
     def _thread(self, id_: str) -> int:
         find = "SELECT key FROM threads WHERE session = ? AND id = ?"
         row = self._conn.execute(find, (self.key, sql_text(id_))).fetchone()
         if row is None:
-            self.thread(ThreadSeen(id_))
+            self.put_thread(ThreadSeen(id_))
             row = self._conn.execute(find, (self.key, sql_text(id_))).fetchone()
         return int(row[0])
 
-    def tip(self, thread: str, tip: int) -> int:
-        """The record of a thread ends at `tip` now; the thread's row."""
-        self.hold((tip,))
+    def set_tip(self, thread: str, tip: int) -> int:
+        """Set the end of a thread's record; returns the thread's row."""
+        self.store_contexts((tip,))
         row = self._thread(thread or MAIN)
         self._conn.execute("UPDATE threads SET tip_run = ?, tip_at = ? WHERE key = ?", (*self._at(tip), row))
         return row
@@ -276,8 +294,8 @@ class Appender:
         at = self._layout.at(head)
         return None if at.run is None else self._runs[at.run], at.blocks
 
-    def hold(self, heads: Iterable[int]) -> None:
-        """Write the contexts that are new: at the end of their runs, or as runs of their own."""
+    def store_contexts(self, heads: Iterable[int]) -> None:
+        """Write new contexts: at the end of their runs, or as new runs."""
         for head in heads:
             self._layout.add(head)
         for index in sorted(self._layout.grown & self._runs.keys()):
@@ -287,15 +305,15 @@ class Appender:
         self._layout.grown.clear()
 
     def _grow(self, index: int) -> None:
-        """Put what is new at the end of a run; where another process has put something there, make it a run."""
-        known, nodes = self._pairs[index], self._layout.runs[index].nodes
-        more = self._written(nodes[len(known) :])
-        row = (len(nodes), items_text([*known, *more]), self._runs[index], self.key, len(known))
+        """Append new blocks to a run; if another process appended to it, make a new run."""
+        stored_pairs, nodes = self._pairs[index], self._layout.runs[index].nodes
+        more = self._new_pairs(nodes[len(stored_pairs) :])
+        row = (len(nodes), encode_items([*stored_pairs, *more]), self._runs[index], self.key, len(stored_pairs))
         update = "UPDATE runs SET length = ?, items = ? WHERE key = ? AND session = ? AND length = ?"
         if self._conn.execute(update, row).rowcount:
-            known.extend(more)
+            stored_pairs.extend(more)
         else:
-            self._layout.part(index, len(known))
+            self._layout.split(index, len(stored_pairs))
 
     def _insert(self, index: int) -> None:
         if index in self._runs:
@@ -303,30 +321,30 @@ class Appender:
         run = self._layout.runs[index]
         parent = run.parent.run
         if parent is not None:
-            # A run's parent has the smaller key.
+            # A run's parent must have the smaller key.
             self._insert(parent)
-        pairs = self._pairs[index] = self._written(run.nodes)
+        pairs = self._pairs[index] = self._new_pairs(run.nodes)
         above = None if parent is None else self._runs[parent]
-        row = (self.key, above, run.parent.blocks, run.depth, len(pairs), items_text(pairs))
+        row = (self.key, above, run.parent.blocks, run.depth, len(pairs), encode_items(pairs))
         done = self._conn.execute(
             "INSERT INTO runs (session, parent, offset, depth, length, items) VALUES (?, ?, ?, ?, ?, ?)", row
         )
         self._runs[index] = int(done.lastrowid or 0)
 
-    def _written(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
-        """As `_pairs_of`, of nodes that the session has from now on."""
+    def _new_pairs(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
+        """Like `_pairs_of`, for nodes that are new in the session."""
         pairs = self._pairs_of(nodes)
-        held = [(self.key, block) for _, block in pairs]
-        self._conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", held)
+        rows = [(self.key, block) for _, block in pairs]
+        self._conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", rows)
         return pairs
 
     def _pairs_of(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
-        """(place key, block key) of each node, written where it is new."""
-        held = [self._tree[node] for node in nodes]
-        missing = {node.block.digest: node.block for node in held if node.block.digest not in self._blocks}
+        """(place key, block key) of each node, inserting new ones."""
+        tree_nodes = [self._tree[node] for node in nodes]
+        missing = {node.block.digest: node.block for node in tree_nodes if node.block.digest not in self._blocks}
         if missing:
             self._blocks |= put_blocks(self._conn, self._packer, list(missing.values()), self._packed)
-        unknown = {node.place for node in held} - self._places.keys()
-        if unknown:
-            self._places |= place_keys(self._conn, unknown)
-        return [(self._places[node.place], self._blocks[node.block.digest]) for node in held]
+        new_places = {node.place for node in tree_nodes} - self._places.keys()
+        if new_places:
+            self._places |= place_keys(self._conn, new_places)
+        return [(self._places[node.place], self._blocks[node.block.digest]) for node in tree_nodes]

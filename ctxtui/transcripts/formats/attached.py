@@ -18,21 +18,21 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import AnswerGrew, Described, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, as_time
+from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, bytes_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, sender_of, value
-from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
-from ctxtui.transcripts.kit.quota import in_headers
+from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, decode_bytes
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, parse_body, read_betas
+from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
+from ctxtui.transcripts.kit.quota import read_quota_headers
 from ctxtui.transcripts.kit.readers import lines_reader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.sse import EventParser
 from ctxtui.wire.stream import StreamReader
 
 
-class AnswerSoFar(Struct):
+class PartialAnswer(Struct):
     """The partial answer to one request.
 
     `feed` adds more of its stream; an answer that is not a stream of a known API has no blocks until it is complete.
@@ -43,9 +43,9 @@ class AnswerSoFar(Struct):
     _blocks: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
 
     @classmethod
-    def to(cls, exchange: Exchange) -> AnswerSoFar:
+    def to(cls, exchange: Exchange) -> PartialAnswer:
         """Start an empty answer to a request."""
-        dialect = dialect_of(exchange, obj(value(exchange.request)))
+        dialect = detect_dialect(exchange, as_dict(parse_body(exchange.request)))
         known = DIALECTS.get(dialect)
         return cls(known.stream_reader() if known is not None else None)
 
@@ -67,12 +67,12 @@ class AnswerSoFar(Struct):
 
 
 NAME: Final = "attached"
-_REFUSED: Final = 400
+_MIN_ERROR_STATUS: Final = 400
 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins such a recording."""
-    first = next(iter(file_head.values(head)), None)
+    first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, dict) and MARK in first:
         return 1.0
     return 0.9 if head.lstrip().startswith(b'{"' + MARK.encode()) else 0.0
@@ -82,7 +82,7 @@ class _Open(Struct, kw_only=True):
     """An exchange that has begun."""
 
     exchange: Exchange
-    talk: SocketTalk | None = None
+    talk: SocketExchanges | None = None
     pieces: list[bytes] = field(default_factory=list)
     sent: bytes | None = None
     """The edited body that was sent instead."""
@@ -90,7 +90,7 @@ class _Open(Struct, kw_only=True):
     """The relay's decision about the request."""
     tip: TipMoved | None = None
     """Tip of its thread while it is held or answered."""
-    answer: AnswerSoFar | None = None
+    answer: PartialAnswer | None = None
     taken: int = 0
     """Number of chunks, or WebSocket events, already in `answer`."""
     asked: Exchange | None = None
@@ -106,7 +106,7 @@ class _Open(Struct, kw_only=True):
             self.exchange = replace(self.exchange, started=time)
 
 
-class AttachedTaker:
+class AttachedHandler:
     """Handles the lines of one recording."""
 
     def __init__(self, tree: Tree) -> None:
@@ -117,12 +117,14 @@ class AttachedTaker:
         self._answered: set[str] = set()
         """Threads that received answers."""
 
-    def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        name = word(line.get("x"))
+    def record(self, line: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        name = as_str(line.get("x"))
         if MARK in line:
             yield from self._begun(line, found.line)
         elif "lost" in line:
-            yield Skipped(found.line, f"{count(line['lost'])} requests or answers were not recorded: {_said(line)}")
+            yield Skipped(
+                found.line, f"{as_count(line['lost'])} requests or answers were not recorded: {_loss_reason(line)}"
+            )
         elif "asked" in line:
             yield from self._asked(name, line, found.line)
         elif name in self._open:
@@ -149,10 +151,10 @@ class AttachedTaker:
                 exchange, count = one.talk.asked, one.talk.events
                 if one.asked != exchange:
                     one.asked, one.answer, one.taken, one.tip = exchange, None, 0, None
-            if not count or exchange.status >= _REFUSED:
+            if not count or exchange.status >= _MIN_ERROR_STATUS:
                 continue
             if one.answer is None:
-                one.answer = AnswerSoFar.to(exchange)
+                one.answer = PartialAnswer.to(exchange)
             if one.tip is None:
                 one.tip = next(self._exchanges.waiting(replace(exchange, sender=one.exchange.sender)), None)
             new = one.talk.came(one.taken) if one.talk is not None else b"".join(one.pieces[one.taken :])
@@ -164,72 +166,76 @@ class AttachedTaker:
         return found
 
     def _begun(self, line: dict[str, Json], number: int) -> Iterator[Event]:
-        if count(line[MARK]) != VERSION:
+        if as_count(line[MARK]) != VERSION:
             yield Skipped(number, f"a recording of another version of ctxtui ({line[MARK]})")
         yield Described(
-            id=word(line.get("session")),
+            id=as_str(line.get("session")),
             source=NAME,
-            client=word(line.get("client")) or word(line.get("program")),
-            version=word(line.get("version")),
-            cwd=word(line.get("cwd")),
+            client=as_str(line.get("client")) or as_str(line.get("program")),
+            version=as_str(line.get("version")),
+            cwd=as_str(line.get("cwd")),
         )
 
     def _asked(self, name: str, line: dict[str, Json], number: int) -> Iterator[Event]:
-        told = obj(line.get("asked"))
+        told = as_dict(line.get("asked"))
         headers = {name.lower(): value for name, value in _headers(told)}
-        kept = obj(told.get("body"))
+        kept = as_dict(told.get("body"))
         body = b"" if kept.get("left_out") else self._bodies.body(name, kept)
         if kept.get("left_out"):
-            yield Skipped(number, f"a request of {count(kept.get('size')):,} bytes, which was too large to be recorded")
+            yield Skipped(
+                number, f"a request of {as_count(kept.get('size')):,} bytes, which was too large to be recorded"
+            )
         if body is None:
             yield Skipped(number, "a request whose beginning was not recorded")
             body = b""
             self._bodies.lost(name)
-        sender = sender_of(headers)
+        sender = identify_sender(headers)
         exchange = Exchange(
             body,
-            url=word(told.get("url")),
-            method=word(told.get("method")) or "POST",
-            started=moment(line.get("at")),
+            url=as_str(told.get("url")),
+            method=as_str(told.get("method")) or "POST",
+            started=as_time(line.get("at")),
             line=number,
-            extra=betas_in(headers.items()),
-            sender=replace(sender, thread=word(told.get("thread")) or sender.thread),
+            extra=read_betas(headers.items()),
+            sender=replace(sender, thread=as_str(told.get("thread")) or sender.thread),
         )
         self._open[name] = _Open(exchange=exchange)
 
     def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
-        time = moment(line.get("at"))
+        time = as_time(line.get("at"))
         if "sent" in line:
             one.left(time)
-            yield from self._sent(name, one, obj(line.get("sent")))
+            yield from self._sent(name, one, as_dict(line.get("sent")))
         elif "held" in line:
-            yield from self._held(one, word(line.get("held")), time)
+            yield from self._held(one, as_str(line.get("held")), time)
         elif "answered" in line:
-            answered = obj(line.get("answered"))
-            status = count(answered.get("status"))
-            yield from in_headers(_headers(answered), time)
+            answered = as_dict(line.get("answered"))
+            status = as_count(answered.get("status"))
+            yield from read_quota_headers(_headers(answered), time)
             one.exchange = replace(one.exchange, status=status)
             if status == 101:
-                one.talk = SocketTalk(one.exchange.url)
+                one.talk = SocketExchanges(one.exchange.url)
         elif "frame" in line and one.talk is not None:
-            done = one.talk.frame(word(line.get("frame")), line.get("by") == "client", time)
+            done = one.talk.frame(as_str(line.get("frame")), line.get("by") == "client", time)
             if done is not None:
                 yield from self._told(one, done)
         elif "data" in line:
             if not one.pieces:
                 one.exchange = replace(one.exchange, first_byte=time)
-            one.pieces.append(bytes_of({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]}))
+            one.pieces.append(
+                decode_bytes({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]})
+            )
         elif "ended" in line:
             del self._open[name]
             if one.talk is None:
                 whole = replace(one.exchange, response=b"".join(one.pieces), ended=time)
-                yield from self._told(one, whole, word(line.get("error")))
+                yield from self._told(one, whole, as_str(line.get("error")))
             elif (rest := one.talk.close(time)) is not None:
                 yield from self._told(one, rest)
 
     def _told(self, one: _Open, exchange: Exchange, error: str = "") -> Iterator[Event]:
         exchange = replace(exchange, line=one.exchange.line, sender=one.exchange.sender)
-        if warmed := warm_up(exchange):
+        if warmed := warm_up_id(exchange):
             self._exchanges.holds(warmed)
             return
         for event in self._exchanges.take(exchange, partial(self._under_edits, one, error)):
@@ -242,7 +248,7 @@ class AttachedTaker:
     def _sent(self, name: str, one: _Open, told: dict[str, Json]) -> Iterator[Event]:
         one.told = {key: item for key, item in told.items() if key != "body"}
         if "body" in told:
-            one.sent = self._bodies.body(name, obj(told["body"]), "sent")
+            one.sent = self._bodies.body(name, as_dict(told["body"]), "sent")
             if one.sent is None:
                 yield Skipped(one.exchange.line, "what left in place of a request was not recorded")
 
@@ -276,12 +282,12 @@ class AttachedTaker:
 
 
 def _headers(told: dict[str, Json]) -> list[tuple[str, str]]:
-    pairs = (listed(one) for one in listed(told.get("headers")))
-    return [(word(one[0]), word(one[1])) for one in pairs if len(one) == 2]
+    pairs = (as_list(one) for one in as_list(told.get("headers")))
+    return [(as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2]
 
 
-def _said(line: dict[str, Json]) -> str:
-    return word(line.get("why")) or "no reason given"
+def _loss_reason(line: dict[str, Json]) -> str:
+    return as_str(line.get("why")) or "no reason given"
 
 
-reader = lines_reader(AttachedTaker)
+reader = lines_reader(AttachedHandler)

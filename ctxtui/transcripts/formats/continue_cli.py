@@ -12,9 +12,9 @@ from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
-from ctxtui.transcripts.kit.fields import at, count, obj, objects, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, get_path
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import json_reader
 
 NAME: Final = "continue cli"
@@ -29,45 +29,45 @@ _FIGURES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a session."""
-    first = next(iter(file_head.values(head)), None)
-    items = objects(obj(first).get("history"))
-    known = {"sessionId", "history"} <= obj(first).keys() and "workspaceDirectory" in obj(first)
+    first = next(iter(file_head.parse_values(head)), None)
+    items = as_dicts(as_dict(first).get("history"))
+    known = {"sessionId", "history"} <= as_dict(first).keys() and "workspaceDirectory" in as_dict(first)
     return 0.95 if known and (not items or "message" in items[0]) else 0.0
 
 
-def take(value: Json, tree: Tree) -> Iterator[Event]:
+def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a session."""
-    session, ids = obj(value), Ids()
+    session, ids = as_dict(value), Ids()
     dialogue, thoughts = Dialogue(tree, ids=ids), list[Json]()
     reports: list[Json] = []
-    for item in objects(session.get("history")):
-        message = obj(item.get("message"))
-        role = word(message.get("role"))
-        if summary := word(item.get("conversationSummary")):
-            head = tree.extend(ROOT, spoken("assistant", messages.text(summary)))
+    for item in as_dicts(session.get("history")):
+        message = as_dict(item.get("message"))
+        role = as_str(message.get("role"))
+        if summary := as_str(item.get("conversationSummary")):
+            head = tree.extend(ROOT, make_message("assistant", messages.text(summary)))
             dialogue.restart(EpochStart.COMPACTION, head=head)
         elif role == "thinking":
-            thoughts.append(messages.thinking(word(message.get("content")), message.get("signature")))
+            thoughts.append(messages.thinking(as_str(message.get("content")), message.get("signature")))
         elif role == "assistant":
             reports.append(message.get("usage"))
-            call = Call("", "", model=word(at(message, "usage", "model")), usage=usage(message.get("usage")))
+            call = Call("", "", model=as_str(get_path(message, "usage", "model")), usage=usage(message.get("usage")))
             yield dialogue.answer(
-                spoken("assistant", *thoughts, *_parts(message.get("content")), *_calls(message)), call
+                make_message("assistant", *thoughts, *_parts(message.get("content")), *_calls(message)), call
             )
-            results = [_result(state) for state in objects(item.get("toolCallStates"))]
-            dialogue.say(spoken("user", *results) if results else [])
+            results = [_result(state) for state in as_dicts(item.get("toolCallStates"))]
+            dialogue.say(make_message("user", *results) if results else [])
             thoughts = []
         else:
-            held = [messages.text(one.get("content")) for one in objects(item.get("contextItems"))]
-            dialogue.say(spoken(role or "user", *held, *_parts(message.get("content"))))
+            held = [messages.text(one.get("content")) for one in as_dicts(item.get("contextItems"))]
+            dialogue.say(make_message(role or "user", *held, *_parts(message.get("content"))))
     yield dialogue.tip()
-    rest = _beyond(session.get("usage"), reports)
+    rest = _unreported_usage(session.get("usage"), reports)
     if rest is not None:
-        yield from in_all(tree, ids, Call("", "", usage=rest), dialogue.unreported)
-    title = word(session.get("title"))
-    cwd = word(session.get("workspaceDirectory")).removeprefix("file://")
+        yield from emit_sum(tree, ids, Call("", "", usage=rest), dialogue.unreported)
+    title = as_str(session.get("title"))
+    cwd = as_str(session.get("workspaceDirectory")).removeprefix("file://")
     yield Described(
-        id=word(session.get("sessionId")),
+        id=as_str(session.get("sessionId")),
         source=NAME,
         cwd=cwd,
         title=dialogue.title if title in ("", "Untitled Session", "New Session") else title,
@@ -79,18 +79,22 @@ def _parts(content: Json) -> list[Json]:
         return [messages.text(content)] if content else []
     return [
         {"type": "image_url", "image_url": part["imageUrl"]} if "imageUrl" in part else part
-        for part in objects(content)
+        for part in as_dicts(content)
     ]
 
 
 def _calls(message: dict[str, Json]) -> list[Json]:
     return [
-        messages.tool_use(call.get("id"), at(call, "function", "name"), _given(word(at(call, "function", "arguments"))))
-        for call in objects(message.get("toolCalls"))
+        messages.tool_use(
+            call.get("id"),
+            get_path(call, "function", "name"),
+            _parse_arguments(as_str(get_path(call, "function", "arguments"))),
+        )
+        for call in as_dicts(message.get("toolCalls"))
     ]
 
 
-def _given(arguments: str) -> Json:
+def _parse_arguments(arguments: str) -> Json:
     try:
         return canonical.loads(arguments)
     except ValueError:
@@ -98,31 +102,34 @@ def _given(arguments: str) -> Json:
 
 
 def _result(state: dict[str, Json]) -> Json:
-    words = "\n".join(word(one.get("content")) for one in objects(state.get("output")))
+    words = "\n".join(as_str(one.get("content")) for one in as_dicts(state.get("output")))
     return messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
 
 
 def _is_apart(report: Json) -> bool:
     """Whether the cache's tokens are excluded from the prompt's (Anthropic)."""
-    return bool(obj(at(report, "prompt_tokens_details")).keys() & {"cache_read_tokens", "cache_write_tokens"})
+    return bool(as_dict(get_path(report, "prompt_tokens_details")).keys() & {"cache_read_tokens", "cache_write_tokens"})
 
 
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one answer."""
-    held, details = obj(report), obj(at(report, "prompt_tokens_details"))
-    written = count(details.get("cache_write_tokens"))
-    read = count(details.get("cache_read_tokens")) or count(details.get("cached_tokens"))
-    prompt, output = count(held.get("prompt_tokens")), count(held.get("completion_tokens"))
+    held, details = as_dict(report), as_dict(get_path(report, "prompt_tokens_details"))
+    written = as_count(details.get("cache_write_tokens"))
+    read = as_count(details.get("cache_read_tokens")) or as_count(details.get("cached_tokens"))
+    prompt, output = as_count(held.get("prompt_tokens")), as_count(held.get("completion_tokens"))
     if not (prompt or output or read or written):
         return None
     fresh = prompt if _is_apart(report) or read > prompt else prompt - read
-    reasoning = count(at(held, "completion_tokens_details", "reasoning_tokens"))
+    reasoning = as_count(get_path(held, "completion_tokens_details", "reasoning_tokens"))
     return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning)
 
 
-def _beyond(session: Json, reports: list[Json]) -> Usage | None:
+def _unreported_usage(session: Json, reports: list[Json]) -> Usage | None:
     """Usage of the whole session minus the `reports` of its answers."""
-    rest = [count(at(session, *whole)) - sum(count(at(one, *part)) for one in reports) for part, whole in _FIGURES]
+    rest = [
+        as_count(get_path(session, *whole)) - sum(as_count(get_path(one, *part)) for one in reports)
+        for part, whole in _FIGURES
+    ]
     prompt, output, read, written = (max(0, tokens) for tokens in rest)
     details = {
         "cached_tokens": read,
@@ -131,4 +138,4 @@ def _beyond(session: Json, reports: list[Json]) -> Usage | None:
     return usage({"prompt_tokens": prompt, "completion_tokens": output, "prompt_tokens_details": details})
 
 
-reader = json_reader(take)
+reader = json_reader(read_session)

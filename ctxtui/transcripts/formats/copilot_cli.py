@@ -14,12 +14,22 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outc
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage, subtract
 from ctxtui.transcripts.kit import file_head, messages
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, covered, in_all
-from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, shrunk, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, emit_sum, mark_covered
+from ctxtui.transcripts.kit.fields import (
+    as_count,
+    as_dict,
+    as_dicts,
+    as_str,
+    as_time,
+    as_usd,
+    compaction_detail,
+    get_path,
+    one_line,
+)
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
-from ctxtui.transcripts.kit.records import FoundObject
-from ctxtui.transcripts.kit.tasks import words
+from ctxtui.transcripts.kit.records import RawRecord
+from ctxtui.transcripts.kit.tasks import value_text
 
 NAME: Final = "copilot cli"
 _SILENT: Final = (
@@ -33,9 +43,9 @@ _BESIDE: Final = ("messageId", "requestId", "outputTokens", "turnId")
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins an event file."""
-    for record in file_head.records(head):
-        kind = word(record.get("type"))
-        if kind.startswith("session.") and word(at(record, "data", "producer")).startswith("copilot"):
+    for record in file_head.parse_records(head):
+        kind = as_str(record.get("type"))
+        if kind.startswith("session.") and as_str(get_path(record, "data", "producer")).startswith("copilot"):
             return 0.98
         if kind.startswith(("session.", "assistant.", "hook.")) and {"data", "id", "parentId"} <= record.keys():
             return 0.85
@@ -64,10 +74,10 @@ class _Thread:
     def compact(self, before: int, after: int, summary: str) -> None:
         """Replace the messages with a summary."""
         self._messages.clear()
-        self.dialogue.restart(EpochStart.COMPACTION, shrunk(before, after, NAME))
+        self.dialogue.restart(EpochStart.COMPACTION, compaction_detail(before, after, NAME))
         if self._system:
             self.instruct(self._system)
-        self.say(spoken("user", summary, mark="summary"))
+        self.say(make_message("user", summary, mark="summary"))
 
 
 class _Copilot:
@@ -82,8 +92,8 @@ class _Copilot:
         """Requests known from a usage record whose answer is not recorded yet, by the provider's id."""
         self._totals = CopilotTotals(tree, self._ids)
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        kind, data, when = word(value.get("type")), obj(value.get("data")), moment(value.get("timestamp"))
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        kind, data, when = as_str(value.get("type")), as_dict(value.get("data")), as_time(value.get("timestamp"))
         match kind:
             case "session.start" | "session.resume":
                 self._began(data)
@@ -101,24 +111,24 @@ class _Copilot:
                 yield from self._totals.told(data, self._calls)
             case _:
                 yield from self._rare(kind, data, when)
-        yield from self._size(count(data.get("currentTokens")))
+        yield from self._size(as_count(data.get("currentTokens")))
 
     def _rare(self, kind: str, data: dict[str, Json], when: float | None) -> Iterator[Event]:
         match kind:
             case "session.compaction_complete":
-                yield from self._size(count(data.get("preCompactionTokens")))
-                before, after = count(data.get("preCompactionTokens")), count(data.get("postCompactionTokens"))
-                summary = word(data.get("summaryContent") or data.get("summary"))
+                yield from self._size(as_count(data.get("preCompactionTokens")))
+                before, after = as_count(data.get("preCompactionTokens")), as_count(data.get("postCompactionTokens"))
+                summary = as_str(data.get("summaryContent") or data.get("summary"))
                 self._threads[MAIN].compact(before, after, summary)
             case "session.error" | "abort":
                 last = next(reversed(self._calls), "")
                 yield Happened(
-                    kind.rpartition(".")[2], word(data.get("message") or data.get("reason")), MAIN, when, last
+                    kind.rpartition(".")[2], as_str(data.get("message") or data.get("reason")), MAIN, when, last
                 )
             case "session.model_change":
-                self._model = word(data.get("newModel")) or self._model
+                self._model = as_str(data.get("newModel")) or self._model
             case "subagent.started":
-                yield ThreadSeen(word(data.get("toolCallId")), word(data.get("agentName")), MAIN)
+                yield ThreadSeen(as_str(data.get("toolCallId")), as_str(data.get("agentName")), MAIN)
             case _ if not kind.startswith(_SILENT):
                 yield Happened("record", kind or "without type", at=when)
 
@@ -129,7 +139,7 @@ class _Copilot:
 
     def _thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
         """Return the thread of a record; a subagent's is named by the id of the call that spawned it."""
-        name = word(data.get("parentToolCallId")) or MAIN
+        name = as_str(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
             return self._threads[name], []
         self._threads[name] = _Thread(self._tree, name, self._ids)
@@ -146,13 +156,13 @@ class _Copilot:
             yield self._seen(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
 
     def _began(self, data: dict[str, Json]) -> None:
-        cwd, id_ = word(at(data, "context", "cwd")), word(data.get("sessionId"))
-        self._model = word(data.get("selectedModel")) or self._model
+        cwd, id_ = as_str(get_path(data, "context", "cwd")), as_str(data.get("sessionId"))
+        self._model = as_str(data.get("selectedModel")) or self._model
         self._about = replace(
             self._about,
             id=id_ or self._about.id,
             cwd=cwd or self._about.cwd,
-            version=word(data.get("copilotVersion")),
+            version=as_str(data.get("copilotVersion")),
             client=NAME,
         )
 
@@ -161,18 +171,18 @@ class _Copilot:
         yield from events
         # The transformed content is sent: the person's text with the time and reminders around it.
         content = data.get("transformedContent") or data.get("content")
-        said = content if isinstance(content, str) else words(content)
+        said = content if isinstance(content, str) else value_text(content)
         if kind == "system.message":
-            thread.instruct(spoken("system", said))
+            thread.instruct(make_message("system", said))
             return
-        thread.say(spoken("user", said, mark="meta" if kind == "system.notification" else ""))
+        thread.say(make_message("user", said, mark="meta" if kind == "system.notification" else ""))
         if kind == "user.message" and not self._about.title:
-            self._about = replace(self._about, title=one_line(word(data.get("content"))))
+            self._about = replace(self._about, title=one_line(as_str(data.get("content"))))
 
-    def _request(self, data: dict[str, Json], when: float | None, found: FoundObject) -> Iterator[Event]:
+    def _request(self, data: dict[str, Json], when: float | None, found: RawRecord) -> Iterator[Event]:
         """Handle a usage record: one request, whose answer follows if it is part of the conversation."""
-        report = obj(data.get("usage"))
-        id_ = word(report.get("apiCallId"))
+        report = as_dict(data.get("usage"))
+        id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:
             yield from self._used(report)
             return
@@ -181,8 +191,8 @@ class _Copilot:
         known = Call(
             id_,
             "",
-            provider=word(report.get("modelProvider")),
-            model=word(report.get("model")),
+            provider=as_str(report.get("modelProvider")),
+            model=as_str(report.get("model")),
             ended=when,
             usage=usage(report),
             line=found.line,
@@ -192,24 +202,24 @@ class _Copilot:
         self._requests[id_] = made.call
         yield self._seen(made.call)
 
-    def _answer(self, data: dict[str, Json], when: float | None, found: FoundObject) -> Iterator[Event]:
+    def _answer(self, data: dict[str, Json], when: float | None, found: RawRecord) -> Iterator[Event]:
         thread, events = self._thread(data)
         yield from events
         said: list[Json] = []
         if data.get("reasoningText") or data.get("reasoningOpaque"):
-            said.append(messages.thinking(word(data.get("reasoningText")), data.get("reasoningOpaque")))
-        said += [data["content"]] if word(data.get("content")) else []
-        for request in objects(data.get("toolRequests")):
+            said.append(messages.thinking(as_str(data.get("reasoningText")), data.get("reasoningOpaque")))
+        said += [data["content"]] if as_str(data.get("content")) else []
+        for request in as_dicts(data.get("toolRequests")):
             said.append(messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments")))
-        items = spoken("assistant", *said)
-        id_ = word(data.get("apiCallId"))
+        items = make_message("assistant", *said)
+        id_ = as_str(data.get("apiCallId"))
         extra: dict[str, Json] = {key: data[key] for key in _BESIDE if key in data}
         call = self._requests.pop(id_, None)
         if call is None:
             known = Call(
                 id_,
                 "",
-                model=word(data.get("model")) or self._model,
+                model=as_str(data.get("model")) or self._model,
                 ended=when,
                 line=found.line,
                 bytes_=(found.start, found.end),
@@ -234,13 +244,13 @@ class _Copilot:
         thread, events = self._thread(data)
         yield from events
         failed = data.get("success") is False
-        content = at(data, "error", "message") if failed else at(data, "result", "content")
+        content = get_path(data, "error", "message") if failed else get_path(data, "result", "content")
         result = messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
-        thread.say(messages.results(thread.dialogue, [result]))
+        thread.say(messages.result_items(thread.dialogue, [result]))
 
     def _used(self, data: dict[str, Json]) -> Iterator[Event]:
         """Set the usage of one call, in versions that record it."""
-        id_ = word(data.get("apiCallId"))
+        id_ = as_str(data.get("apiCallId"))
         call = self._calls.get(id_) if id_ else next(reversed(self._calls.values()), None)
         if call is not None and usage(data) is not None:
             yield self._seen(replace(call, usage=usage(data)))
@@ -263,23 +273,23 @@ class CopilotTotals:
 
     def told(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         """Emit the session's usage so far, by model."""
-        for model, report in obj(data.get("modelMetrics")).items():
-            used = usage(obj(obj(report).get("usage")))
+        for model, report in as_dict(data.get("modelMetrics")).items():
+            used = usage(as_dict(as_dict(report).get("usage")))
             if used is None:
                 continue
             ours = [call for call in calls.values() if call.model == model]
             silent = [call for call in ours if call.usage is None]
-            requests = count(at(report, "requests", "count"))
+            requests = as_count(get_path(report, "requests", "count"))
             whole = self._meter(model, used, began=0 < requests < len(ours))
             rest = subtract(whole, sum((call.usage for call in ours if call.usage), Usage.nothing()))
             if len(silent) == 1 and requests == len(ours) and rest.input:
                 calls[silent[0].id] = replace(silent[0], usage=rest)
                 yield CallSeen(calls[silent[0].id])
             elif (ours or not all(call.usage for call in calls.values())) and rest.input:
-                yield from self._put(model, rest, obj(report), calls)
+                yield from self._put(model, rest, as_dict(report), calls)
         for key in ("currentTokens", "systemTokens", "conversationTokens", "toolDefinitionsTokens", "shutdownType"):
             if data.get(key) is not None:
-                yield Outcome(key, words(data[key]))
+                yield Outcome(key, value_text(data[key]))
 
     def _meter(self, model: str, used: Usage, began: bool) -> Usage:
         """Total of a model's counter, which now reads `used`.
@@ -294,15 +304,15 @@ class CopilotTotals:
 
     def _put(self, model: str, rest: Usage, report: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         extra = {"requests": report["requests"]} if "requests" in report else {}
-        made = count(at(report, "requests", "count"))
+        made = as_count(get_path(report, "requests", "count"))
         unseen = max(0, made - sum(call.model == model for call in calls.values()))
         silent = [call for call in calls.values() if call.model == model and call.usage is None]
         if model in self._beside:
             self._beside[model] = replace(self._beside[model], usage=rest, extra={**extra, SUM: unseen or True})
-            events: Iterable[Event] = [*covered(silent), CallSeen(self._beside[model])]
+            events: Iterable[Event] = [*mark_covered(silent), CallSeen(self._beside[model])]
         else:
             whole = Call("", "", model=model, usage=rest, extra=extra)
-            events = in_all(self._tree, self._ids, whole, silent, f"totals {model}", calls=unseen)
+            events = emit_sum(self._tree, self._ids, whole, silent, f"totals {model}", calls=unseen)
         for event in events:
             if isinstance(event, CallSeen) and event.call.id in calls:
                 calls[event.call.id] = event.call
@@ -313,8 +323,8 @@ class CopilotTotals:
 
 def usage(report: dict[str, Json]) -> Usage | None:
     """Convert usage whose input includes cache reads and writes; None if all figures are zero."""
-    given, read = count(report.get("inputTokens")), count(report.get("cacheReadTokens"))
-    written, output = count(report.get("cacheWriteTokens")), count(report.get("outputTokens"))
+    given, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
+    written, output = as_count(report.get("cacheWriteTokens")), as_count(report.get("outputTokens"))
     if given + read + written == 0:
         return None
     fresh = given - read - written if given >= read + written else given
@@ -323,7 +333,7 @@ def usage(report: dict[str, Json]) -> Usage | None:
         read,
         write_5m=written,
         output=output,
-        reasoning=count(report.get("reasoningTokens")),
+        reasoning=as_count(report.get("reasoningTokens")),
         has_cache="cacheReadTokens" in report,
-        cost=money(report.get("cost")) if "cost" in report and "requests" not in report else None,
+        cost=as_usd(report.get("cost")) if "cost" in report and "requests" not in report else None,
     )

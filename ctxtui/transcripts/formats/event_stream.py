@@ -11,11 +11,11 @@ from ctxtui.core.session import MAIN, Described, Event, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import COHERE, GOOGLE, streamed
+from ctxtui.transcripts.kit.fields import as_dict, as_str, get_path
+from ctxtui.transcripts.kit.http_exchange.decode import COHERE, decode_stream
 from ctxtui.transcripts.kit.readers import whole_reader
 from ctxtui.wire import sse
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
 
@@ -25,7 +25,7 @@ _PROVIDERS: Final = {ANTHROPIC: "anthropic", GOOGLE: "google", COHERE: "cohere"}
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a captured stream of a model's answer."""
-    text = file_head.text_of_head(head)
+    text = file_head.decode_head(head)
     if not sse.is_stream(text):
         return 0.0
     return 0.9 if any(_dialect(event) for event in sse.parse_stream(head)[:50]) else 0.2
@@ -37,7 +37,7 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     tail = None
     streams = list(_streams(sse.parse_stream(data)))
     for n, (dialect, events) in enumerate(streams):
-        response = streamed(dialect, events)
+        response = decode_stream(dialect, events)
         dialogue = Dialogue(tree, MAIN if n == 0 else f"answer {n + 1}", ids)
         found += [ThreadSeen(dialogue.thread, response.model)] if n else []
         found += [dialogue.answer(response.items, _call(dialect, response)), dialogue.tip()]
@@ -73,23 +73,23 @@ def _streams(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]
                 yield dialect, held
             held, dialect = [], ""
         dialect = dialect or seen
-        id_ = word(obj(value).get("id")) if seen == CHAT else id_
+        id_ = as_str(as_dict(value).get("id")) if seen == CHAT else id_
         held.append(event)
     if dialect:
         yield dialect, held
 
 
 def _begins(value: Json, dialect: str, id_: str) -> bool:
-    kind = word(obj(value).get("type"))
+    kind = as_str(as_dict(value).get("type"))
     if dialect == CHAT:
-        now = word(obj(value).get("id"))
+        now = as_str(as_dict(value).get("id"))
         return bool(now and id_ and now != id_)
     return kind in ("message_start", "message-start", "response.created")
 
 
 def _dialect(event: ServerEvent) -> str:
-    value = obj(event.value())
-    kind = word(value.get("type"))
+    value = as_dict(event.value())
+    kind = as_str(value.get("type"))
     if kind.startswith("response."):
         return RESPONSES
     if kind in ("message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta"):
@@ -100,7 +100,7 @@ def _dialect(event: ServerEvent) -> str:
         return COHERE
     if "candidates" in value:
         return GOOGLE
-    chunk = word(value.get("object")) == "chat.completion.chunk" or "delta" in obj(at(value, "choices", 0))
+    chunk = as_str(value.get("object")) == "chat.completion.chunk" or "delta" in as_dict(get_path(value, "choices", 0))
     return CHAT if chunk else ""
 
 

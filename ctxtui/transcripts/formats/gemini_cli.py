@@ -15,11 +15,11 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, KeyedMessages
-from ctxtui.transcripts.kit.fields import at, count, moment, obj, objects, one_line, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, get_path, one_line
 from ctxtui.transcripts.kit.http_exchange import google
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "gemini cli"
 _CONTEXT: Final = "<session_context>"
@@ -28,7 +28,7 @@ _CONTEXT: Final = "<session_context>"
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a chat."""
-    records = file_head.records(head)
+    records = file_head.parse_records(head)
     first = records[0] if records else {}
     if {"sessionId", "projectHash"} <= first.keys():
         return 0.95
@@ -54,44 +54,44 @@ class _Gemini:
         self._told: set[str] = set()
         """Tool calls whose results are in separate messages."""
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         if "sessionId" in value:
-            self._about = replace(self._about, id=word(value["sessionId"]), title=word(value.get("summary")))
+            self._about = replace(self._about, id=as_str(value["sessionId"]), title=as_str(value.get("summary")))
         if "$rewindTo" in value:
-            id_ = word(value["$rewindTo"])
+            id_ = as_str(value["$rewindTo"])
             self._messages.cut(f"user {id_}")
             self._messages.cut(f"gemini {id_}")
             return
-        history = objects(at(value, "$set", "messages"))
+        history = as_dicts(get_path(value, "$set", "messages"))
         if history:
             self._messages.clear()
             self._told.clear()
-        said = history or (objects(value.get("messages")) if "type" not in value else [value])
+        said = history or (as_dicts(value.get("messages")) if "type" not in value else [value])
         for n, message in enumerate(said):
-            id_ = word(message.get("id")) or f"{found.line}.{n}"
+            id_ = as_str(message.get("id")) or f"{found.line}.{n}"
             yield from self._message(message, id_, found, is_history=bool(history))
 
     def standing(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._title)
         yield self._dialogue.tip()
 
-    def _message(self, message: dict[str, Json], id_: str, found: FoundObject, is_history: bool) -> Iterator[Event]:
-        kind = word(message.get("type"))
+    def _message(self, message: dict[str, Json], id_: str, found: RawRecord, is_history: bool) -> Iterator[Event]:
+        kind = as_str(message.get("type"))
         if kind == "user":
-            self._asked(id_, google.parts(message.get("content")))
+            self._asked(id_, google.convert_parts(message.get("content")))
         elif kind == "gemini":
-            said = _said(message)
+            said = _answer_items(message)
             yield from self._answered(message, id_, said, found, is_history)
             # Thought summaries are shown to the user; the client never sends them back.
             self._messages.put(f"gemini {id_}", [item for item in said if item.block.kind != "thinking"])
-            results = [result for call in objects(message.get("toolCalls")) for result in _results(call)]
+            results = [result for call in as_dicts(message.get("toolCalls")) for result in _results(call)]
             self._results = {
                 key: one for n, one in enumerate(results) if (key := _answers(one) or f"{n}") not in self._told
             }
             self._put_results(id_)
         elif not is_history:
-            words = " ".join(part for part in map(_text, google.parts(message.get("content"))) if part)
-            yield Happened(kind or "record", words, at=moment(message.get("timestamp")))
+            words = " ".join(part for part in map(_text, google.convert_parts(message.get("content"))) if part)
+            yield Happened(kind or "record", words, at=as_time(message.get("timestamp")))
 
     def _asked(self, id_: str, parts: list[Json]) -> None:
         words = " ".join(filter(None, map(_text, parts)))
@@ -103,17 +103,17 @@ class _Gemini:
         if told & self._results.keys():
             self._messages.cut(self._results_key)
             self._results = {key: one for key, one in self._results.items() if key not in told}
-        self._messages.put(f"user {id_}", spoken("user", *parts, mark="meta" if is_context else ""))
+        self._messages.put(f"user {id_}", make_message("user", *parts, mark="meta" if is_context else ""))
         if told:
             self._put_results(id_)
 
     def _put_results(self, id_: str) -> None:
         if self._results:
             self._results_key = f"results {id_}"
-            self._messages.put(self._results_key, spoken("user", *self._results.values()))
+            self._messages.put(self._results_key, make_message("user", *self._results.values()))
 
     def _answered(
-        self, message: dict[str, Json], id_: str, said: list[Item], found: FoundObject, is_history: bool
+        self, message: dict[str, Json], id_: str, said: list[Item], found: RawRecord, is_history: bool
     ) -> Iterator[Event]:
         used = usage(message.get("tokens"))
         known = self._calls.get(id_)
@@ -133,46 +133,46 @@ class _Gemini:
         self._calls[id_] = made.call
         yield made
 
-    def _call(self, message: dict[str, Json], used: Usage | None, found: FoundObject) -> Call:
+    def _call(self, message: dict[str, Json], used: Usage | None, found: RawRecord) -> Call:
         return Call(
-            word(message.get("id")),
+            as_str(message.get("id")),
             "",
             provider="google",
-            model=word(message.get("model")),
-            ended=moment(message.get("timestamp")),
+            model=as_str(message.get("model")),
+            ended=as_time(message.get("timestamp")),
             usage=used,
             line=found.line,
         )
 
 
 def _text(part: Json) -> str:
-    return part if isinstance(part, str) else word(obj(part).get("text"))
+    return part if isinstance(part, str) else as_str(as_dict(part).get("text"))
 
 
 def _answers(part: Json) -> str:
     """The id of the tool call that `part` is the result of; "" for any other part."""
-    return word(obj(part).get("tool_use_id"))
+    return as_str(as_dict(part).get("tool_use_id"))
 
 
-def _said(message: dict[str, Json]) -> list[Item]:
+def _answer_items(message: dict[str, Json]) -> list[Item]:
     """Items of an answer: thoughts, text, calls."""
     thoughts = [
-        messages.thinking(f"**{word(thought.get('subject'))}**\n{word(thought.get('description'))}")
-        for thought in objects(message.get("thoughts"))
+        messages.thinking(f"**{as_str(thought.get('subject'))}**\n{as_str(thought.get('description'))}")
+        for thought in as_dicts(message.get("thoughts"))
     ]
-    words = [part for part in google.parts(message.get("content")) if part != ""]
+    words = [part for part in google.convert_parts(message.get("content")) if part != ""]
     calls = [
         messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
-        for call in objects(message.get("toolCalls"))
+        for call in as_dicts(message.get("toolCalls"))
     ]
-    return spoken("model", *thoughts, *words, *calls)
+    return make_message("model", *thoughts, *words, *calls)
 
 
 def _results(call: dict[str, Json]) -> list[Json]:
     """Tool results as sent to the model with the next request."""
     found: list[Json] = []
     result = call.get("result")
-    for part in google.parts(result):
+    for part in google.convert_parts(result):
         typed = part if isinstance(part, dict) else messages.tool_result(call.get("id"), part)
         found.append(typed)
     return found
@@ -183,12 +183,12 @@ def usage(report: Json) -> Usage | None:
 
     None if all figures are zero: no call has an empty input.
     """
-    held = obj(report)
-    if "input" not in held or not any(count(tokens) for tokens in held.values()):
+    held = as_dict(report)
+    if "input" not in held or not any(as_count(tokens) for tokens in held.values()):
         return None
-    read, thoughts = count(held.get("cached")), count(held.get("thoughts"))
-    fresh = max(0, count(held.get("input")) + count(held.get("tool")) - read)
-    return Usage(fresh, read, output=count(held.get("output")) + thoughts, reasoning=thoughts)
+    read, thoughts = as_count(held.get("cached")), as_count(held.get("thoughts"))
+    fresh = max(0, as_count(held.get("input")) + as_count(held.get("tool")) - read)
+    return Usage(fresh, read, output=as_count(held.get("output")) + thoughts, reasoning=thoughts)
 
 
 reader = lines_reader(_Gemini)

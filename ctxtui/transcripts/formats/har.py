@@ -13,10 +13,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, as_usd, get_path
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, sender_of
-from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, read_betas
+from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.transcripts.kit.readers import json_reader
 
 NAME: Final = "har"
@@ -24,25 +24,29 @@ NAME: Final = "har"
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a HAR file."""
-    first = next(iter(file_head.values(head)), None)
-    log = obj(obj(first).get("log"))
+    first = next(iter(file_head.parse_values(head)), None)
+    log = as_dict(as_dict(first).get("log"))
     if "entries" in log or {"version", "creator"} <= log.keys():
         return 0.95
     return 0.5 if name.endswith(".har") and log else 0.0
 
 
-def take(recorded: Json, tree: Tree) -> Iterator[Event]:
+def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a HAR file; requests that no model reads are only counted."""
-    log = obj(obj(recorded).get("log"))
+    log = as_dict(as_dict(recorded).get("log"))
     exchanges = Exchanges(tree)
-    yield Described(source=NAME, client=word(at(log, "creator", "name")), version=word(at(log, "creator", "version")))
-    for n, entry in enumerate(listed(log.get("entries"))):
+    yield Described(
+        source=NAME,
+        client=as_str(get_path(log, "creator", "name")),
+        version=as_str(get_path(log, "creator", "version")),
+    )
+    for n, entry in enumerate(as_list(log.get("entries"))):
         if not isinstance(entry, dict):
             yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
             continue
         asked = _exchange(entry)
         for exchange in (asked, *(replace(one, sender=asked.sender) for one in _framed(entry))):
-            warmed = warm_up(exchange)
+            warmed = warm_up_id(exchange)
             if warmed:
                 exchanges.holds(warmed)
                 continue
@@ -55,31 +59,31 @@ def take(recorded: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _exchange(entry: dict[str, Json]) -> Exchange:
-    asked, answered = obj(entry.get("request")), obj(entry.get("response"))
-    started, lasted = moment(entry.get("startedDateTime")), money(entry.get("time"))
-    waited = [money(at(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
-    headers = [(word(one.get("name")), word(one.get("value"))) for one in objects(asked.get("headers"))]
+    asked, answered = as_dict(entry.get("request")), as_dict(entry.get("response"))
+    started, lasted = as_time(entry.get("startedDateTime")), as_usd(entry.get("time"))
+    waited = [as_usd(get_path(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
+    headers = [(as_str(one.get("name")), as_str(one.get("value"))) for one in as_dicts(asked.get("headers"))]
     first = sum(ms for ms in waited if ms is not None and ms > 0) / 1000
     return Exchange(
-        request=_text(obj(asked.get("postData"))),
-        response=_text(obj(answered.get("content"))),
-        url=word(asked.get("url")),
-        method=word(asked.get("method")) or "GET",
-        status=count(answered.get("status")),
+        request=_text(as_dict(asked.get("postData"))),
+        response=_text(as_dict(answered.get("content"))),
+        url=as_str(asked.get("url")),
+        method=as_str(asked.get("method")) or "GET",
+        status=as_count(answered.get("status")),
         started=started,
         first_byte=started + first if started is not None and first else None,
         ended=started + lasted / 1000 if started is not None and lasted is not None and 0 <= lasted < 1e12 else None,
-        extra=betas_in(headers),
-        sender=sender_of({name.lower(): text for name, text in headers}),
+        extra=read_betas(headers),
+        sender=identify_sender({name.lower(): text for name, text in headers}),
     )
 
 
 def _framed(entry: dict[str, Json]) -> Iterator[Exchange]:
     """Yield the requests sent over an entry's WebSocket, each with its events."""
-    talk = SocketTalk(word(at(entry, "request", "url")))
-    for frame in listed(entry.get("_webSocketMessages")):
-        told = obj(frame)
-        done = talk.frame(word(told.get("data")), word(told.get("type")) == "send", moment(told.get("time")))
+    talk = SocketExchanges(as_str(get_path(entry, "request", "url")))
+    for frame in as_list(entry.get("_webSocketMessages")):
+        told = as_dict(frame)
+        done = talk.frame(as_str(told.get("data")), as_str(told.get("type")) == "send", as_time(told.get("time")))
         if done is not None:
             yield done
     if (rest := talk.close()) is not None:
@@ -87,7 +91,7 @@ def _framed(entry: dict[str, Json]) -> Iterator[Exchange]:
 
 
 def _text(held: dict[str, Json]) -> bytes:
-    text = word(held.get("text"))
+    text = as_str(held.get("text"))
     if held.get("encoding") == "base64":
         try:
             return base64.b64decode(text)
@@ -96,4 +100,4 @@ def _text(held: dict[str, Json]) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-reader = json_reader(take)
+reader = json_reader(read_session)

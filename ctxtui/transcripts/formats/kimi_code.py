@@ -16,10 +16,10 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import LinesReader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "kimi code"
 _LOOP: Final = "loop"
@@ -30,7 +30,7 @@ _PROVIDERS: Final = frozenset({"anthropic", "openai"})
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins an agent's file."""
-    records = file_head.records(head)
+    records = file_head.parse_records(head)
     first = records[0] if records else {}
     return 0.97 if first.get("type") == "metadata" and {"protocol_version", "created_at"} <= first.keys() else 0.0
 
@@ -56,26 +56,26 @@ class _Agent:
         self._deferred: list[list[Item]] = []
         """Messages received during a step, added to the context after its answer."""
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         match value.get("type"):
             case "profile.bind" | "config.update":
-                self._system = word(value.get("systemPrompt")) or self._system
+                self._system = as_str(value.get("systemPrompt")) or self._system
             case "llm.tools_snapshot":
-                self._tools[word(value.get("hash"))] = listed(value.get("tools"))
+                self._tools[as_str(value.get("hash"))] = as_list(value.get("tools"))
             case "llm.request":
                 if value.get("turnStep") != self._request.get("turnStep"):
                     yield from self._end({}, value, found)
                 self._request = value
                 self._in_step = value.get("kind") == _LOOP
-                self._begin(self._tools.get(word(value.get("toolsHash")), []))
+                self._begin(self._tools.get(as_str(value.get("toolsHash")), []))
             case "usage.record":
                 yield from self._spent(value, found)
             case "turn.prompt" | "turn.ended":
                 yield from self._end({}, value, found)
             case "context.append_message":
-                self._say(_message(obj(value.get("message"))))
+                self._say(_message(as_dict(value.get("message"))))
             case "context.append_loop_event":
-                yield from self._step(obj(value.get("event")), value, found)
+                yield from self._step(as_dict(value.get("event")), value, found)
             case kind:
                 self._cut(kind, value)
 
@@ -89,7 +89,7 @@ class _Agent:
                 self._messages = []
                 self.dialogue.restart(EpochStart.COMPACTION, head=self._context_head())
             case "context.undo":
-                self._undo(count(value.get("count")) or 1)
+                self._undo(as_count(value.get("count")) or 1)
                 self.dialogue.head = self._context_head()
 
     def _begin(self, tools: list[Json]) -> None:
@@ -106,15 +106,15 @@ class _Agent:
 
     def _compact(self, value: dict[str, Json]) -> None:
         """Add a summary after the user messages that the client kept; in older files, before the latest messages."""
-        words = word(value.get("contextSummary")) or word(value.get("summary"))
-        summary = spoken("user", messages.text(words), mark=_SUMMARY)
+        words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
+        summary = make_message("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
             said = [message for message in self._messages if _is_of_user(message)]
-            first = count(value.get("keptHeadUserMessageCount"))
-            last = max(0, count(value["keptUserMessageCount"]) - first)
+            first = as_count(value.get("keptHeadUserMessageCount"))
+            last = max(0, as_count(value["keptUserMessageCount"]) - first)
             self._messages = [*said[:first], *said[max(first, len(said) - last) :], summary]
         else:
-            self._messages = [summary, *self._messages[count(value.get("compactedCount")) :]]
+            self._messages = [summary, *self._messages[as_count(value.get("compactedCount")) :]]
 
     def _undo(self, turns: int) -> None:
         """Remove the user's last messages and everything after them, but not beyond a summary or the start."""
@@ -134,35 +134,35 @@ class _Agent:
     def _tell_results(self) -> None:
         """Add the tool results to the context: the client counts each as a message."""
         for result in self._results:
-            items = messages.results(self.dialogue, [result])
+            items = messages.result_items(self.dialogue, [result])
             self._messages.append(items)
             self.dialogue.say(items)
         self._results = []
 
-    def _step(self, event: dict[str, Json], value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def _step(self, event: dict[str, Json], value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         match event.get("type"):
             case "step.begin":
                 if self._used is not None:
                     yield from self._end({}, value, found)
                 self._in_step = True
             case "content.part":
-                self._said.append(_part(obj(event.get("part"))))
+                self._said.append(_part(as_dict(event.get("part"))))
             case "tool.call":
                 self._said.append(messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args")))
             case "tool.result":
-                self._results.append(_result(event.get("toolCallId"), obj(event.get("result"))))
+                self._results.append(_result(event.get("toolCallId"), as_dict(event.get("result"))))
                 if not self._in_step:
                     self._tell_results()
             case "step.end":
                 yield from self._end(event, value, found)
 
-    def _end(self, event: dict[str, Json], value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def _end(self, event: dict[str, Json], value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         """End the pending request, with its answer, or without one if something else begins."""
         used = usage(event.get("usage")) or self._used
         if self._request.get("kind") == _LOOP or used is not None or self._said:
-            items = spoken("assistant", *self._said) if self._said else []
-            call = self._call(word(event.get("messageId")), used, value, found)
-            yield self.dialogue.answer(items, replace(call, stop_reason=word(event.get("rawFinishReason"))))
+            items = make_message("assistant", *self._said) if self._said else []
+            call = self._call(as_str(event.get("messageId")), used, value, found)
+            yield self.dialogue.answer(items, replace(call, stop_reason=as_str(event.get("rawFinishReason"))))
             self._messages += [items] if items else []
         self._tell_results()
         self._in_step = False
@@ -170,10 +170,10 @@ class _Agent:
             self._say(message)
         self._request, self._used, self._said, self._deferred = {}, None, [], []
 
-    def _spent(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def _spent(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         """Handle a usage report: of the step that ends next, or of a request besides the conversation."""
-        used, self._model = usage(value.get("usage")), word(value.get("model"))
-        kind = word(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else _LOOP)
+        used, self._model = usage(value.get("usage")), as_str(value.get("model"))
+        kind = as_str(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else _LOOP)
         if kind == _LOOP:
             self._used = used
             return
@@ -183,14 +183,14 @@ class _Agent:
         yield Dialogue(self._tree, thread, self._ids).answer([], call)
         self._request = {}
 
-    def _call(self, id_: str, used: Usage | None, value: dict[str, Json], found: FoundObject) -> Call:
+    def _call(self, id_: str, used: Usage | None, value: dict[str, Json], found: RawRecord) -> Call:
         asked = self._request
-        provider = word(asked.get("provider"))
+        provider = as_str(asked.get("provider"))
         return Call(
             id_,
             "",
             provider=provider if provider in _PROVIDERS else "",
-            model=word(asked.get("model")) or self._model,
+            model=as_str(asked.get("model")) or self._model,
             started=_time(asked),
             ended=_time(value) if used is not None else None,
             usage=used,
@@ -208,11 +208,11 @@ class _File:
         self._ids = ids
         self._name = name
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         if value.get("type") == "metadata" or value.get("kind") == "event":
             # Records of the program, not of an agent.
             return
-        self._name = name = word(value.get("agentId")) or self._name
+        self._name = name = as_str(value.get("agentId")) or self._name
         if name not in self._agents:
             self._agents[name] = _Agent(self._tree, name, self._ids)
             if name != MAIN:
@@ -239,20 +239,20 @@ class KimiReader(LinesReader):
 
 
 def _time(value: dict[str, Json]) -> float | None:
-    return count(value.get("time")) / 1000 or None
+    return as_count(value.get("time")) / 1000 or None
 
 
 def _message(message: dict[str, Json]) -> list[Item]:
-    parts = [_part(part) for part in objects(message.get("content"))]
-    for call in objects(message.get("toolCalls")):
-        inner = obj(call.get("function")) or call
+    parts = [_part(part) for part in as_dicts(message.get("content"))]
+    for call in as_dicts(message.get("toolCalls")):
+        inner = as_dict(call.get("function")) or call
         parts.append(messages.tool_use(call.get("id"), inner.get("name"), inner.get("arguments")))
     if message.get("role") == "tool":
         parts = [messages.tool_result(message.get("toolCallId"), parts)]
-        return spoken("user", *parts)
-    origin = obj(message.get("origin"))
-    own = word(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
-    return spoken(word(message.get("role")) or "user", *parts, mark="meta" if own else "") if parts else []
+        return make_message("user", *parts)
+    origin = as_dict(message.get("origin"))
+    own = as_str(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
+    return make_message(as_str(message.get("role")) or "user", *parts, mark="meta" if own else "") if parts else []
 
 
 def _is_of_user(message: list[Item]) -> bool:
@@ -261,28 +261,28 @@ def _is_of_user(message: list[Item]) -> bool:
 
 def _result(id_: Json, result: dict[str, Json]) -> dict[str, Json]:
     """A tool's result with the client's note; both are sent."""
-    output, note = result.get("output"), word(result.get("note"))
+    output, note = result.get("output"), as_str(result.get("note"))
     if note:
-        output = f"{output}\n{note}" if isinstance(output, str) else [*listed(output), messages.text(note)]
+        output = f"{output}\n{note}" if isinstance(output, str) else [*as_list(output), messages.text(note)]
     return messages.tool_result(id_, output, error=result.get("isError") is True)
 
 
 def _part(part: dict[str, Json]) -> Json:
     if part.get("type") == "think":
-        return messages.thinking(word(part.get("think")), part.get("encrypted"))
+        return messages.thinking(as_str(part.get("think")), part.get("encrypted"))
     return part
 
 
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one request."""
-    held = obj(report)
-    if not any(count(tokens) for tokens in held.values()):
+    held = as_dict(report)
+    if not any(as_count(tokens) for tokens in held.values()):
         return None
     return Usage(
-        count(held.get("inputOther")),
-        count(held.get("inputCacheRead")),
-        write_5m=count(held.get("inputCacheCreation")),
-        output=count(held.get("output")),
+        as_count(held.get("inputOther")),
+        as_count(held.get("inputCacheRead")),
+        write_5m=as_count(held.get("inputCacheCreation")),
+        output=as_count(held.get("output")),
     )
 
 

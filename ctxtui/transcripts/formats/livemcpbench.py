@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.transcripts.kit.readers import json_reader
-from ctxtui.transcripts.kit.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.tasks import first_task, tasks_reader
 
 NAME: Final = "livemcpbench"
 _ASKED: Final = frozenset({"Question", "question", "Annotator Metadata", "category"})
@@ -17,4 +17,4 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if {"task_id", "messages"} <= task.keys() and _ASKED & task.keys() else 0.0
 
 
-reader = json_reader(tasks_of(NAME))
+reader = json_reader(tasks_reader(NAME))

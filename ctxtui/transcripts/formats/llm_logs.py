@@ -18,33 +18,33 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.messages import spoken
-from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
+from ctxtui.transcripts.kit.messages import make_message
+from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_reader, tables_in
 
 
-def by(rows: list[Row], key: str) -> dict[str, list[Row]]:
+def group_by(rows: list[Row], key: str) -> dict[str, list[Row]]:
     """Group the rows by a column of texts or numbers."""
     found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(key_of(row.get(key)), []).append(row)
+        found.setdefault(as_key(row.get(key)), []).append(row)
     return found
 
 
-def key_of(value: Json) -> str:
+def as_key(value: Json) -> str:
     """Convert a column's value to a key; numbers are row ids."""
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
 
 
-def tool(row: Row) -> Item:
+def tool_item(row: Row) -> Item:
     """Convert a tool definition to an item."""
     told = {"name": row.get("name"), "description": row.get("description")}
-    return Item(blocks.make(TOOL, {**told, "input_schema": decoded(row.get("input_schema"))}), Place("tools"))
+    return Item(blocks.make(TOOL, {**told, "input_schema": decode_column(row.get("input_schema"))}), Place("tools"))
 
 
 def attachment(row: Row) -> dict[str, Json]:
     """Convert an attached picture or document; one named only by path or URL stays a reference."""
-    mime, data = word(row.get("type")), at(row.get("content"), "base64")
+    mime, data = as_str(row.get("type")), get_path(row.get("content"), "base64")
     if mime.startswith("image/") and isinstance(data, str):
         return messages.image(mime, data)
     source: dict[str, Json] = {"type": "base64", "media_type": mime, "data": data}
@@ -54,26 +54,26 @@ def attachment(row: Row) -> dict[str, Json]:
     return {"type": "image" if mime.startswith("image/") else "document", "source": source}
 
 
-def call(row: Row) -> Call:
+def to_call(row: Row) -> Call:
     """Convert a turn or response to a call without context."""
-    began, lasted = moment(row.get("datetime_utc")), count(row.get("duration_ms"))
-    answer = obj(decoded(row.get("response_json")))
+    began, lasted = as_time(row.get("datetime_utc")), as_count(row.get("duration_ms"))
+    answer = as_dict(decode_column(row.get("response_json")))
     told: dict[str, Json] = {}
-    if row.get("options_json") and decoded(row["options_json"]):
-        told["options"] = decoded(row["options_json"])
+    if row.get("options_json") and decode_column(row["options_json"]):
+        told["options"] = decode_column(row["options_json"])
     told |= {key: row[key] for key in ("schema_id",) if row.get(key)}
     if answer.get("id"):
         told["response_id"] = answer["id"]
-    asked = word(row.get("model"))
+    asked = as_str(row.get("model"))
     return Call(
-        word(row.get("id")),
+        as_str(row.get("id")),
         "",
         provider=asked.partition("/")[0] if "/" in asked else "",
-        model=word(row.get("resolved_model")) or asked,
+        model=as_str(row.get("resolved_model")) or asked,
         started=began,
         ended=began + lasted / 1000 if began is not None and lasted else None,
         usage=usage(row, answer),
-        stop_reason=word(answer.get("finish_reason")) or word(answer.get("stop_reason")),
+        stop_reason=as_str(answer.get("finish_reason")) or as_str(answer.get("stop_reason")),
         extra=told,
     )
 
@@ -82,19 +82,19 @@ def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
     """Convert usage as llm stores it: the provider's two figures, and the rest of its report as JSON without zeros."""
     if row.get("input_tokens") is None and row.get("output_tokens") is None:
         return None
-    details = obj(decoded(row.get("token_details")))
-    given, output = count(row.get("input_tokens")), count(row.get("output_tokens"))
-    inputs = [obj(details.get(name)) for name in ("prompt_tokens_details", "input_tokens_details")]
-    inside = max(count(told.get("cached_tokens")) for told in inputs)
-    written = max(count(told.get("cache_write_tokens")) for told in inputs)
-    beside = count(details.get("cache_read_input_tokens"))
-    outputs = [obj(details.get(name)) for name in ("completion_tokens_details", "output_tokens_details")]
-    thought = sum(count(told.get(key)) for told in outputs for key in ("reasoning_tokens", "thinking_tokens"))
-    told = {**obj(answer.get("usage")), **details}
+    details = as_dict(decode_column(row.get("token_details")))
+    given, output = as_count(row.get("input_tokens")), as_count(row.get("output_tokens"))
+    inputs = [as_dict(details.get(name)) for name in ("prompt_tokens_details", "input_tokens_details")]
+    inside = max(as_count(told.get("cached_tokens")) for told in inputs)
+    written = max(as_count(told.get("cache_write_tokens")) for told in inputs)
+    beside = as_count(details.get("cache_read_input_tokens"))
+    outputs = [as_dict(details.get(name)) for name in ("completion_tokens_details", "output_tokens_details")]
+    thought = sum(as_count(told.get(key)) for told in outputs for key in ("reasoning_tokens", "thinking_tokens"))
+    told = {**as_dict(answer.get("usage")), **details}
     return Usage(
         fresh=max(0, given - inside - written),
         cache_read=inside or beside,
-        write_5m=count(details.get("cache_creation_input_tokens")),
+        write_5m=as_count(details.get("cache_creation_input_tokens")),
         write_30m=written,
         output=output,
         reasoning=min(output, thought),
@@ -106,30 +106,32 @@ class MessageStore:
     """Lookup tables of the current schema's rows."""
 
     def __init__(self, tables: Tables) -> None:
-        self._messages = {word(row.get("hash")): row for row in tables.get("messages", [])}
-        self._parts = by(sorted(tables.get("parts", []), key=lambda r: count(r.get("position"))), "message_hash")
-        self._fragments = {key_of(row.get("id")): word(row.get("content")) for row in tables.get("fragments", [])}
-        self._attachments = {word(row.get("id")): row for row in tables.get("attachments", [])}
-        tools = {key_of(row.get("id")): tool(row) for row in tables.get("tools", [])}
+        self._messages = {as_str(row.get("hash")): row for row in tables.get("messages", [])}
+        self._parts = group_by(
+            sorted(tables.get("parts", []), key=lambda r: as_count(r.get("position"))), "message_hash"
+        )
+        self._fragments = {as_key(row.get("id")): as_str(row.get("content")) for row in tables.get("fragments", [])}
+        self._attachments = {as_str(row.get("id")): row for row in tables.get("attachments", [])}
+        tools = {as_key(row.get("id")): tool_item(row) for row in tables.get("tools", [])}
         self._tools = {
-            turn: [tools[id_] for row in rows if (id_ := key_of(row.get("tool_id"))) in tools]
-            for turn, rows in by(tables.get("turn_tools", []), "turn_id").items()
+            turn: [tools[id_] for row in rows if (id_ := as_key(row.get("tool_id"))) in tools]
+            for turn, rows in group_by(tables.get("turn_tools", []), "turn_id").items()
         }
 
     def turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
         """Add the call of a turn: its context, and what it added."""
-        chain = self._chain(word(row.get("tip_message_hash")))
-        hashes = [word(message.get("hash")) for message in chain]
-        parent = word(row.get("parent_message_hash"))
+        chain = self._chain(as_str(row.get("tip_message_hash")))
+        hashes = [as_str(message.get("hash")) for message in chain]
+        parent = as_str(row.get("parent_message_hash"))
         if parent in hashes:
             asked = hashes.index(parent) + 1
         else:
             asked = len(chain) - 1 if chain and chain[-1].get("role") == "assistant" else len(chain)
-        head = dialogue.tree.extend(ROOT, self._tools.get(word(row.get("id")), []))
+        head = dialogue.tree.extend(ROOT, self._tools.get(as_str(row.get("id")), []))
         for message in chain[:asked]:
             head = dialogue.tree.extend(head, self._items(message))
         said = [item for message in chain[asked:] for item in self._items(message)]
-        yield dialogue.answer(said, call(row), after=head)
+        yield dialogue.answer(said, to_call(row), after=head)
 
     def go_on(self, dialogue: Dialogue, tip: str) -> None:
         """Extend the conversation to message `tip`, which is after its last turn if more was added since."""
@@ -150,19 +152,19 @@ class MessageStore:
         while tip in self._messages and tip not in seen:
             seen.add(tip)
             found.append(self._messages[tip])
-            tip = word(self._messages[tip].get("parent_hash"))
+            tip = as_str(self._messages[tip].get("parent_hash"))
         return found[::-1]
 
     def _items(self, message: Row) -> list[Item]:
-        parts = [self._part(row) for row in self._parts.get(word(message.get("hash")), [])]
-        return spoken(word(message.get("role")) or "user", *parts)
+        parts = [self._part(row) for row in self._parts.get(as_str(message.get("hash")), [])]
+        return make_message(as_str(message.get("role")) or "user", *parts)
 
     def _part(self, row: Row) -> Json:
         """Convert a stored part to Anthropic's spelling; further members keep their names."""
-        payload = obj(decoded(row.get("payload")))
+        payload = as_dict(decode_column(row.get("payload")))
         if "text_ref" in payload:
             payload = {**payload, "text": self._put_together(payload["text_ref"])}
-        text = word(row.get("text")) or word(payload.get("text"))
+        text = as_str(row.get("text")) or as_str(payload.get("text"))
         id_ = payload.get("tool_call_id", payload.get("id"))
         name = row.get("tool_name") or payload.get("name")
         match row.get("type"):
@@ -172,30 +174,30 @@ class MessageStore:
                 if not text and payload.get("redacted") is True:
                     # Marks that the model thought; the text is neither stored nor sent.
                     return {**_rest(payload), "type": "reasoning", "summary": []}
-                signature = at(payload, "provider_metadata", "anthropic", "signature")
+                signature = get_path(payload, "provider_metadata", "anthropic", "signature")
                 return {**_rest(payload), **messages.thinking(text, signature)}
             case "tool_call":
                 given = payload.get("arguments", payload.get("input", {}))
                 return {**_rest(payload), **messages.tool_use(id_, name, given)}
             case "tool_result":
                 output = payload.get("output", row.get("text"))
-                files = [self._file(one) for one in objects(payload.get("attachments"))]
+                files = [self._file(one) for one in as_dicts(payload.get("attachments"))]
                 told = output if output is not None else ""
                 content = [messages.text(told), *files] if files else told
                 failed = bool(payload.get("exception"))
                 return {**_rest(payload), **messages.tool_result(id_, content, failed, name=name)}
             case "attachment":
-                return {**_rest(payload), **self._file(obj(payload.get("attachment")))}
-        return {**payload, "type": word(row.get("type")) or "part", **({"text": text} if text else {})}
+                return {**_rest(payload), **self._file(as_dict(payload.get("attachment")))}
+        return {**payload, "type": as_str(row.get("type")) or "part", **({"text": text} if text else {})}
 
     def _file(self, ref: dict[str, Json]) -> dict[str, Json]:
-        return attachment(self._attachments.get(word(ref.get("id")), ref))
+        return attachment(self._attachments.get(as_str(ref.get("id")), ref))
 
     def _put_together(self, pieces: Json) -> str:
         """Join a text stored in pieces, some of which are fragments shared with other texts."""
         return "".join(
-            word(piece["literal"]) if "literal" in piece else self._fragments.get(key_of(piece.get("fragment")), "")
-            for piece in map(obj, listed(pieces))
+            as_str(piece["literal"]) if "literal" in piece else self._fragments.get(as_key(piece.get("fragment")), "")
+            for piece in map(as_dict, as_list(pieces))
         )
 
 
@@ -211,48 +213,48 @@ class Responses:
     """Lookup tables of the older schema's rows."""
 
     def __init__(self, tables: Tables) -> None:
-        self._calls = by(tables.get("tool_calls", []), "response_id")
-        self._results = by(tables.get("tool_results", []), "response_id")
-        self._tools = {key_of(row.get("id")): tool(row) for row in tables.get("tools", [])}
-        self._offered = by(tables.get("tool_responses", []), "response_id")
-        self._fragments = {key_of(row.get("id")): word(row.get("content")) for row in tables.get("fragments", [])}
-        self._attachments = {word(row.get("id")): row for row in tables.get("attachments", [])}
+        self._calls = group_by(tables.get("tool_calls", []), "response_id")
+        self._results = group_by(tables.get("tool_results", []), "response_id")
+        self._tools = {as_key(row.get("id")): tool_item(row) for row in tables.get("tools", [])}
+        self._offered = group_by(tables.get("tool_responses", []), "response_id")
+        self._fragments = {as_key(row.get("id")): as_str(row.get("content")) for row in tables.get("fragments", [])}
+        self._attachments = {as_str(row.get("id")): row for row in tables.get("attachments", [])}
         self._beside = {
-            name: by(sorted(tables.get(name, []), key=lambda row: count(row.get("order"))), "response_id")
+            name: group_by(sorted(tables.get(name, []), key=lambda row: as_count(row.get("order"))), "response_id")
             for name in ("prompt_fragments", "system_fragments", "prompt_attachments")
         }
 
     def write(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
         """Add a response: its additions to the conversation, and its answer."""
-        id_ = word(row.get("id"))
+        id_ = as_str(row.get("id"))
         if dialogue.calls == 0:
             dialogue.say(self._tools[key] for o in self._offered.get(id_, []) if (key := _id(o)) in self._tools)
-            system = "\n\n".join(filter(None, [*self._texts("system_fragments", id_), word(row.get("system"))]))
-            dialogue.say(spoken("system", system) if system else [])
+            system = "\n\n".join(filter(None, [*self._texts("system_fragments", id_), as_str(row.get("system"))]))
+            dialogue.say(make_message("system", system) if system else [])
         results = [
-            messages.tool_result(r.get("tool_call_id"), word(r.get("output")), bool(r.get("exception")))
+            messages.tool_result(r.get("tool_call_id"), as_str(r.get("output")), bool(r.get("exception")))
             for r in self._results.get(id_, [])
         ]
-        dialogue.say(spoken("user", *results) if results else [])
-        prompt = "\n".join(filter(None, [*self._texts("prompt_fragments", id_), word(row.get("prompt"))]))
-        refs = [word(ref.get("attachment_id")) for ref in self._beside["prompt_attachments"].get(id_, [])]
+        dialogue.say(make_message("user", *results) if results else [])
+        prompt = "\n".join(filter(None, [*self._texts("prompt_fragments", id_), as_str(row.get("prompt"))]))
+        refs = [as_str(ref.get("attachment_id")) for ref in self._beside["prompt_attachments"].get(id_, [])]
         files = [attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
         asked = [*([prompt] if prompt else []), *files]
-        dialogue.say(spoken("user", *asked) if asked else [])
+        dialogue.say(make_message("user", *asked) if asked else [])
         calls = [
-            messages.tool_use(r.get("tool_call_id"), r.get("name"), decoded(r.get("arguments")))
+            messages.tool_use(r.get("tool_call_id"), r.get("name"), decode_column(r.get("arguments")))
             for r in self._calls.get(id_, [])
         ]
-        thought = [messages.thinking(word(row["reasoning"]))] if word(row.get("reasoning")) else []
-        said = [word(row["response"])] if word(row.get("response")) else []
-        yield dialogue.answer(spoken("assistant", *thought, *said, *calls), call(row))
+        thought = [messages.thinking(as_str(row["reasoning"]))] if as_str(row.get("reasoning")) else []
+        said = [as_str(row["response"])] if as_str(row.get("response")) else []
+        yield dialogue.answer(make_message("assistant", *thought, *said, *calls), to_call(row))
 
     def _texts(self, table: str, id_: str) -> list[str]:
-        return [self._fragments.get(key_of(ref.get("fragment_id")), "") for ref in self._beside[table].get(id_, [])]
+        return [self._fragments.get(as_key(ref.get("fragment_id")), "") for ref in self._beside[table].get(id_, [])]
 
 
 def _id(offered: Row) -> str:
-    return key_of(offered.get("tool_id"))
+    return as_key(offered.get("tool_id"))
 
 
 NAME: Final = "llm"
@@ -264,38 +266,38 @@ def sniff(head: bytes, name: str) -> float:
     return 0.95 if {"turns", "parts"} <= tables or {"conversations", "responses"} <= tables else 0.0
 
 
-def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
+def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     turns = sorted(tables.get("turns", []), key=_when)
-    known = {word(turn.get("id")) for turn in turns}
+    known = {as_str(turn.get("id")) for turn in turns}
     # For a while both schemas were written.
-    old = [row for row in sorted(tables.get("responses", []), key=_when) if word(row.get("id")) not in known]
-    threads = {word(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
+    old = [row for row in sorted(tables.get("responses", []), key=_when) if as_str(row.get("id")) not in known]
+    threads = {as_str(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
     spoken = list(dict.fromkeys(_thread_of(row) for row in [*turns, *old]))
     # A fork without a turn of its own still has its history.
     spoken += [id_ for id_, row in threads.items() if id_ not in spoken and row.get("tip_message_hash")]
-    roots = [id_ for id_ in spoken if word(threads.get(id_, {}).get("forked_from")) not in spoken] or spoken
+    roots = [id_ for id_ in spoken if as_str(threads.get(id_, {}).get("forked_from")) not in spoken] or spoken
     latest = {_thread_of(row): _when(row) for row in sorted([*turns, *old], key=_when)}
     main = max(roots, key=lambda id_: latest.get(id_, ("", "")), default="")
     ids, store, responses = Ids(), MessageStore(tables), Responses(tables)
-    yield Described(main, word(threads.get(main, {}).get("name")), NAME, client="llm")
+    yield Described(main, as_str(threads.get(main, {}).get("name")), NAME, client="llm")
     for name in sorted(spoken, key=lambda id_: (id_ != main, latest.get(id_, ("", "")), id_)):
         row = threads.get(name, {})
         dialogue = Dialogue(tree, MAIN if name == main else name, ids)
-        origin = word(row.get("forked_from"))
+        origin = as_str(row.get("forked_from"))
         parent = (MAIN if origin == main else origin) if origin in spoken and origin != name else ""
-        yield ThreadSeen(dialogue.thread, word(row.get("name")), parent)
+        yield ThreadSeen(dialogue.thread, as_str(row.get("name")), parent)
         for one in (one for one in [*old, *turns] if _thread_of(one) == name):
             yield from store.turn(dialogue, one) if "tip_message_hash" in one else responses.write(dialogue, one)
-        store.go_on(dialogue, word(row.get("tip_message_hash")))
+        store.go_on(dialogue, as_str(row.get("tip_message_hash")))
         yield dialogue.tip()
 
 
 def _when(row: Row) -> tuple[str, str]:
-    return word(row.get("datetime_utc")), word(row.get("id"))
+    return as_str(row.get("datetime_utc")), as_str(row.get("id"))
 
 
 def _thread_of(row: Row) -> str:
-    return word(row.get("thread_id")) or word(row.get("conversation_id")) or word(row.get("id"))
+    return as_str(row.get("thread_id")) or as_str(row.get("conversation_id")) or as_str(row.get("id"))
 
 
-reader = rows_reader(_told)
+reader = rows_reader(_read_tables)

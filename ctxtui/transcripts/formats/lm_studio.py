@@ -16,7 +16,7 @@ from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import obj, seconds
+from ctxtui.transcripts.kit.fields import as_dict, parse_timestamp
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import whole_reader
@@ -34,7 +34,7 @@ _DONE: Final = re.compile(r"input ([\d,]+)(?: · cached ([\d,]+))? · output ([\
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a server's log."""
-    text = file_head.text_of_head(head)
+    text = file_head.decode_head(head)
     if "[LM STUDIO SERVER]" in text or "LMSAuthenticator" in text or "LMStudio" in text[:4000]:
         return 0.9 if re.search(_HEAD, text, re.MULTILINE) else 0.0
     found = _MARK.search(text)
@@ -68,7 +68,7 @@ def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
     waiting: list[_Pending] = []
     for match in _MARK.finditer(text):
         stamp, received, method, path, answer, end, rest = match.groups()
-        when, line = seconds(stamp), text.count("\n", 0, match.start()) + 1
+        when, line = parse_timestamp(stamp), text.count("\n", 0, match.start()) + 1
         body = _json(text, match.end()) if received or answer else None
         if received and body is None and text[match.end() : match.end() + 1] == "{":
             skipped.append(Skipped(line, "the body of this request is no whole JSON"))
@@ -77,26 +77,26 @@ def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
             waiting.append(_Pending(Exchange(sent, b"", f"http://localhost{path}", method, started=when, line=line)))
             found.append(waiting[-1])
         elif waiting and answer and answer != "Generated packet" and body is not None:
-            _answered(waiting.pop(0), canonical.dumps(body), when)
+            _set_answer(waiting.pop(0), canonical.dumps(body), when)
         elif waiting and answer and body is not None:
             waiting[0].packets.append(body)
         elif end and end.startswith("Finished") and waiting and waiting[0].packets:
             one = waiting.pop(0)
-            _answered(one, b"".join(_event(packet) for packet in one.packets) + b"data: [DONE]\n\n", when)
+            _set_answer(one, b"".join(_event(packet) for packet in one.packets) + b"data: [DONE]\n\n", when)
         elif end and found:
-            found[-1].usage = _figures(rest) or found[-1].usage
-    return [_stopped(one) for one in found]
+            found[-1].usage = _parse_usage(rest) or found[-1].usage
+    return [_finish(one) for one in found]
 
 
-def _answered(pending: _Pending, body: bytes, when: float | None) -> None:
+def _set_answer(pending: _Pending, body: bytes, when: float | None) -> None:
     pending.exchange = replace(pending.exchange, response=body, ended=when)
     pending.packets = []
 
 
-def _stopped(pending: _Pending) -> _Pending:
+def _finish(pending: _Pending) -> _Pending:
     """Answer a request whose stream has no end with the packets received."""
     if pending.packets:
-        _answered(pending, b"".join(_event(packet) for packet in pending.packets), None)
+        _set_answer(pending, b"".join(_event(packet) for packet in pending.packets), None)
     return pending
 
 
@@ -104,7 +104,7 @@ def _event(packet: Json) -> bytes:
     return b"data: " + canonical.dumps(packet) + b"\n\n"
 
 
-def _figures(words: str) -> Usage | None:
+def _parse_usage(words: str) -> Usage | None:
     found = _DONE.search(words)
     if not found:
         return None
@@ -117,7 +117,7 @@ def _json(text: str, at: int) -> Json:
     if text[at : at + 1] != "{":
         return None
     try:
-        return obj(canonical.raw_decode(text, at)[0])
+        return as_dict(canonical.raw_decode(text, at)[0])
     except (ValueError, RecursionError):
         return None
 

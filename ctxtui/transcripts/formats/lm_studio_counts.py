@@ -16,7 +16,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import seconds
+from ctxtui.transcripts.kit.fields import parse_timestamp
 from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio counts"
@@ -33,7 +33,7 @@ _BODY: Final = re.compile(r"Received request: \w+ to \S+(?: with body)?\s*\{")
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a log with counts alone."""
-    text = file_head.text_of_head(head)
+    text = file_head.decode_head(head)
     found = _ASKED.search(text) or _ANSWERED.search(text)
     return 0.95 if found and not _BODY.search(text) else 0.0
 
@@ -76,8 +76,8 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
         usage = Usage(
             max(0, given - (cached or 0)), min(cached or 0, given), output=answered or 0, has_cache=cached is not None
         )
-        ended = seconds(answer[1].replace("T", " ")) if answer else None
-        started = seconds(match[1].replace("T", " ")) if match.re is _ASKED else None
+        ended = parse_timestamp(answer[1].replace("T", " ")) if answer else None
+        started = parse_timestamp(match[1].replace("T", " ")) if match.re is _ASKED else None
         line = text[match.start() : text.find("\n", match.end())]
         model = _MODEL.search(line[: line.find(" R")] if " R" in line else line)
         known = Call(

@@ -12,35 +12,35 @@ from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import listed, obj, objects, word
+from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str
 from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.wire.grammar import split_item
 
 NAME: Final = "openai items"
 _KINDS: Final = frozenset({"message", "reasoning", "function_call", "function_call_output", "custom_tool_call"})
-_OURS: Final = ("created_by", "status", "logprobs")
+_SERVICE_KEYS: Final = ("created_by", "status", "logprobs")
 """Members of the service's own, which are not sent back."""
 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a list of stored items that name their responses."""
-    first = next(iter(file_head.values(head)), None)
-    listed_ = objects(obj(first).get("data"))
+    first = next(iter(file_head.parse_values(head)), None)
+    listed_ = as_dicts(as_dict(first).get("data"))
     if not isinstance(first, dict) or first.get("object") != "list" or not listed_:
         return 0.0
     # Items without the id of their response are read as a plain body.
     made = [item for item in listed_ if "created_by" in item]
-    return 0.95 if any(word(item.get("type")) in _KINDS for item in made) else 0.0
+    return 0.95 if any(as_str(item.get("type")) in _KINDS for item in made) else 0.0
 
 
-def take(value: Json, tree: Tree) -> Iterator[Event]:
+def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a list, in any order, oldest item first."""
     dialogue = Dialogue(tree)
     yield Described(source=NAME)
     held: list[Item] = []
     by = ""
-    for item in _in_order(objects(obj(value).get("data"))):
-        made, maker = _items(item), word(item.get("created_by"))
+    for item in _in_order(as_dicts(as_dict(value).get("data"))):
+        made, maker = _items(item), as_str(item.get("created_by"))
         said = _is_output(item)
         if held and (not said or maker != by):
             yield dialogue.answer(held, Call(by if by.startswith("resp_") else "", "", provider="openai"))
@@ -59,7 +59,7 @@ def _in_order(found: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """Put items in chronological order: the API may list the newest first, so that an answer precedes its call."""
     seen: set[str] = set()
     for item in found:
-        kind, id_ = word(item.get("type")), word(item.get("call_id"))
+        kind, id_ = as_str(item.get("type")), as_str(item.get("call_id"))
         if kind.endswith("_output") and id_ not in seen:
             return found[::-1]
         seen.add(id_)
@@ -68,19 +68,19 @@ def _in_order(found: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 def _is_output(item: dict[str, Json]) -> bool:
-    kind, role = word(item.get("type")), word(item.get("role"))
+    kind, role = as_str(item.get("type")), as_str(item.get("role"))
     return role == "assistant" or (kind != "message" and not kind.endswith(("_output", "_response")))
 
 
 def _items(item: dict[str, Json]) -> list[Item]:
-    sent: dict[str, Json] = {key: part for key, part in item.items() if key not in _OURS}
+    sent: dict[str, Json] = {key: part for key, part in item.items() if key not in _SERVICE_KEYS}
     if isinstance(sent.get("content"), list):
-        sent["content"] = [_bare(part) for part in listed(sent["content"])]
+        sent["content"] = [_bare(part) for part in as_list(sent["content"])]
     return [part.item for part in split_item(sent, "$")]
 
 
 def _bare(part: Json) -> Json:
-    return {k: v for k, v in part.items() if k not in _OURS} if isinstance(part, dict) else part
+    return {k: v for k, v in part.items() if k not in _SERVICE_KEYS} if isinstance(part, dict) else part
 
 
-reader = json_reader(take)
+reader = json_reader(read_session)

@@ -17,10 +17,20 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
+from ctxtui.transcripts.kit.fields import (
+    as_count,
+    as_dict,
+    as_dicts,
+    as_list,
+    as_str,
+    as_time,
+    as_usd,
+    compaction_detail,
+    get_path,
+)
 from ctxtui.transcripts.kit.readers import LinesReader
-from ctxtui.transcripts.kit.records import FoundObject
-from ctxtui.transcripts.kit.tasks import outcomes
+from ctxtui.transcripts.kit.records import RawRecord
+from ctxtui.transcripts.kit.tasks import read_outcomes
 from ctxtui.transcripts.reader import Reader
 
 _STATE: Final = frozenset({"agent", "stats"})
@@ -29,8 +39,8 @@ _STATE: Final = frozenset({"agent", "stats"})
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins an event, a list of events or a conversation's state."""
     best = 0.0
-    for record in file_head.records(head):
-        kind = word(record.get("kind"))
+    for record in file_head.parse_records(head):
+        kind = as_str(record.get("kind"))
         if kind.endswith(("Event", "Condensation", "Observation")) and {"id", "source", "timestamp"} <= record.keys():
             return 0.95
         if record.keys() >= _STATE or ("agent" in record and "workspace" in record):
@@ -65,12 +75,12 @@ class _Meter(Struct):
 
     def advance(self, report: dict[str, Json]) -> Usage | None:
         """Return the usage since the last report; None if nothing was used."""
-        totals = obj(report.get("accumulated_token_usage"))
-        now = tuple(count(totals.get(name)) for name in _FIGURES)
-        cost = money(report.get("accumulated_cost")) or 0.0
+        totals = as_dict(report.get("accumulated_token_usage"))
+        now = tuple(as_count(totals.get(name)) for name in _FIGURES)
+        cost = as_usd(report.get("accumulated_cost")) or 0.0
         prompt, output, read, written, reasoning = (a - b for a, b in zip(now, self.figures, strict=True))
         spent = cost - self.cost
-        self.model, self.figures, self.cost = word(report.get("model_name")), now, cost
+        self.model, self.figures, self.cost = as_str(report.get("model_name")), now, cost
         if prompt <= 0:
             return None
         # The prompt includes cache reads and writes, as reported by LiteLLM.
@@ -91,66 +101,66 @@ class Events:
         self._due: Usage | None = None
         self._response = ""
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        kind = word(value.get("kind"))
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        kind = as_str(value.get("kind"))
         if kind == "SystemPromptEvent":
             self._say(value, _system(value))
         elif kind == "ActionEvent" or (kind == "MessageEvent" and value.get("source") == "agent"):
             yield from self._answered(kind, value, found)
         elif kind == "MessageEvent":
-            self._say(value, messages.items(obj(value.get("llm_message"))))
+            self._say(value, messages.message_items(as_dict(value.get("llm_message"))))
         elif kind in _RESULTS:
-            self._say(value, messages.items(_result(value)))
+            self._say(value, messages.message_items(_result(value)))
         elif kind == "ConversationStateUpdateEvent":
             yield from self._state(value, found)
         elif kind in ("Condensation", "CondensationEvent"):
             self._condense(value)
         elif "agent" in value and "kind" not in value:
-            cwd = word(at(value, "workspace", "working_dir"))
-            self._about = replace(self._about, id=word(value.get("id")), cwd=cwd)
+            cwd = as_str(get_path(value, "workspace", "working_dir"))
+            self._about = replace(self._about, id=as_str(value.get("id")), cwd=cwd)
         else:
-            yield Happened("record", kind or "without kind", at=moment(value.get("timestamp")))
+            yield Happened("record", kind or "without kind", at=as_time(value.get("timestamp")))
 
     def standing(self) -> Iterator[Event]:
         yield replace(self._about, title=self._dialogue.title)
         yield self._dialogue.tip()
 
     def _say(self, value: dict[str, Json], items: list[Item]) -> None:
-        self._said.append((word(value.get("id")), items))
+        self._said.append((as_str(value.get("id")), items))
         self._dialogue.say(items)
 
-    def _answered(self, kind: str, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        message = obj(value.get("llm_message")) if kind == "MessageEvent" else _action(value)
-        items = messages.items(message)
-        response = word(value.get("llm_response_id"))
+    def _answered(self, kind: str, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        message = as_dict(value.get("llm_message")) if kind == "MessageEvent" else _action(value)
+        items = messages.message_items(message)
+        response = as_str(value.get("llm_response_id"))
         if response and response == self._response:
             # An answer with several calls is recorded as one event per call.
             more = [item for item in items if item.block.kind == "tool_call"]
-            self._said.append((word(value.get("id")), more))
+            self._said.append((as_str(value.get("id")), more))
             again = self._dialogue.go_on(more)
             yield from [again] if again else []
             return
         self._response = response
-        self._said.append((word(value.get("id")), items))
+        self._said.append((as_str(value.get("id")), items))
         yield self._dialogue.answer(items, self._call(response, value, found))
 
-    def _call(self, id_: str, value: dict[str, Json], found: FoundObject) -> Call:
+    def _call(self, id_: str, value: dict[str, Json], found: RawRecord) -> Call:
         usage, self._due = self._due, None
         model = next((self._meters[name].model for name in _MAIN if name in self._meters), "")
-        span, ended = (found.start, found.end), moment(value.get("timestamp"))
+        span, ended = (found.start, found.end), as_time(value.get("timestamp"))
         return Call(id_, "", model=model, ended=ended, usage=usage, line=found.line, bytes_=span)
 
-    def _state(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def _state(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         if value.get("key") != "stats":
             if value.get("key") == "execution_status" and value.get("value") in ("finished", "error", "stuck"):
-                yield from outcomes({"status": value["value"]})
+                yield from read_outcomes({"status": value["value"]})
             return
-        for name, report in obj(at(value, "value", "usage_to_metrics")).items():
-            used = self._meters.setdefault(name, _Meter()).advance(obj(report))
+        for name, report in as_dict(get_path(value, "value", "usage_to_metrics")).items():
+            used = self._meters.setdefault(name, _Meter()).advance(as_dict(report))
             if used is not None:
                 yield from self._spent(name, used, value, found)
 
-    def _spent(self, name: str, used: Usage, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def _spent(self, name: str, used: Usage, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         if name in _MAIN:
             if self._due is not None:
                 # The answer of the last report was never recorded.
@@ -158,28 +168,28 @@ class Events:
             self._due = used
             return
         side = Dialogue(self._tree, name, self._ids)
-        call = Call("", "", model=self._meters[name].model, ended=moment(value.get("timestamp")), usage=used)
+        call = Call("", "", model=self._meters[name].model, ended=as_time(value.get("timestamp")), usage=used)
         yield ThreadSeen(name, name, "main")
         yield side.answer([], replace(call, fidelity=Fidelity.TOTALS, line=found.line))
 
     def _condense(self, value: dict[str, Json]) -> None:
-        gone = {word(id_) for id_ in listed(value.get("forgotten_event_ids"))}
+        gone = {as_str(id_) for id_ in as_list(value.get("forgotten_event_ids"))}
         kept = [(id_, items) for id_, items in self._said if id_ not in gone]
-        summary = word(value.get("summary"))
+        summary = as_str(value.get("summary"))
         if summary:
-            at_ = min(count(value.get("summary_offset")), len(kept))
-            kept.insert(at_, (word(value.get("id")), messages.spoken("user", summary, mark="summary")))
+            at_ = min(as_count(value.get("summary_offset")), len(kept))
+            kept.insert(at_, (as_str(value.get("id")), messages.make_message("user", summary, mark="summary")))
         self._said = kept
-        self._dialogue.restart(EpochStart.COMPACTION, shrunk(0, 0, NAME))
+        self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
         for _, items in kept:
             self._dialogue.say(items)
 
 
 def _system(value: dict[str, Json]) -> list[Item]:
-    prompt = obj(value.get("system_prompt"))
-    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(value.get("tools"))]
-    dynamic = obj(value.get("dynamic_context"))
-    return [*made, *messages.items({"role": "system", "content": [_bare(p) for p in (prompt, dynamic) if p]})]
+    prompt = as_dict(value.get("system_prompt"))
+    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(value.get("tools"))]
+    dynamic = as_dict(value.get("dynamic_context"))
+    return [*made, *messages.message_items({"role": "system", "content": [_bare(p) for p in (prompt, dynamic) if p]})]
 
 
 def _bare(part: Json) -> Json:
@@ -189,11 +199,11 @@ def _bare(part: Json) -> Json:
 
 def _action(value: dict[str, Json]) -> dict[str, Json]:
     """Build the message that an action was part of."""
-    call = obj(value.get("tool_call"))
+    call = as_dict(value.get("tool_call"))
     function = call.get("function") or {"name": call.get("name"), "arguments": call.get("arguments")}
     return {
         "role": "assistant",
-        "content": [_bare(part) for part in listed(value.get("thought"))],
+        "content": [_bare(part) for part in as_list(value.get("thought"))],
         "reasoning_content": value.get("reasoning_content"),
         "thinking_blocks": value.get("thinking_blocks"),
         "tool_calls": [{"id": call.get("id"), "type": "function", "function": function}],
@@ -202,9 +212,9 @@ def _action(value: dict[str, Json]) -> dict[str, Json]:
 
 def _result(value: dict[str, Json]) -> dict[str, Json]:
     """Build the tool message of an observation."""
-    observed = obj(value.get("observation"))
+    observed = as_dict(value.get("observation"))
     content = observed.get("content", observed.get("output", value.get("error", value.get("rejection_reason"))))
-    said = content if isinstance(content, str) else [_bare(part) for part in listed(content)]
+    said = content if isinstance(content, str) else [_bare(part) for part in as_list(content)]
     id_, name = value.get("tool_call_id"), value.get("tool_name")
     return {"role": "tool", "content": said, "name": name, "tool_call_id": id_}
 

@@ -21,10 +21,20 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
+from ctxtui.transcripts.kit.fields import (
+    as_count,
+    as_dict,
+    as_dicts,
+    as_list,
+    as_str,
+    as_time,
+    as_usd,
+    compaction_detail,
+    get_path,
+)
 from ctxtui.transcripts.kit.readers import lines_reader
-from ctxtui.transcripts.kit.records import FoundObject
-from ctxtui.transcripts.kit.tasks import words
+from ctxtui.transcripts.kit.records import RawRecord
+from ctxtui.transcripts.kit.tasks import value_text
 from ctxtui.wire.usage import chat_usage
 
 NAME: Final = "openhands"
@@ -35,7 +45,7 @@ _RECALLED: Final = ("repo_name", "repo_instructions", "additional_agent_instruct
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins an action or an observation, or a list of them."""
-    for record in file_head.records(head):
+    for record in file_head.parse_records(head):
         action = "action" in record and isinstance(record.get("args"), dict)
         observation = "observation" in record and "extras" in record
         if {"source", "timestamp"} <= record.keys() and "kind" not in record and (action or observation):
@@ -56,9 +66,13 @@ class _Events:
     def _here(self) -> Dialogue:
         return self._threads[-1]
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        action, observation, args = word(value.get("action")), word(value.get("observation")), obj(value.get("args"))
-        response = obj(at(value, "tool_call_metadata", "model_response"))
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        action, observation, args = (
+            as_str(value.get("action")),
+            as_str(value.get("observation")),
+            as_dict(value.get("args")),
+        )
+        response = as_dict(get_path(value, "tool_call_metadata", "model_response"))
         if action == "system":
             self._say(value, _system(args))
         elif action == "condensation":
@@ -66,15 +80,15 @@ class _Events:
         elif action and response:
             yield from self._answer(value, response, found)
             if action == "delegate":
-                yield from self._delegate(word(args.get("agent")))
+                yield from self._delegate(as_str(args.get("agent")))
         elif observation:
             yield from self._observed(value, observation)
         elif action in ("message", "finish"):
             yield from self._message(value, args, found)
         elif action and action not in _SILENT:
-            yield Happened("action", action, self._here.thread, moment(value.get("timestamp")))
+            yield Happened("action", action, self._here.thread, as_time(value.get("timestamp")))
         if action == "finish" and args.get("task_completed") is not None:
-            yield Outcome("task_completed", words(args["task_completed"]))
+            yield Outcome("task_completed", value_text(args["task_completed"]))
 
     def standing(self) -> Iterator[Event]:
         yield Described(source=NAME, title=self._threads[0].title, client="openhands")
@@ -86,28 +100,28 @@ class _Events:
         self._said[-1].append((value.get("id"), said))
         self._here.say(said)
 
-    def _answer(self, value: dict[str, Json], response: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def _answer(self, value: dict[str, Json], response: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         """Add an answer; one with several calls is recorded as several events, each with all of it."""
-        id_ = word(response.get("id"))
+        id_ = as_str(response.get("id"))
         if id_ in self._answered:
             return
         self._answered.add(id_)
-        items = messages.items(obj(at(response, "choices", 0, "message")))
+        items = messages.message_items(as_dict(get_path(response, "choices", 0, "message")))
         self._said[-1].append((value.get("id"), items))
         known = Call(
             id_,
             "",
-            model=word(response.get("model")),
-            ended=moment(value.get("timestamp")),
+            model=as_str(response.get("model")),
+            ended=as_time(value.get("timestamp")),
             usage=self._usage(chat_usage(response.get("usage"), response), value),
-            stop_reason=word(at(response, "choices", 0, "finish_reason")),
+            stop_reason=as_str(get_path(response, "choices", 0, "finish_reason")),
             line=found.line,
             bytes_=(found.start, found.end),
         )
         yield self._here.answer(items, known)
 
     def _usage(self, usage: Usage | None, value: dict[str, Json]) -> Usage | None:
-        total = money(at(value, "llm_metrics", "accumulated_cost"))
+        total = as_usd(get_path(value, "llm_metrics", "accumulated_cost"))
         spent, self._cost = (total or self._cost) - self._cost, total or self._cost
         return replace(usage, cost=spent) if usage is not None and usage.cost is None and spent > 0 else usage
 
@@ -115,30 +129,30 @@ class _Events:
         if observation == "delegate" and len(self._threads) > 1:
             self._said.pop()
             yield self._threads.pop().tip()
-        metadata = obj(value.get("tool_call_metadata"))
+        metadata = as_dict(value.get("tool_call_metadata"))
         if metadata:
             told = {"role": "tool", "content": _content(value), "name": metadata.get("function_name")}
-            self._say(value, messages.items({**told, "tool_call_id": metadata.get("tool_call_id")}))
+            self._say(value, messages.message_items({**told, "tool_call_id": metadata.get("tool_call_id")}))
         elif observation == "recall":
-            recalled = "\n\n".join(_recalled(obj(value.get("extras"))))
+            recalled = "\n\n".join(_recalled(as_dict(value.get("extras"))))
             if recalled:
-                self._say(value, messages.spoken("user", recalled, mark="meta"))
+                self._say(value, messages.make_message("user", recalled, mark="meta"))
         elif observation not in _SILENT:
             said = _content(value)
-            self._say(value, messages.spoken("user", said if isinstance(said, str) else "", mark="meta"))
+            self._say(value, messages.make_message("user", said if isinstance(said, str) else "", mark="meta"))
 
-    def _message(self, value: dict[str, Json], args: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        said = word(args.get("content")) or word(args.get("final_thought")) or word(args.get("thought"))
+    def _message(self, value: dict[str, Json], args: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        said = as_str(args.get("content")) or as_str(args.get("final_thought")) or as_str(args.get("thought"))
         if value.get("source") == "user":
             pictures: list[Json] = [
-                {"type": "image_url", "image_url": {"url": url}} for url in listed(args.get("image_urls"))
+                {"type": "image_url", "image_url": {"url": url}} for url in as_list(args.get("image_urls"))
             ]
-            self._say(value, messages.spoken("user", said, *pictures))
+            self._say(value, messages.make_message("user", said, *pictures))
             return
-        items = messages.spoken("assistant", said)
+        items = messages.make_message("assistant", said)
         self._said[-1].append((value.get("id"), items))
         usage = self._usage(_last_usage(value), value)
-        ended, span = moment(value.get("timestamp")), (found.start, found.end)
+        ended, span = as_time(value.get("timestamp")), (found.start, found.end)
         yield self._here.answer(items, Call("", "", ended=ended, usage=usage, line=found.line, bytes_=span))
 
     def _delegate(self, agent: str) -> Iterator[Event]:
@@ -150,45 +164,47 @@ class _Events:
 
     def _condense(self, value: dict[str, Json], args: dict[str, Json]) -> None:
         first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
-        gone: list[Json] = listed(args.get("forgotten_event_ids"))
+        gone: list[Json] = as_list(args.get("forgotten_event_ids"))
         if isinstance(first, int) and isinstance(last, int):
             gone = [*gone, *(id_ for id_, _ in self._said[-1] if isinstance(id_, int) and first <= id_ <= last)]
         kept = [(id_, items) for id_, items in self._said[-1] if id_ not in gone]
-        summary = word(args.get("summary"))
+        summary = as_str(args.get("summary"))
         if summary:
-            at_ = min(count(args.get("summary_offset")), len(kept))
-            kept.insert(at_, (value.get("id"), messages.spoken("user", summary, mark="summary")))
+            at_ = min(as_count(args.get("summary_offset")), len(kept))
+            kept.insert(at_, (value.get("id"), messages.make_message("user", summary, mark="summary")))
         self._said[-1] = kept
-        self._here.restart(EpochStart.COMPACTION, shrunk(0, 0, NAME))
+        self._here.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
         for _, items in kept:
             self._here.say(items)
 
 
 def _system(args: dict[str, Json]) -> list[Item]:
-    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(args.get("tools"))]
-    return [*made, *messages.items({"role": "system", "content": args.get("content")})]
+    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(args.get("tools"))]
+    return [*made, *messages.message_items({"role": "system", "content": args.get("content")})]
 
 
 def _content(value: dict[str, Json]) -> Json:
     content = value.get("content")
-    return content if isinstance(content, str | list) else word(value.get("message"))
+    return content if isinstance(content, str | list) else as_str(value.get("message"))
 
 
 def _recalled(extras: dict[str, Json]) -> Iterator[str]:
     """Yield the recalled texts: the repository's, then those of each piece of knowledge."""
-    yield from (word(extras[key]) for key in _RECALLED if word(extras.get(key)))
-    yield from (word(one.get("content")) for one in objects(extras.get("microagent_knowledge")) if one.get("content"))
+    yield from (as_str(extras[key]) for key in _RECALLED if as_str(extras.get(key)))
+    yield from (
+        as_str(one.get("content")) for one in as_dicts(extras.get("microagent_knowledge")) if one.get("content")
+    )
 
 
 def _last_usage(value: dict[str, Json]) -> Usage | None:
     """Usage of the last call in an event's metrics; its input includes the cache."""
-    told = objects(at(value, "llm_metrics", "token_usages"))
+    told = as_dicts(get_path(value, "llm_metrics", "token_usages"))
     if not told:
         return None
     prompt, read, written = (
-        count(told[-1].get(key)) for key in ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
+        as_count(told[-1].get(key)) for key in ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
     )
-    output = count(told[-1].get("completion_tokens"))
+    output = as_count(told[-1].get("completion_tokens"))
     return Usage(max(0, prompt - read - written), read, write_5m=written, output=output) if prompt else None
 
 

@@ -14,11 +14,12 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, moment, obj, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str, as_time, get_path
 from ctxtui.transcripts.kit.http_exchange import google
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
+from ctxtui.wire.usage import google_usage
 
 NAME: Final = "qwen code"
 _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
@@ -26,8 +27,8 @@ _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a chat: Claude Code's records have the same members, but no parts."""
-    records = [one for one in file_head.records(head) if one.keys() >= _KEYS]
-    return 0.98 if any("systemPayload" in one or "parts" in obj(one.get("message")) for one in records) else 0.0
+    records = [one for one in file_head.parse_records(head) if one.keys() >= _KEYS]
+    return 0.98 if any("systemPayload" in one or "parts" in as_dict(one.get("message")) for one in records) else 0.0
 
 
 class _Qwen:
@@ -39,59 +40,61 @@ class _Qwen:
         self._ends: dict[str, int] = {}
         """End of the context after each record, by uuid: any later one may continue from it."""
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         about = self._about
         self._about = replace(
             about,
-            id=about.id or word(value.get("sessionId")),
-            cwd=about.cwd or word(value.get("cwd")),
-            version=word(value.get("version")) or about.version,
+            id=about.id or as_str(value.get("sessionId")),
+            cwd=about.cwd or as_str(value.get("cwd")),
+            version=as_str(value.get("version")) or about.version,
         )
-        name = word(value.get("agentId")) or MAIN
+        name = as_str(value.get("agentId")) or MAIN
         if name not in self._threads:
             self._threads[name] = Dialogue(self._tree, name, self._ids)
-            yield ThreadSeen(name, word(value.get("agentName")) or name, MAIN)
+            yield ThreadSeen(name, as_str(value.get("agentName")) or name, MAIN)
         talk = self._threads[name]
         if "parentUuid" in value:
             parent = value["parentUuid"]
-            talk.head = ROOT if parent is None else self._ends.get(word(parent), talk.head)
-        content = obj(value.get("message"))
+            talk.head = ROOT if parent is None else self._ends.get(as_str(parent), talk.head)
+        content = as_dict(value.get("message"))
         match value.get("type"):
             case "assistant":
-                yield talk.answer(spoken("model", *google.parts(content.get("parts"))), _call(value, found))
+                yield talk.answer(
+                    make_message("model", *google.convert_parts(content.get("parts"))), _call(value, found)
+                )
             case "user" | "tool_result":
-                talk.say(spoken("user", *google.parts(content.get("parts"))))
+                talk.say(make_message("user", *google.convert_parts(content.get("parts"))))
             case "system":
                 yield from self._system(talk, value)
-        self._ends[word(value.get("uuid"))] = talk.head
+        self._ends[as_str(value.get("uuid"))] = talk.head
 
     def standing(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._threads[MAIN].title)
         yield from (talk.tip() for talk in self._threads.values())
 
     def _system(self, talk: Dialogue, value: dict[str, Json]) -> Iterator[Event]:
-        payload, happened = obj(value.get("systemPayload")), moment(value.get("timestamp"))
-        event = obj(payload.get("uiEvent"))
+        payload, happened = as_dict(value.get("systemPayload")), as_time(value.get("timestamp"))
+        event = as_dict(payload.get("uiEvent"))
         match value.get("subtype"):
             case "custom_title":
-                self._about = replace(self._about, title=word(payload.get("customTitle")))
+                self._about = replace(self._about, title=as_str(payload.get("customTitle")))
             case "chat_compression":
-                history = google.request_items({"contents": payload.get("compressedHistory")})
+                history = google.contents_items(payload.get("compressedHistory"))
                 talk.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
-            case "ui_telemetry" if word(event.get("event.name")).endswith("api_error"):
-                words = word(event.get("error_message")) or word(event.get("error"))
+            case "ui_telemetry" if as_str(event.get("event.name")).endswith("api_error"):
+                words = as_str(event.get("error_message")) or as_str(event.get("error"))
                 yield Happened("api error", words, at=happened, thread=talk.thread)
 
 
-def _call(value: dict[str, Json], found: FoundObject) -> Call:
-    window = count(value.get("contextWindowSize"))
+def _call(value: dict[str, Json], found: RawRecord) -> Call:
+    window = as_count(value.get("contextWindowSize"))
     # A branched session holds copies of its parent's records.
-    id_ = word(at(value, "forkedFrom", "messageUuid")) or word(value.get("uuid"))
+    id_ = as_str(get_path(value, "forkedFrom", "messageUuid")) or as_str(value.get("uuid"))
     return Call(
         id_,
         "",
-        model=word(value.get("model")),
-        ended=moment(value.get("timestamp")),
+        model=as_str(value.get("model")),
+        ended=as_time(value.get("timestamp")),
         usage=usage(value.get("usageMetadata")),
         line=found.line,
         extra={WINDOW: window} if window else {},
@@ -100,10 +103,10 @@ def _call(value: dict[str, Json], found: FoundObject) -> Call:
 
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one answer, in Google's form; with other providers the candidates include the thoughts."""
-    told, held = google.usage(report), obj(report)
+    told, held = google_usage(report), as_dict(report)
     if told is None or not (told.input or told.output):
         return None
-    whole = count(held.get("totalTokenCount")) - told.input
+    whole = as_count(held.get("totalTokenCount")) - told.input
     return replace(told, output=whole) if 0 < whole < told.output else told
 
 

@@ -14,11 +14,11 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, as_usd
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import LOGS, json_reader
-from ctxtui.transcripts.kit.tasks import words
+from ctxtui.transcripts.kit.tasks import value_text
 
 NAME: Final = "llm log"
 _OPENHANDS: Final = frozenset({"kwargs", "context_window", "latency_sec", "cost"})
@@ -28,7 +28,7 @@ _CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins such a log."""
-    first = next(iter(file_head.values(head)), None)
+    first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, list):
         return 0.95 if first[:1] == [LOGS] else 0.0
     if not isinstance(first, dict) or not ({"messages", "input"} & first.keys()):
@@ -39,33 +39,33 @@ def sniff(head: bytes, name: str) -> float:
     if isinstance(answer, dict) and _ANSWER & answer.keys() and not {"task_id", "eval"} & first.keys():
         return 0.8
     # The answer may be beyond the head.
-    return 0.6 if "kwargs" in first and objects(first.get("messages")) else 0.0
+    return 0.6 if "kwargs" in first and as_dicts(first.get("messages")) else 0.0
 
 
-def take(value: Json, tree: Tree) -> Iterator[Event]:
+def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of one log, or of a list of logs after `LOGS`."""
     exchanges = Exchanges(tree)
     yield Described(source=NAME)
     for number, log in enumerate(value[1:] if isinstance(value, list) else [value], 1):
         if not isinstance(log, dict):
-            yield Skipped(number, f"no log: {words(log)}")
+            yield Skipped(number, f"no log: {value_text(log)}")
             continue
-        yield Described(window=count(log.get("context_window")))
-        yield from exchanges.take(_exchange(log), partial(_with_cost, money(log.get("cost"))))
+        yield Described(window=as_count(log.get("context_window")))
+        yield from exchanges.take(_exchange(log), partial(_with_cost, as_usd(log.get("cost"))))
     yield from exchanges.threads.settle()
     yield Described(title=exchanges.threads.title)
 
 
 def _exchange(log: dict[str, Json]) -> Exchange:
-    answer = obj(log.get("response"))
-    asked = obj(log.get("kwargs")) | {key: log[key] for key in _CONTEXT if log.get(key) is not None}
-    model = word(asked.get("model")) or word(log.get("backing_model")) or word(answer.get("model"))
+    answer = as_dict(log.get("response"))
+    asked = as_dict(log.get("kwargs")) | {key: log[key] for key in _CONTEXT if log.get(key) is not None}
+    model = as_str(asked.get("model")) or as_str(log.get("backing_model")) or as_str(answer.get("model"))
     # Context first, then parameters, as a client would send them.
     body: dict[str, Json] = {"model": model}
     body |= {key: asked.pop(key) for key in _CONTEXT[1:] if key in asked}
     body |= {key: item for key, item in asked.items() if key != "model"}
-    ended, latency = moment(log.get("timestamp")), money(log.get("latency_sec"))
-    started = max(0.0, ended - latency) if ended is not None and latency is not None else moment(answer.get("created"))
+    ended, latency = as_time(log.get("timestamp")), as_usd(log.get("latency_sec"))
+    started = max(0.0, ended - latency) if ended is not None and latency is not None else as_time(answer.get("created"))
     return Exchange(canonical.dumps(body), canonical.dumps(answer) if answer else b"", started=started, ended=ended)
 
 
@@ -75,4 +75,4 @@ def _with_cost(cost: float | None, call: Call) -> Call:
     return replace(call, usage=replace(call.usage, cost=cost))
 
 
-reader = json_reader(take)
+reader = json_reader(read_session)

@@ -14,22 +14,22 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, one_line, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, as_usd, one_line
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import LinesReader
-from ctxtui.transcripts.kit.records import FoundObject
-from ctxtui.transcripts.kit.tasks import words
+from ctxtui.transcripts.kit.records import RawRecord
+from ctxtui.transcripts.kit.tasks import value_text
 from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "root llm log"
 CONFIGURATION: Final = "config.json"
 ACCOUNT: Final = "cost_tracking.json"
-_NEAR: Final = 1.5
+_MATCH_SECONDS: Final = 1.5
 """Seconds within which entries of the account and the log are the same answer."""
 _TURN: Final = frozenset({"turn", "role", "content"})
 _TRIAL: Final = frozenset({"trial_id", "response"})
 _CALIBRATION: Final = "[CALIBRATION]"
-_ASIDE: Final = "calibration"
+_CALIBRATION_THREAD: Final = "calibration"
 """The thread in which the root tests its children."""
 _ROOT: Final = ("root_llm", "root")
 _CHILDREN: Final = ("child_llm", "child_llms", "child", "children")
@@ -37,7 +37,7 @@ _CHILDREN: Final = ("child_llm", "child_llms", "child", "children")
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a log of turns, or a trial."""
-    first = next(iter(file_head.records(head)), {})
+    first = next(iter(file_head.parse_records(head)), {})
     if first.keys() >= _TURN and first.keys() & {"code_executed", "execution_result"}:
         return 0.95
     if first.keys() >= _TRIAL and first.keys() & {"generation", "metrics", "code"}:
@@ -60,7 +60,7 @@ class _Search:
         self._asked: dict[str, float | None] = {}
         """Time at which a thread's last message was recorded, which is the start of its request."""
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         if value.keys() >= _TRIAL:
             yield from self._trial(value)
         elif "role" in value:
@@ -73,10 +73,10 @@ class _Search:
         for dialogue in self.threads.values():
             yield dialogue.tip()
 
-    def _turn(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        role, content, when = word(value.get("role")), value.get("content"), moment(value.get("timestamp"))
-        said = content if isinstance(content, str) else words(content)
-        name = _ASIDE if said.startswith(_CALIBRATION) else MAIN
+    def _turn(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        role, content, when = as_str(value.get("role")), value.get("content"), as_time(value.get("timestamp"))
+        said = content if isinstance(content, str) else value_text(content)
+        name = _CALIBRATION_THREAD if said.startswith(_CALIBRATION) else MAIN
         if name not in self.threads:
             self.threads[name] = Dialogue(self.tree, name, self.ids)
             yield ThreadSeen(name, name, MAIN)
@@ -87,82 +87,82 @@ class _Search:
             call = Call(
                 "",
                 "",
-                model=word(value.get("model")),
+                model=as_str(value.get("model")),
                 started=self._asked.pop(name, None),
                 ended=when,
-                usage=_usage(obj(value.get("usage")) or value),
+                usage=_usage(as_dict(value.get("usage")) or value),
                 line=found.line,
                 bytes_=span,
                 extra=turn,
             )
-            yield self._called(dialogue.answer(spoken("assistant", said), call).call)
+            yield self._called(dialogue.answer(make_message("assistant", said), call).call)
         elif value.get("code_executed") is not None:
             # A note of executed code; the model gets the result in the next message.
-            result = words(value.get("execution_result"))
+            result = value_text(value.get("execution_result"))
             self._asked[name] = when
-            yield Happened("code", one_line(f"{words(value['code_executed'])} → {result}"), name, when)
+            yield Happened("code", one_line(f"{value_text(value['code_executed'])} → {result}"), name, when)
         else:
             self._asked[name] = when
-            dialogue.say(spoken(role or "user", said))
+            dialogue.say(make_message(role or "user", said))
 
     def _trial(self, value: dict[str, Json]) -> Iterator[Event]:
-        name = words(value.get("trial_id"))
+        name = value_text(value.get("trial_id"))
         dialogue = self.threads[name] = Dialogue(self.tree, name, self.ids)
         yield ThreadSeen(name, name, MAIN)
         prompt = value.get("prompt")
-        dialogue.say(spoken("user", prompt if isinstance(prompt, str) else words(prompt)))
-        cost = obj(value.get("cost_data"))
+        dialogue.say(make_message("user", prompt if isinstance(prompt, str) else value_text(prompt)))
+        cost = as_dict(value.get("cost_data"))
         known = Call(
             "",
             "",
-            model=word(value.get("model")) or word(cost.get("model")),
-            ended=moment(value.get("timestamp")),
+            model=as_str(value.get("model")) or as_str(cost.get("model")),
+            ended=as_time(value.get("timestamp")),
             usage=_usage(cost),
             extra={key: value[key] for key in ("generation", "parent_id", "metrics") if key in value},
         )
-        yield self._called(dialogue.answer(spoken("assistant", words(value.get("response"))), known).call)
+        yield self._called(dialogue.answer(make_message("assistant", value_text(value.get("response"))), known).call)
         for key in ("score", "valid", "error"):
-            found_ = obj(value.get("metrics")).get(key)
+            found_ = as_dict(value.get("metrics")).get(key)
             if found_ is not None:
-                yield Outcome(f"{name}: {key}", words(found_))
+                yield Outcome(f"{name}: {key}", value_text(found_))
 
     def _called(self, call: Call) -> CallSeen:
         """Fill fields that a call's record lacks from the configuration and the account."""
         self._calls[call.id] = call
-        is_root = call.thread in (MAIN, _ASIDE)
+        is_root = call.thread in (MAIN, _CALIBRATION_THREAD)
         known, when = self._models.get(is_root), call.ended
         if is_root and call.usage is None and when is not None and self._spent:
             at, usage = min(self._spent, key=lambda one: abs(one[0] - when))
-            call = replace(call, usage=usage) if abs(at - when) <= _NEAR else call
+            call = replace(call, usage=usage) if abs(at - when) <= _MATCH_SECONDS else call
         return CallSeen(known.fill(call) if known is not None else call)
 
     def accounted(self, value: dict[str, Json]) -> Iterator[Event]:
         """Read the usage of the root's calls from the experiment's ``cost_tracking.json``."""
-        for one in objects(value.get("usage_log")):
-            when, usage = moment(one.get("timestamp")), _usage(one)
-            if word(one.get("llm_type")).startswith("root") and when is not None and usage is not None:
+        for one in as_dicts(value.get("usage_log")):
+            when, usage = as_time(one.get("timestamp")), _usage(one)
+            if as_str(one.get("llm_type")).startswith("root") and when is not None and usage is not None:
                 self._spent.append((when, usage))
         yield from map(self._called, self._calls.values())
 
     def configured(self, value: dict[str, Json]) -> Iterator[Event]:
         for is_root, names in ((True, _ROOT), (False, _CHILDREN)):
             told = next((value[name] for name in names if value.get(name)), None)
-            one = obj(told[0]) if isinstance(told, list) and len(told) == 1 else obj(told)
-            if word(one.get("model")):
+            one = as_dict(told[0]) if isinstance(told, list) and len(told) == 1 else as_dict(told)
+            if as_str(one.get("model")):
                 self._models[is_root] = _Model(
-                    word(one["model"]),
-                    *(money(one.get(f"cost_per_million_{way}_tokens")) for way in ("input", "output")),
+                    as_str(one["model"]),
+                    *(as_usd(one.get(f"cost_per_million_{way}_tokens")) for way in ("input", "output")),
                 )
         yield from map(self._called, self._calls.values())
 
 
-class _Beside:
+class _CompanionHandler:
     """Handles a file of the experiment other than the log: its configuration or its account."""
 
     def __init__(self, take: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
         self._take = take
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         return self._take(value)
 
     def standing(self) -> Iterator[Event]:
@@ -188,14 +188,14 @@ def _usage(cost: dict[str, Json]) -> Usage | None:
     """Convert a record's token counts; the input excludes the cache."""
     if not isinstance(cost.get("input_tokens"), int | float):
         return None
-    read = count(cost.get("cache_read_input_tokens", cost.get("cache_read_tokens")))
-    written = count(cost.get("cache_creation_input_tokens", cost.get("cache_creation_tokens")))
-    spent = next((money(cost[key]) for key in ("total_cost", "cost", "cost_usd") if key in cost), None)
+    read = as_count(cost.get("cache_read_input_tokens", cost.get("cache_read_tokens")))
+    written = as_count(cost.get("cache_creation_input_tokens", cost.get("cache_creation_tokens")))
+    spent = next((as_usd(cost[key]) for key in ("total_cost", "cost", "cost_usd") if key in cost), None)
     return Usage(
-        fresh=count(cost.get("input_tokens")),
+        fresh=as_count(cost.get("input_tokens")),
         cache_read=read,
         write_5m=written,
-        output=count(cost.get("output_tokens")),
+        output=as_count(cost.get("output_tokens")),
         has_cache=any(key.startswith("cache_") for key in cost),
         cost=spent,
     )
@@ -210,7 +210,7 @@ class RootLogReader(LinesReader):
 
     def part(self, name: str) -> Reader:
         take = {CONFIGURATION: self._search.configured, ACCOUNT: self._search.accounted}.get(name)
-        return LinesReader(_Beside(take) if take is not None else self._search)
+        return LinesReader(_CompanionHandler(take) if take is not None else self._search)
 
 
 reader = RootLogReader

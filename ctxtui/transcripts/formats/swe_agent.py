@@ -14,57 +14,57 @@ from ctxtui.core.session import Described, Event, Outcome
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
-from ctxtui.transcripts.kit.fields import at, count, listed, money, obj, objects, word
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_usd, get_path
 from ctxtui.transcripts.kit.readers import json_reader
-from ctxtui.transcripts.kit.tasks import outcomes, words
+from ctxtui.transcripts.kit.tasks import read_outcomes, value_text
 
 NAME: Final = "swe-agent"
 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a trajectory."""
-    first = next(iter(file_head.values(head)), None)
+    first = next(iter(file_head.parse_values(head)), None)
     if not isinstance(first, dict):
         return 0.0
-    step = obj(at(first, "trajectory", 0))
+    step = as_dict(get_path(first, "trajectory", 0))
     if {"action", "observation"} <= step.keys() or {"trajectory", "history"} <= first.keys():
         return 0.95
-    said = obj(at(first, "history", 0))
+    said = as_dict(get_path(first, "history", 0))
     return 0.85 if {"role", "content"} <= said.keys() and said.keys() & {"agent", "message_type", "is_demo"} else 0.0
 
 
-def take(value: Json, tree: Tree) -> Iterator[Event]:
+def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a trajectory."""
-    whole = obj(value)
+    whole = as_dict(value)
     model, cwd = _settings(whole.get("replay_config"))
     yield Described(source=NAME, cwd=cwd)
     ids = Ids()
     dialogue = Dialogue(tree, ids=ids)
-    steps = objects(whole.get("trajectory"))
+    steps = as_dicts(whole.get("trajectory"))
     if any(_sent(step) for step in steps):
         yield from _steps(dialogue, steps, model)
     else:
-        history = [_message(message) for message in listed(whole.get("history"))]
-        yield from messages.converse(dialogue, history, lambda message: _call(message, model), "$.history")
+        history = [_message(message) for message in as_list(whole.get("history"))]
+        yield from messages.add_messages(dialogue, history, lambda message: _call(message, model), "$.history")
         if len(steps) == dialogue.calls + 1:
             # The last answer ended the run and is not in the history.
-            yield dialogue.answer(messages.items(_answer(steps[-1])), Call("", "", model=model))
+            yield dialogue.answer(messages.message_items(_answer(steps[-1])), Call("", "", model=model))
     yield dialogue.tip()
     yield Described(title=dialogue.title)
-    info = obj(whole.get("info"))
-    yield from outcomes(info)
-    stats = obj(info.get("model_stats"))
-    yield from (Outcome(key, words(n)) for key, n in stats.items())
+    info = as_dict(whole.get("info"))
+    yield from read_outcomes(info)
+    stats = as_dict(info.get("model_stats"))
+    yield from (Outcome(key, value_text(n)) for key, n in stats.items())
     spent = _spent(stats)
     if spent is not None:
-        yield from in_all(tree, ids, Call("", "", model=model, usage=spent), dialogue.unreported)
+        yield from emit_sum(tree, ids, Call("", "", model=model, usage=spent), dialogue.unreported)
 
 
 def _spent(stats: dict[str, Json]) -> Usage | None:
     """Total usage of the run, the only figures recorded."""
-    sent, received = count(stats.get("tokens_sent")), count(stats.get("tokens_received"))
-    cost = money(stats.get("instance_cost")) or None
+    sent, received = as_count(stats.get("tokens_sent")), as_count(stats.get("tokens_received"))
+    cost = as_usd(stats.get("instance_cost")) or None
     return Usage(sent, output=received, has_cache=False, cost=cost) if sent else None
 
 
@@ -75,36 +75,40 @@ def _settings(config: Json) -> tuple[str, str]:
             config = canonical.loads(config)
         except (ValueError, RecursionError):
             config = None
-    model = word(at(config, "agent", "model", "name")) or word(at(config, "agent", "model", "model_name"))
-    return model, word(at(config, "env", "repo", "path"))
+    model = as_str(get_path(config, "agent", "model", "name")) or as_str(
+        get_path(config, "agent", "model", "model_name")
+    )
+    return model, as_str(get_path(config, "env", "repo", "path"))
 
 
 def _sent(step: dict[str, Json]) -> list[Json]:
     """Messages sent with a step; older versions call them ``messages``."""
-    return listed(step.get("query")) or listed(step.get("messages"))
+    return as_list(step.get("query")) or as_list(step.get("messages"))
 
 
 def _steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> Iterator[Event]:
     for n, step in enumerate(steps):
         dialogue.head = ROOT
         for k, message in enumerate(_sent(step)):
-            yield from messages.say(dialogue, _message(message), lambda said: None, f"$.trajectory[{n}].query[{k}]")
-        took = money(step.get("execution_time"))
+            yield from messages.add_message(
+                dialogue, _message(message), lambda said: None, f"$.trajectory[{n}].query[{k}]"
+            )
+        took = as_usd(step.get("execution_time"))
         call = Call("", "", model=model, extra={"execution_time": took} if took is not None else {})
-        yield dialogue.answer(messages.items(_answer(step)), call)
+        yield dialogue.answer(messages.message_items(_answer(step)), call)
         said = step.get("observation")
         if isinstance(said, str) and n == len(steps) - 1 and said:
-            dialogue.say(messages.items({"role": "user", "content": said}))
+            dialogue.say(messages.message_items({"role": "user", "content": said}))
 
 
 def _answer(step: dict[str, Json]) -> dict[str, Json]:
     kept = {key: step[key] for key in ("tool_calls", "thinking_blocks") if step.get(key)}
-    return {"role": "assistant", "content": word(step.get("response")) or word(step.get("thought")), **kept}
+    return {"role": "assistant", "content": as_str(step.get("response")) or as_str(step.get("thought")), **kept}
 
 
 def _message(message: Json) -> Json:
     """Copy a message's call id to the member that the API uses."""
-    ids = listed(at(message, "tool_call_ids"))
+    ids = as_list(get_path(message, "tool_call_ids"))
     if isinstance(message, dict) and ids and "tool_call_id" not in message:
         return {**message, "tool_call_id": ids[0]}
     return message
@@ -118,4 +122,4 @@ def _call(message: dict[str, Json], model: str) -> Call | None:
     return replace(known, extra={"agent": message["agent"]}) if message.get("agent") else known
 
 
-reader = json_reader(take)
+reader = json_reader(read_session)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.transcripts.kit.readers import json_reader
-from ctxtui.transcripts.kit.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.tasks import first_task, tasks_reader
 
 NAME: Final = "tau-bench"
 
@@ -16,4 +16,4 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if "task_id" in task and "traj" in task else 0.0
 
 
-reader = json_reader(tasks_of(NAME))
+reader = json_reader(tasks_reader(NAME))

@@ -14,13 +14,13 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import count, listed, moment, obj, objects, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, read_betas
 from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "vcr"
-MOST_VALUES: Final = 20_000_000
+MAX_VALUES: Final = 20_000_000
 """Maximum values that a document may expand to; nested aliases can make a small file endless."""
 
 _KEYS: Final = ("interactions", "http_interactions")
@@ -34,20 +34,22 @@ _WRAPPERS: Final = frozenset({"string", "bytes", "base64_string", "base64"})
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a cassette."""
-    text = file_head.text_of_head(head[:400]).replace("\r\n", "\n")
+    text = file_head.decode_head(head[:400]).replace("\r\n", "\n")
     if _BEGIN.match(text):
         return 0.95
-    first = next(iter(file_head.values(head)), None) if head.lstrip()[:1] == b"{" else None
-    return 0.9 if any(objects(obj(first).get(key)) and "request" in obj(first)[key][0] for key in _KEYS) else 0.0
+    first = next(iter(file_head.parse_values(head)), None) if head.lstrip()[:1] == b"{" else None
+    return (
+        0.9 if any(as_dicts(as_dict(first).get(key)) and "request" in as_dict(first)[key][0] for key in _KEYS) else 0.0
+    )
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     value, tail = load(data)
-    cassette = obj(value)
+    cassette = as_dict(value)
     exchanges = Exchanges(tree)
-    events: list[Event] = [Described(source=NAME, client=word(cassette.get("recorded_with")))]
+    events: list[Event] = [Described(source=NAME, client=as_str(cassette.get("recorded_with")))]
     for key in _KEYS:
-        for n, entry in enumerate(listed(cassette.get(key))):
+        for n, entry in enumerate(as_list(cassette.get(key))):
             if isinstance(entry, dict) and isinstance(entry.get("request"), dict):
                 events += exchanges.take(_exchange(entry))
             else:
@@ -57,25 +59,27 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 
 
 def _exchange(entry: dict[str, Json]) -> Exchange:
-    asked, answered = obj(entry.get("request")), obj(entry.get("response"))
+    asked, answered = as_dict(entry.get("request")), as_dict(entry.get("response"))
     status = answered.get("status")
     recorded, headers = entry.get("recorded_at"), list(_headers(asked.get("headers")))
     return Exchange(
         request=_body(asked),
         response=_body(answered),
-        url=word(asked.get("uri")) or word(asked.get("url")),
-        method=word(asked.get("method")) or "POST",
-        status=count(obj(status).get("code") if isinstance(status, dict) else answered.get("status_code", status)),
-        ended=moment(_iso(word(recorded))),
-        extra=betas_in(headers),
-        sender=sender_of({name.lower(): text for name, text in headers}),
+        url=as_str(asked.get("uri")) or as_str(asked.get("url")),
+        method=as_str(asked.get("method")) or "POST",
+        status=as_count(
+            as_dict(status).get("code") if isinstance(status, dict) else answered.get("status_code", status)
+        ),
+        ended=as_time(_iso(as_str(recorded))),
+        extra=read_betas(headers),
+        sender=identify_sender({name.lower(): text for name, text in headers}),
     )
 
 
 def _headers(told: Json) -> Iterator[tuple[str, str]]:
     """Yield header fields; each has one text or a list of them."""
-    for name, held in obj(told).items():
-        yield from ((name, word(one)) for one in (held if isinstance(held, list) else [held]))
+    for name, held in as_dict(told).items():
+        yield from ((name, as_str(one)) for one in (held if isinstance(held, list) else [held]))
 
 
 def _iso(text: str) -> str | None:
@@ -97,21 +101,21 @@ def _body(side: dict[str, Json]) -> bytes:
     # A mapping wraps the text, or is the body itself, parsed by the test suite's own serializer.
     if isinstance(body, dict) and (_WRAPPERS & body.keys() or body.keys() == {"encoding"}):
         packed = body.get("base64_string", body.get("base64"))
-        body = _unpacked(packed) if packed is not None else body.get("string", body.get("bytes"))
+        body = _decode_base64(packed) if packed is not None else body.get("string", body.get("bytes"))
     if isinstance(body, dict | list):
         return canonical.dumps(body)
     raw = body.encode("utf-8", "surrogateescape") if isinstance(body, str) else body
-    return _inflated(raw) if isinstance(raw, bytes) else b""
+    return _decompress(raw) if isinstance(raw, bytes) else b""
 
 
-def _unpacked(packed: Json) -> bytes:
+def _decode_base64(packed: Json) -> bytes:
     try:
         return base64.b64decode(packed)
     except (ValueError, TypeError):
         return b""
 
 
-def _inflated(raw: bytes) -> bytes:
+def _decompress(raw: bytes) -> bytes:
     if raw[:2] not in (b"\x1f\x8b", b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
         return raw
     try:
@@ -126,15 +130,15 @@ def load(data: bytes) -> tuple[Json, Skipped | None]:
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
-        return _bounded(yaml.load(text, Loader=_loader())), None
+        return _check_size(yaml.load(text, Loader=_loader())), None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = (mark.line if mark is not None else 0) + 1
         what = " ".join(str(getattr(error, "problem", None) or error).split())
-        return _before(text, line), Skipped(line, f"no YAML: {what}")
+        return _load_until(text, line), Skipped(line, f"no YAML: {what}")
 
 
-def _before(text: str, line: int) -> Json:
+def _load_until(text: str, line: int) -> Json:
     """Parse the document up to the last complete interaction before `line`."""
     import yaml
 
@@ -142,13 +146,13 @@ def _before(text: str, line: int) -> Json:
     starts = [n for n, words in enumerate(lines) if words.startswith(("- ", "  - "))]
     for end in starts[::-1][:_TRIES]:
         try:
-            return _bounded(yaml.load("".join(lines[:end]), Loader=_loader()))
+            return _check_size(yaml.load("".join(lines[:end]), Loader=_loader()))
         except (yaml.YAMLError, ValueError, RecursionError):
             continue
     return None
 
 
-def _bounded(value: Json) -> Json:
+def _check_size(value: Json) -> Json:
     sizes: dict[int, int] = {}
 
     def size(item: Json) -> int:
@@ -156,12 +160,12 @@ def _bounded(value: Json) -> Json:
             return 1
         if id(item) not in sizes:
             # An item that contains itself is infinite.
-            sizes[id(item)] = MOST_VALUES
+            sizes[id(item)] = MAX_VALUES
             held = item.values() if isinstance(item, dict) else item
             sizes[id(item)] = 1 + sum(size(one) for one in held)
         return sizes[id(item)]
 
-    if size(value) >= MOST_VALUES:
+    if size(value) >= MAX_VALUES:
         raise ValueError("the aliases of this document unfold without end")
     return value
 

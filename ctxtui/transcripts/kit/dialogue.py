@@ -13,7 +13,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import IN_ALL, SUM, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.kit.fields import completed, one_line
+from ctxtui.transcripts.kit.fields import complete_epoch, one_line
 
 
 class Ids:
@@ -80,7 +80,7 @@ class Dialogue:
         self.head = self.tree.extend(asked, items)
         call = replace(known, thread=self.thread, raw_head=asked, sent_head=asked, response_head=self.head)
         self.calls += 1
-        epoch = completed(self._next_epoch(known.model), call.usage.input if call.usage else 0)
+        epoch = complete_epoch(self._next_epoch(known.model), call.usage.input if call.usage else 0)
         self._epoch = epoch
         self._last = replace(call, id=self._ids.give(call, self.tree), epoch=epoch)
         if call.usage is None:
@@ -112,19 +112,19 @@ class Dialogue:
         return self._epoch
 
 
-def covered(calls: Iterable[Call]) -> Iterator[Event]:
+def mark_covered(calls: Iterable[Call]) -> Iterator[Event]:
     """Mark the calls without a report as included in a separate sum."""
     yield from (CallSeen(replace(one, extra={**one.extra, IN_ALL: True})) for one in calls if one.usage is None)
 
 
-def in_all(
+def emit_sum(
     tree: Tree, ids: Ids, known: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN, calls: int = 0
 ) -> Iterator[Event]:
     """Emit a thread with only a usage sum: of the calls in `of` without a report, and of `calls` more unrecorded ones.
 
     `calls` 0: their number is not recorded.
     """
-    yield from covered(of)
+    yield from mark_covered(of)
     side = Dialogue(tree, thread, ids)
     yield ThreadSeen(
         thread, f"sum of {calls:,} call{'s' * (calls != 1)}" if calls else "what the calls used in all", parent

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from ctxtui.core.call import Epoch
 from ctxtui.core.canonical import Json, Number
 
-LAST: Final = 253_370_764_800.0
+MAX_TIMESTAMP: Final = 253_370_764_800.0
 """Unix seconds of the year 9999."""
 
 
-def seconds(timestamp: str | float | None) -> float | None:
+def parse_timestamp(timestamp: str | float | None) -> float | None:
     """Parse a record's timestamp to Unix seconds: ISO text, or a number of seconds or milliseconds.
 
     None if it is neither, or before 1970 or after 9998, which no calendar here can show in every time zone.
@@ -25,7 +25,7 @@ def seconds(timestamp: str | float | None) -> float | None:
         return _of_text(timestamp)
     if timestamp is None or timestamp != timestamp:
         return None
-    return _shown(timestamp / 1000 if timestamp > 1e11 else float(timestamp))
+    return _in_calendar(timestamp / 1000 if timestamp > 1e11 else float(timestamp))
 
 
 # The records of a message share one timestamp, which is parsed several times.
@@ -34,34 +34,34 @@ def _of_text(timestamp: str) -> float | None:
     try:
         moment = datetime.fromisoformat(timestamp)
         # Without a zone it would be read as local time.
-        return _shown((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+        return _in_calendar((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         return None
 
 
-def _shown(found: float) -> float | None:
-    return found if 0 <= found < LAST else None
+def _in_calendar(found: float) -> float | None:
+    return found if 0 <= found < MAX_TIMESTAMP else None
 
 
-def shrunk(before: int, after: int, by: str) -> str:
+def compaction_detail(before: int, after: int, by: str) -> str:
     """Format the detail of a compaction: ``154.8k → 22.3k · by claude code``, ``?`` for an unknown figure (0)."""
-    sizes = " → ".join(thousands(n) if n else "?" for n in (before, after))
+    sizes = " → ".join(format_thousands(n) if n else "?" for n in (before, after))
     return f"{sizes} · by {by}"
 
 
-def completed(epoch: Epoch, after: int) -> Epoch:
+def complete_epoch(epoch: Epoch, after: int) -> Epoch:
     """Fill in an epoch's size after a compaction, once its first call's input is known."""
     if "→ ?" not in epoch.detail or not after:
         return epoch
-    return replace(epoch, detail=epoch.detail.replace("→ ?", f"→ {thousands(after)}"))
+    return replace(epoch, detail=epoch.detail.replace("→ ?", f"→ {format_thousands(after)}"))
 
 
-def thousands(n: int) -> str:
+def format_thousands(n: int) -> str:
     """Format a number of tokens: ``950``, ``22.3k``."""
     return str(n) if n < 1000 else f"{n / 1000:.1f}k"
 
 
-def at(value: Json, *path: str | int) -> Json:
+def get_path(value: Json, *path: str | int) -> Json:
     """Return the value at `path` inside `value`; None if the path does not exist."""
     for step in path:
         if isinstance(step, str):
@@ -71,27 +71,27 @@ def at(value: Json, *path: str | int) -> Json:
     return value
 
 
-def word(value: Json) -> str:
+def as_str(value: Json) -> str:
     """Return a string; "" for any other type."""
     return value if isinstance(value, str) else ""
 
 
-def obj(value: Json) -> dict[str, Json]:
+def as_dict(value: Json) -> dict[str, Json]:
     """Return an object; an empty one for any other type."""
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: Json) -> list[Json]:
+def as_list(value: Json) -> list[Json]:
     """Return a list; an empty one for any other type."""
     return value if isinstance(value, list) else []
 
 
-def objects(value: Json) -> list[dict[str, Json]]:
+def as_dicts(value: Json) -> list[dict[str, Json]]:
     """List the objects in a list."""
-    return [item for item in listed(value) if isinstance(item, dict)]
+    return [item for item in as_list(value) if isinstance(item, dict)]
 
 
-def count(value: Json) -> int:
+def as_count(value: Json) -> int:
     """Return a number of tokens; 0 for anything that is not a positive number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return 0
@@ -99,23 +99,23 @@ def count(value: Json) -> int:
     return max(0, int(number)) if abs(number) < 1e18 else 0
 
 
-_MOST_USD: Final = 1e12
+_MAX_USD: Final = 1e12
 
 
-def money(value: Json) -> float | None:
+def as_usd(value: Json) -> float | None:
     """Return a figure in USD; None if it is not a number or implausibly large, so that sums stay finite."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
     found = _float(value)
-    return found if found is not None and abs(found) <= _MOST_USD else None
+    return found if found is not None and abs(found) <= _MAX_USD else None
 
 
-def moment(value: Json) -> float | None:
+def as_time(value: Json) -> float | None:
     """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
-        return seconds(value)
+        return parse_timestamp(value)
     except OverflowError:
         return None
 
@@ -135,10 +135,10 @@ _SURROGATE: Final = "[\ud800-\udfff]"
 
 def one_line(text: str) -> str:
     """Return the beginning of `text` on one line, cut at `TITLE_LENGTH` characters."""
-    line = plain(" ".join(text[: 4 * TITLE_LENGTH].split()))
+    line = strip_surrogates(" ".join(text[: 4 * TITLE_LENGTH].split()))
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
 
 
-def plain(text: str) -> str:
+def strip_surrogates(text: str) -> str:
     """Replace lone surrogates, which neither a database nor a terminal accepts."""
     return text if text.isascii() else re.sub(_SURROGATE, "\ufffd", text)

@@ -19,12 +19,12 @@ _HALF: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9A-Fa-f]{0,3})?$")
 _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
-def text_of_head(head: bytes) -> str:
+def decode_head(head: bytes) -> str:
     """Decode `head` without its byte order mark; a character cut at the end is replaced."""
     return head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
-def values(head: bytes, limit: int = 50) -> list[Json]:
+def parse_values(head: bytes, limit: int = 50) -> list[Json]:
     """Parse up to `limit` consecutive JSON values in `head`, skipping text between them.
 
     A value that the head cuts is closed after its last complete part, so that a 3 MB body still shows its first keys.
@@ -36,11 +36,11 @@ def values(head: bytes, limit: int = 50) -> list[Json]:
 @lru_cache(maxsize=4)
 def _values(head: bytes, limit: int) -> tuple[Json, ...]:
     # The sniffers of all formats read the same head.
-    return tuple(_found(head, limit))
+    return tuple(_parse(head, limit))
 
 
-def _found(head: bytes, limit: int) -> list[Json]:
-    text = text_of_head(head)
+def _parse(head: bytes, limit: int) -> list[Json]:
+    text = decode_head(head)
     found: list[Json] = []
     at = _next_value(text, 0)
     while at < len(text) and len(found) < limit:
@@ -48,7 +48,7 @@ def _found(head: bytes, limit: int) -> list[Json]:
             value, at = canonical.raw_decode(text, at)
         except (ValueError, RecursionError):
             if _cut(text, at):
-                mended = mend(text[at:], begun=True)
+                mended = repair_json(text[at:], begun=True)
                 return [*found, mended] if mended is not None else found
             at = _line_end(text, at)
         else:
@@ -57,13 +57,13 @@ def _found(head: bytes, limit: int) -> list[Json]:
     return found
 
 
-def records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
-    """List the objects among `values`, and those inside a top-level list."""
-    flat = [item for value in values(head, limit) for item in (value if isinstance(value, list) else [value])]
+def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
+    """List the objects among `parse_values`, and those inside a top-level list."""
+    flat = [item for value in parse_values(head, limit) for item in (value if isinstance(value, list) else [value])]
     return [item for item in flat[:limit] if isinstance(item, dict)]
 
 
-def mend(text: str, *, begun: bool = False) -> Json:
+def repair_json(text: str, *, begun: bool = False) -> Json:
     """Parse the cut JSON `text` without its incomplete end; None if nothing is complete.
 
     With `begun`, a string cut at the end is kept: a request may begin with a system prompt that is longer than the

@@ -16,12 +16,12 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import word
+from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.wire.grammar import CHAT_SHAPE, split_item
 from ctxtui.wire.message import LIST, BlockField, Shape, split_message
 from ctxtui.wire.parts import json_type_name
 
-_SENT: Final = (
+_SENT_KEYS: Final = (
     "role", "content", "name", "reasoning_content", "reasoning", "refusal", "audio", "thinking_blocks", "tool_calls",
     "function_call", "tool_call_id",
 )  # fmt: skip
@@ -29,16 +29,16 @@ _SENT: Final = (
 _SHAPE: Final = Shape((BlockField("thinking_blocks", "thinking", LIST, first=True), *CHAT_SHAPE.fields))
 _ANSWERING: Final = frozenset({"assistant", "model"})
 
-Known = Callable[[dict[str, Json]], Call | None]
+CallLookup = Callable[[dict[str, Json]], Call | None]
 """Returns the recorded fields of the call that generated a message; None if no call did (a demonstration)."""
 
 
-def items(message: dict[str, Json], path: str = "$") -> list[Item]:
+def message_items(message: dict[str, Json], path: str = "$") -> list[Item]:
     """Convert a message to items without the client's own members. An OpenAI Responses item is accepted too."""
     if "role" not in message and isinstance(message.get("type"), str):
         return [part.item for part in split_item(message, path)]
     sent: dict[str, Json] = {
-        key: message[key] for key in _SENT if key in message and (message[key] is not None or key == "content")
+        key: message[key] for key in _SENT_KEYS if key in message and (message[key] is not None or key == "content")
     }
     if sent.get("thinking_blocks"):
         sent.pop("reasoning_content", None)
@@ -52,34 +52,36 @@ def _without_index(call: Json) -> Json:
     return {key: item for key, item in call.items() if key != "index"} if isinstance(call, dict) else call
 
 
-def spoken(role: str, *parts: Json, mark: str = "") -> list[Item]:
+def make_message(role: str, *parts: Json, mark: str = "") -> list[Item]:
     """Build the items of a message from content parts; a plain string is a text."""
     place = Place("messages", role, mark)
     made = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
     return [Item(blocks.header(role), place), *(Item(block, place) for block in made)]
 
 
-def more(role: str, *parts: Json) -> list[Item]:
-    """Like `spoken`, without the header, for parts of a message that has one."""
-    return [item for item in spoken(role, *parts) if item.block.kind != HEADER]
+def make_parts(role: str, *parts: Json) -> list[Item]:
+    """Like `make_message`, without the header, for parts of a message that has one."""
+    return [item for item in make_message(role, *parts) if item.block.kind != HEADER]
 
 
-def converse(dialogue: Dialogue, messages: Iterable[Json], known: Known, path: str = "$.messages") -> Iterator[Event]:
+def add_messages(
+    dialogue: Dialogue, messages: Iterable[Json], known: CallLookup, path: str = "$.messages"
+) -> Iterator[Event]:
     """Add `messages` to `dialogue`; every assistant message for which `known` returns a call is one."""
     for n, message in enumerate(messages):
-        yield from say(dialogue, message, known, f"{path}[{n}]")
+        yield from add_message(dialogue, message, known, f"{path}[{n}]")
 
 
-def say(dialogue: Dialogue, message: Json, known: Known, path: str) -> Iterator[Event]:
+def add_message(dialogue: Dialogue, message: Json, known: CallLookup, path: str) -> Iterator[Event]:
     """Add one message, at JSON `path`, to `dialogue`."""
     if not isinstance(message, dict):
         yield Skipped(1, f"a message is {json_type_name(message)}, not an object @ {path}")
         return
-    call = known(message) if word(message.get("role")) in _ANSWERING else None
+    call = known(message) if as_str(message.get("role")) in _ANSWERING else None
     if call is None:
-        dialogue.say(items(message, path))
+        dialogue.say(message_items(message, path))
     else:
-        yield dialogue.answer(items(message, path), call)
+        yield dialogue.answer(message_items(message, path), call)
 
 
 RESULT: Final = "tool_result"
@@ -111,7 +113,7 @@ def image(media_type: str, data: Json, **rest: Json) -> dict[str, Json]:
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}, **rest}
 
 
-def results(dialogue: Dialogue, parts: list[dict[str, Json]]) -> list[Item]:
+def result_items(dialogue: Dialogue, parts: list[dict[str, Json]]) -> list[Item]:
     """Build the items of tool results, in the same message as directly preceding results."""
     last: Block = dialogue.tree[dialogue.head].block
-    return more("user", *parts) if last.kind == RESULT else spoken("user", *parts)
+    return make_parts("user", *parts) if last.kind == RESULT else make_message("user", *parts)

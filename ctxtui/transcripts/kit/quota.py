@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import QuotaReport
-from ctxtui.transcripts.kit.fields import count, money, obj, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str, as_usd
 
 CODEX: Final = "codex"
 CLAUDE: Final = "claude"
@@ -21,32 +21,32 @@ _CODEX: Final = re.compile(
     r"x-codex-(?:([a-z0-9-]+)-)?(primary|secondary)-(used-percent|window-minutes|reset-at|reset-after-seconds)"
 )
 _MEMBERS: Final = {"used-percent": "used_percent", "window-minutes": "window_minutes", "reset-at": "resets_at"}
-_MOST: Final = 100.0
+_MAX_SHARE: Final = 100.0
 """Maximum share of a window, as a multiple of the window; larger values are not shares."""
 
 
-def in_rate_limits(told: Json, at: float | None) -> Iterator[QuotaReport]:
+def read_rate_limits(told: Json, at: float | None) -> Iterator[QuotaReport]:
     """Yield the reports of a ``rate_limits`` object recorded `at` (Unix seconds), for the windows that it names."""
     if not isinstance(told, dict) or not any(told.get(name) for name in _WINDOWS):
         return
     raw = canonical.dump_text(told)
     for name in _WINDOWS:
-        yield from _window(word(told.get("limit_id")) or CODEX, obj(told.get(name)), raw, at)
+        yield from _window(as_str(told.get("limit_id")) or CODEX, as_dict(told.get(name)), raw, at)
 
 
 def _window(limit: str, told: dict[str, Json], raw: str, at: float | None) -> Iterator[QuotaReport]:
-    used, minutes = money(told.get("used_percent")), count(told.get("window_minutes"))
-    if used is None or not 0 <= used <= 100 * _MOST or not minutes:
+    used, minutes = as_usd(told.get("used_percent")), as_count(told.get("window_minutes"))
+    if used is None or not 0 <= used <= 100 * _MAX_SHARE or not minutes:
         return
-    resets = count(told.get("resets_at"))
+    resets = as_count(told.get("resets_at"))
     if not resets and at is not None:
         # Versions of 2025 gave seconds from the time of the report.
-        after = count(told.get("resets_in_seconds"))
+        after = as_count(told.get("resets_in_seconds"))
         resets = int(at) + after if after else 0
     yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)
 
 
-def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[QuotaReport]:
+def read_quota_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[QuotaReport]:
     """List the reports in the headers of an answer that began `at` (Unix seconds)."""
     claude: dict[tuple[str, int], dict[str, str]] = {}
     codex: dict[str, dict[str, dict[str, Json]]] = {}
@@ -64,10 +64,12 @@ def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[Quot
             said[CODEX][name] = value
     reports = []
     for (limit, minutes), told in claude.items():
-        used = money(_number(told.get("utilization", "")))
-        if used is not None and 0 <= used <= _MOST and minutes:
+        used = as_usd(_number(told.get("utilization", "")))
+        if used is not None and 0 <= used <= _MAX_SHARE and minutes:
             raw = canonical.dump_text(said[CLAUDE])
-            reports.append(QuotaReport(limit, minutes, used, count(_number(told.get("reset", ""))), int(at or 0), raw))
+            reports.append(
+                QuotaReport(limit, minutes, used, as_count(_number(told.get("reset", ""))), int(at or 0), raw)
+            )
     for limit, windows in codex.items():
         for window in windows.values():
             reports += _window(limit, window, canonical.dump_text(said[CODEX]), at)

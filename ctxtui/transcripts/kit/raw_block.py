@@ -14,10 +14,10 @@ _MARKERS: Final = tuple(f'"{key}"'.encode() for key in MARKER_KEYS)
 _OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UNREADABLE})
 
 
-def of_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Block:
+def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Block:
     """Build the block of a content part's JSON text `raw`, whose type is `kind`.
 
-    `clean` as returned by `records.tidy`, `unmarked` if it is known to have no cache breakpoints. Equal to
+    `clean` as returned by `records.minify`, `unmarked` if it is known to have no cache breakpoints. Equal to
     ``block.from_part(canonical.loads(raw), kind)``, except that a kind with one of ctxtui's own names gets a suffix.
     """
     # A session has a dozen kinds and thousands of blocks: interning keeps one string per kind.
@@ -27,7 +27,7 @@ def of_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Bl
     return block.make(kind, block.without_markers(canonical.loads(raw)))
 
 
-def of_text(raw: bytes, clean: bool) -> Block:
+def from_text(raw: bytes, clean: bool) -> Block:
     """Build the text block of a JSON string's text `raw`, with its quotes; equal to
     ``block.text(canonical.loads(raw))``.
     """
@@ -37,7 +37,7 @@ def of_text(raw: bytes, clean: bool) -> Block:
     return Block(canonical.digest(body), "text", body)
 
 
-def of_value(value: Json) -> Block:
+def from_value(value: Json) -> Block:
     """Build the block of a decoded content part; a bare string is text, anything else keeps its JSON."""
     if isinstance(value, str):
         return block.text(value)

@@ -11,19 +11,19 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Event, Happened, Outcome, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import listed, obj, word
-from ctxtui.transcripts.kit.records import FoundObject, Piece, RecordStream
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
+from ctxtui.transcripts.kit.records import Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.codec import spans
 
-_ONCE = Skipped | Happened | Outcome
+_EmittedOnce = Skipped | Happened | Outcome
 """Events that a later one does not replace, so they are emitted once, however often the file is read."""
 
 
-class Taker(Protocol):
+class RecordHandler(Protocol):
     """Handles the records of one format, in order."""
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterable[Event]:
         """Return the events of one record; `found` is its position in the file."""
 
     def standing(self) -> Iterable[Event]:
@@ -31,9 +31,9 @@ class Taker(Protocol):
 
 
 class LinesReader(Reader):
-    """Reads JSON lines for a `Taker`."""
+    """Reads JSON lines for a `RecordHandler`."""
 
-    def __init__(self, taker: Taker) -> None:
+    def __init__(self, taker: RecordHandler) -> None:
         self._taker = taker
         self._stream = RecordStream()
         self._told: list[Event] = []
@@ -55,12 +55,12 @@ class LinesReader(Reader):
         standing = list(self._taker.standing())
         if standing != self._told:
             # Events that later ones do not replace are emitted once.
-            events += [e for e in standing if not isinstance(e, _ONCE) or e not in self._told]
+            events += [e for e in standing if not isinstance(e, _EmittedOnce) or e not in self._told]
             self._told = standing
         return events
 
     def _events(self, piece: Piece) -> list[Event]:
-        if not isinstance(piece, FoundObject):
+        if not isinstance(piece, RawRecord):
             return [Skipped(piece.line, piece.reason)]
         try:
             found = self._taker.record(canonical.loads(piece.raw), piece)
@@ -70,12 +70,12 @@ class LinesReader(Reader):
             return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
 
 
-def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
+def lines_reader(make: Callable[[Tree], RecordHandler]) -> Callable[[Tree], LinesReader]:
     """Make the `open` of a format of JSON lines."""
     return lambda tree: LinesReader(make(tree))
 
 
-Take = Callable[[Json, Tree], Iterable[Event]]
+ReadValue = Callable[[Json, Tree], Iterable[Event]]
 """Returns the events of a format's JSON value, adding its nodes to the tree."""
 
 Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
@@ -90,7 +90,7 @@ class WholeReader(Reader):
         self._parse = parse
         self._data = bytearray()
         self._read = 0
-        self._told: set[_ONCE] = set()
+        self._told: set[_EmittedOnce] = set()
         self._tail: Skipped | None = None
 
     @property
@@ -109,8 +109,8 @@ class WholeReader(Reader):
             events, self._tail = self._parse(bytes(self._data), self._tree)
         except RecursionError:
             events, self._tail = [], Skipped(1, "nested too deeply to be read")
-        news = [e for e in events if not isinstance(e, _ONCE) or e not in self._told]
-        self._told.update(e for e in news if isinstance(e, _ONCE))
+        news = [e for e in events if not isinstance(e, _EmittedOnce) or e not in self._told]
+        self._told.update(e for e in news if isinstance(e, _EmittedOnce))
         return news
 
 
@@ -119,17 +119,17 @@ def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:
     return lambda tree: WholeReader(tree, parse)
 
 
-def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
+def json_reader(take: ReadValue) -> Callable[[Tree], WholeReader]:
     """Make the `open` of a format that is one JSON value."""
 
     def parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
-        value, tail = value_of(data)
+        value, tail = parse_json(data)
         return list(take(value, tree)) if value is not None else [], tail
 
     return whole_reader(parse)
 
 
-def value_of(data: bytes) -> tuple[Json, Skipped | None]:
+def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
     """Parse the JSON value in `data`; also returns the error. A cut file gives everything before the cut."""
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     start = spans.skip(text, 0)
@@ -138,7 +138,7 @@ def value_of(data: bytes) -> tuple[Json, Skipped | None]:
     try:
         found = spans.read(text, start)
     except Malformed as error:
-        return _mended(text, start, error)
+        return _repair(text, start, error)
     rest = text[found.end :].strip(" \t\r\n\0")
     if not rest:
         return found.value, None
@@ -146,16 +146,16 @@ def value_of(data: bytes) -> tuple[Json, Skipped | None]:
     return found.value, Skipped(line, f"{len(rest):,} characters after the end of the JSON value")
 
 
-def _mended(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
-    end = _broken_at(text, start)
+def _repair(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
+    end = _find_break(text, start)
     line = text.count("\n", 0, end) + 1
     cut = not text[end:].strip() or text[end : end + 1] == '"'
     reason = "cut off: the JSON value that begins here has no end" if cut else error.message
-    value = None if "nested" in error.message else file_head.mend(text[start:end])
+    value = None if "nested" in error.message else file_head.repair_json(text[start:end])
     return value, Skipped(line, f"{reason} ({len(text) - end:,} characters not read)")
 
 
-def _broken_at(text: str, start: int) -> int:
+def _find_break(text: str, start: int) -> int:
     try:
         canonical.raw_decode(text, start)
     except ValueError as error:
@@ -167,7 +167,7 @@ def _broken_at(text: str, start: int) -> int:
 
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]
-HEAD: Final = "rows_of"
+TABLES_KEY: Final = "rows_of"
 """Member of a database's first line that lists its tables. Further lines are ``{"table": ..., "row": {...}}``."""
 JOB: Final = "files of a job folder"
 """First entry of the list that the IO layer makes of a job folder's numbered files."""
@@ -177,13 +177,13 @@ LOGS: Final = "logs of requests"
 
 def tables_in(head: bytes) -> frozenset[str]:
     """List the tables that a file of rows declares; empty for any other file."""
-    if HEAD.encode() not in head[:200]:
+    if TABLES_KEY.encode() not in head[:200]:
         return frozenset()
-    first = next(iter(file_head.values(head)), None)
-    return frozenset(map(word, listed(obj(first).get(HEAD))))
+    first = next(iter(file_head.parse_values(head)), None)
+    return frozenset(map(as_str, as_list(as_dict(first).get(TABLES_KEY))))
 
 
-def decoded(value: Json) -> Json:
+def decode_column(value: Json) -> Json:
     """Decode a column that holds JSON as text; other text is returned as is."""
     if not isinstance(value, str):
         return value
@@ -200,9 +200,9 @@ class _Rows:
         self._tree, self._told = tree, told
         self._tables: Tables = {}
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         if isinstance(value.get("row"), dict):
-            self._tables.setdefault(word(value.get("table")), []).append(value["row"])
+            self._tables.setdefault(as_str(value.get("table")), []).append(value["row"])
         return iter(())
 
     def standing(self) -> Iterator[Event]:

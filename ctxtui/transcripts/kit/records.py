@@ -79,7 +79,7 @@ _TRIES: Final = 20
 _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
 
 
-class FoundObject(Struct, frozen=True):
+class RawRecord(Struct, frozen=True):
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
     `raw` is the object, minified if it is JSON, in valid UTF-8. `clean` means that it is canonical, so that its
@@ -95,7 +95,7 @@ class FoundObject(Struct, frozen=True):
     record: Any = None
 
 
-class Broken(Struct, frozen=True):
+class BrokenRecord(Struct, frozen=True):
     """Text on line `line` that is not a JSON object, and the reason."""
 
     line: int
@@ -105,19 +105,19 @@ class Broken(Struct, frozen=True):
     reason: str
 
 
-Piece = FoundObject | Broken | Skipped
+Piece = RawRecord | BrokenRecord | Skipped
 
 
-def tidy(raw: bytes) -> tuple[bytes, bool]:
+def minify(raw: bytes) -> tuple[bytes, bool]:
     """Minify JSON text; also returns whether the result is canonical, that is, has no needless escapes.
 
     Raises `msgspec.DecodeError` if it is not JSON. A duplicate key passes; no client writes one.
     """
     small = msgspec.json.format(raw, indent=-1)
-    return small, not needless_escapes(small)
+    return small, not has_needless_escapes(small)
 
 
-def needless_escapes(small: bytes) -> bool:
+def has_needless_escapes(small: bytes) -> bool:
     """Whether minified JSON has escapes that canonical JSON does not have."""
     return _ODD_ESCAPE.search(small) is not None
 
@@ -131,38 +131,38 @@ def read_line(line: TextLine) -> Iterator[Piece]:
     if b"\0" not in text:
         yield from _records(number, start, bare)
     elif not bare:
-        yield Skipped(number, f"{_nuls(text)} passed over")
+        yield Skipped(number, f"{_describe_nuls(text)} passed over")
     else:
         first, *more = _records(number, start, bare)
         # Report each line once, whatever is wrong with it.
-        if isinstance(first, Broken):
-            yield replace(first, reason=f"{first.reason}; {_nuls(text)} in the line")
-        elif around := _nuls(text.replace(bare, b"", 1)):
+        if isinstance(first, BrokenRecord):
+            yield replace(first, reason=f"{first.reason}; {_describe_nuls(text)} in the line")
+        elif around := _describe_nuls(text.replace(bare, b"", 1)):
             yield replace(first, note="; ".join(filter(None, (f"{around} passed over", first.note))))
         else:
             yield first
         yield from more
 
 
-def _nuls(text: bytes) -> str:
+def _describe_nuls(text: bytes) -> str:
     """Describe the number of NUL bytes in `text`; "" if there are none."""
     many = text.count(b"\0")
     return f"{many:,} NUL byte{'s' if many > 1 else ''}" if many else ""
 
 
-def _records(number: int, start: int, bare: bytes) -> Iterator[FoundObject | Broken]:
+def _records(number: int, start: int, bare: bytes) -> Iterator[RawRecord | BrokenRecord]:
     if not bare:
         return
     if bare[:1] == b"{":
         try:
-            small, clean = tidy(bare)
+            small, clean = minify(bare)
             if not bare.isascii():
                 bare.decode()
-            yield FoundObject(number, start, start + len(bare), small, clean)
+            yield RawRecord(number, start, start + len(bare), small, clean)
             return
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
-    yield from _slowly(number, start, bare.decode("utf-8", "surrogateescape"))
+    yield from _read_slowly(number, start, bare.decode("utf-8", "surrogateescape"))
 
 
 def is_utf8(raw: bytes) -> bool:
@@ -173,7 +173,7 @@ def is_utf8(raw: bytes) -> bool:
         return False
 
 
-def legible(piece: FoundObject) -> Iterator[Piece]:
+def decode_legible(piece: RawRecord) -> Iterator[Piece]:
     """Yield `piece` if it is UTF-8, else the readable parts of its line, with a note."""
     if is_utf8(piece.raw):
         yield piece
@@ -206,7 +206,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _slowly(number: int, start: int, text: str) -> Iterator[FoundObject | Broken]:
+def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | BrokenRecord]:
     """Read glued values one by one, repair escapes and characters, unfold lists. `start` is the offset of `text`."""
     at, note = 0, ""
     while at < len(text):
@@ -217,7 +217,7 @@ def _slowly(number: int, start: int, text: str) -> Iterator[FoundObject | Broken
             if not objects_at_start(mended):
                 torn = _next_record(text, at)
                 bad = _bytes(text[at:torn])
-                yield Broken(number, start, start + len(bad), bad, _why(error, text[at:torn]))
+                yield BrokenRecord(number, start, start + len(bad), bad, _error_reason(error, text[at:torn]))
                 start += len(bad)
                 at = torn
                 continue
@@ -230,7 +230,7 @@ def _slowly(number: int, start: int, text: str) -> Iterator[FoundObject | Broken
         at = after
 
 
-def _value(number: int, start: int, text: str, note: str) -> Iterator[FoundObject | Broken]:
+def _value(number: int, start: int, text: str, note: str) -> Iterator[RawRecord | BrokenRecord]:
     raw = _bytes(text)
     end = start + len(raw)
     if text[0] == "[" and text.strip("[]" + _SPACE):
@@ -242,7 +242,7 @@ def _value(number: int, start: int, text: str, note: str) -> Iterator[FoundObjec
             at = item.start
             yield from _value(number, start, text[at : item.end], note)
     elif text[0] != "{":
-        yield Broken(number, start, end, raw, f"{_KINDS.get(text[0], 'a number')} where a record is expected")
+        yield BrokenRecord(number, start, end, raw, f"{_KINDS.get(text[0], 'a number')} where a record is expected")
     else:
         try:
             raw.decode()
@@ -252,8 +252,8 @@ def _value(number: int, start: int, text: str, note: str) -> Iterator[FoundObjec
         clean = False
         # Only the lenient decoder reads lone surrogates and raw control characters.
         with suppress(msgspec.DecodeError, RecursionError):
-            raw, clean = tidy(raw)
-        yield FoundObject(number, start, end, raw, clean, note)
+            raw, clean = minify(raw)
+        yield RawRecord(number, start, end, raw, clean, note)
 
 
 def _mend_escapes(text: str) -> str:
@@ -268,7 +268,7 @@ def _next_record(text: str, at: int) -> int:
     return len(text)
 
 
-def _why(error: Exception, bad: str) -> str:
+def _error_reason(error: Exception, bad: str) -> str:
     if isinstance(error, RecursionError):
         return "JSON nested too deeply"
     if bad[0] not in '{["':
@@ -285,7 +285,7 @@ class RecordStream:
     A record is usually a line; it may also be one of several glued on a line, or pretty-printed over many. With
     `decode`, which raises `msgspec.MsgspecError` on anything but one JSON value of the shape it knows, an ordinary
     line is parsed once: the result of `decode` is the record, and every other line takes the slow path. Callers
-    pass such a record to `legible` first: a decoder does not check the parts that it leaves raw.
+    pass such a record to `decode_legible` first: a decoder does not check the parts that it leaves raw.
     """
 
     def __init__(self, decode: Callable[[bytes], Any] | None = None) -> None:
@@ -304,7 +304,7 @@ class RecordStream:
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                     pass
                 else:
-                    found.append(FoundObject(number, start, start + len(text), text, None, "", record))
+                    found.append(RawRecord(number, start, start + len(text), text, None, "", record))
                     continue
             found.extend(self._line(TextLine(number, start, text)))
         return found
@@ -339,10 +339,10 @@ class RecordStream:
     def _line(self, line: TextLine) -> Iterator[Piece]:
         if not self._open:
             if _opens(line.data):
-                self._open, self._depth = [line], depth(line.data)
+                self._open, self._depth = [line], bracket_depth(line.data)
             else:
                 yield from read_line(line)
-        elif self._in_list() or not line.data.startswith(b'{"') or depth(line.data):
+        elif self._in_list() or not line.data.startswith(b'{"') or bracket_depth(line.data):
             yield from self._more(line)
         else:
             # A complete record at the margin: the value open before it never ended.
@@ -354,7 +354,7 @@ class RecordStream:
 
     def _more(self, line: TextLine) -> Iterator[Piece]:
         self._open.append(line)
-        self._depth += depth(line.data)
+        self._depth += bracket_depth(line.data)
         # A pretty-printed value ends with a line that closes its bracket.
         if self._depth <= 0:
             yield from read_line(self._joined())
@@ -365,9 +365,9 @@ class RecordStream:
         self._open = []
         return TextLine(first.number, first.start, text)
 
-    def _abandon(self) -> Broken:
+    def _abandon(self) -> BrokenRecord:
         number, start, text = self._joined()
-        return Broken(number, start, start + len(text), text, "a JSON value without an end")
+        return BrokenRecord(number, start, start + len(text), text, "a JSON value without an end")
 
 
 def _is_whole(data: bytes) -> bool:
@@ -379,7 +379,7 @@ def _is_whole(data: bytes) -> bool:
     return True
 
 
-def depth(data: bytes) -> int:
+def bracket_depth(data: bytes) -> int:
     """Count the brackets that `data` leaves open."""
     open_ = 0
     for match in BRACKET.finditer(data):
@@ -393,4 +393,4 @@ def _opens(data: bytes) -> bool:
     data = data.removeprefix(BOM).strip(BLANK)
     if data in (b"{", b"[", b"[{"):
         return True
-    return data[:2] in (b"{ ", b"[ ", b"{\t") and data[-1:] in b"{[," and depth(data) > 0
+    return data[:2] in (b"{ ", b"[ ", b"{\t") and data[-1:] in b"{[," and bracket_depth(data) > 0

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, Block, Item
-from ctxtui.transcripts.kit.records import FoundObject, RecordStream
+from ctxtui.transcripts.kit.records import RawRecord, RecordStream
 from ctxtui.wire.codec import spans
 from ctxtui.wire.translate.turns import Losses
 
@@ -31,7 +31,7 @@ ONLY_THERE: Final = ", which only the session that it comes from can send"
 Body = dict[str, Any]
 
 
-class KeptBlock(NamedTuple):
+class SentBlock(NamedTuple):
     """A block of the context to resume with: the `item`, and its 0-based index `at` on the raw path (None: new by an
     edit).
     """
@@ -52,7 +52,7 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 
     source: bytes
     path: Sequence[Item]
-    sent: Sequence[KeptBlock]
+    sent: Sequence[SentBlock]
     ids: Iterator[str]
     now: float
     session: str = ""
@@ -116,7 +116,7 @@ class Translation(Struct, frozen=True):
     write: Callable[[TranslatedOrder], ResumedFile]
 
 
-def stamp(now: float) -> str:
+def format_time(now: float) -> str:
     """Format `now` (Unix seconds) as records have it."""
     return datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -243,7 +243,7 @@ class ResumePlan(Struct):
         self.after.setdefault(at, []).extend(items)
 
 
-def plan_changes(path: Sequence[Item], sent: Iterable[KeptBlock]) -> ResumePlan:
+def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
     """Plan the changes from `path` to `sent`.
 
     An item that is out of the path's order, or has another role, is removed at its old position and inserted at its new
@@ -297,18 +297,18 @@ def _answered(block: Block) -> str:
     return next((str(value[one]) for one in names if value.get(one)), "") if isinstance(value, dict) else ""
 
 
-def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, FoundObject]], list[str]]:
+def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, RawRecord]], list[str]]:
     """Read the source's records before the line it ends at; also returns what could not be read.
 
     Each record comes with its original bytes (minified if it is not a line).
     """
     stream = RecordStream()
-    found: list[tuple[bytes, FoundObject]] = []
+    found: list[tuple[bytes, RawRecord]] = []
     lost: list[str] = []
     for piece in [*stream.feed(order.source), *stream.settle()]:
         if order.until and piece.line >= order.until:
             break
-        if isinstance(piece, FoundObject):
+        if isinstance(piece, RawRecord):
             raw = order.source[piece.start : piece.end]
             found.append((piece.raw if piece.note or b"\n" in raw else raw, piece))
         else:

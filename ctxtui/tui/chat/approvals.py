@@ -29,7 +29,7 @@ class Approvals:
         runner = self._host.runner
         if runner is None or not runner.state.planned:
             return None
-        return next(call for call in runner.state.calls if call.id == runner.state.asked[0])
+        return next(call for call in runner.state.calls if call.id == runner.state.to_ask[0])
 
     @property
     def shown(self) -> Approval | None:
@@ -82,7 +82,7 @@ class Approvals:
             made = Approval(
                 tool=call.name,
                 path=planned.path,
-                given=planned.given,
+                given=planned.given_path,
                 told=told,
                 guard=planned.guard,
                 lines=lines,

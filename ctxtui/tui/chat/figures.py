@@ -99,9 +99,9 @@ class FiguresController(ChatController):
         level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
             if level.number == CRITICAL:
-                self.state.tells.alarm.emit(f"{level.told}: {REMEDY} (`?` lists the keys)")
+                self.state.tells.alarm.emit(f"{level.description}: {REMEDY} (`?` lists the keys)")
             else:
-                self.say(warned(level.told))
+                self.say(warned(level.description))
         self._level = level.number
 
     def _check_cut(self) -> None:
@@ -117,8 +117,8 @@ class FiguresController(ChatController):
         found = truncated_prompt.cut_prompt(
             scene.session.tree,
             call.sent_head,
-            scene.running.own,
-            scene.running.sent(call.sent_head, call.sent_head),
+            scene.running.block_tokens,
+            scene.running.sent_tokens(call.sent_head, call.sent_head),
             slack=slack,
             read=usage.input,
             window=partner.window,

@@ -7,7 +7,7 @@ import asyncio
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.providers.local_servers import rendered
+from ctxtui.providers.local_servers import render_prompt
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import ModelOffer, list_offers
@@ -105,7 +105,7 @@ class ModelController(ChatController):
         if runner is None or partner is None:
             return
         try:
-            text = await rendered(partner.endpoint, runner.conversation.draft().body)
+            text = await render_prompt(partner.endpoint, runner.conversation.draft().body)
             with self.access.suspended():
                 show_in_pager(safe_text.lines(text), self._pager)
         except (CtxtuiError, NoPager) as error:

@@ -113,7 +113,7 @@ class ServersController(ChatController):
             pool = self._pool
             assert pool is not None
             if on and not pool.permissions.is_allowed(one.server):
-                told = f"start this? {one.server.told} (of {one.server.place})"
+                told = f"start this? {one.server.description} (of {one.server.place})"
                 self._ask(told, lambda: self._allow(one))
                 return
             await self._offer(one, on)
@@ -200,7 +200,7 @@ def _about(one: ServerConnection, on: bool) -> str:
     told = f"{one.state.value}{': ' if one.error else ''}{one.error}"
     count = len(one.tools)
     tools = f" · {count:,} tools{' offered' if on else ''}" if count else ""
-    return f"{told}{tools} · {one.server.told}"
+    return f"{told}{tools} · {one.server.description}"
 
 
 def _effect(now: RequestForecast | None, then: RequestForecast | None) -> str:

@@ -37,7 +37,7 @@ class ChatState(InspectorState):
     def running(self) -> bool:
         """Whether a turn is under way."""
         runner = self.host.runner
-        return runner is not None and runner.state.running
+        return runner is not None and runner.state.is_running
 
     @property
     def rows(self) -> LiveRows | None:

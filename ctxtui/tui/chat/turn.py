@@ -227,7 +227,7 @@ class TurnController(ChatController):
         self._over()
 
     def _tool(self, moment: mo.ToolBegan) -> None:
-        self._note(f"{safe_text.one_line(command_tool.told(moment.call), 80)} runs; in the panes, esc ends it")
+        self._note(f"{safe_text.one_line(command_tool.describe_call(moment.call), 80)} runs; in the panes, esc ends it")
 
     def _tool_waits(self, moment: mo.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is on record")

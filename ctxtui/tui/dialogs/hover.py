@@ -21,6 +21,7 @@ class Hover:
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._timer: Timer | None = None
+        self._shown: Tooltip | None = None
 
     def moved(self, event: events.MouseMove) -> None:
         """The mouse moved: ask again when it rests."""
@@ -28,6 +29,12 @@ class Hover:
             self._timer.stop()
         x, y = event.screen_x, event.screen_y
         self._timer = self._app.set_timer(_REST, lambda: self._rests(x, y))
+
+    def hide(self) -> None:
+        """Take the explanation away: a key was pressed."""
+        if self._shown is not None:
+            self._shown.display = False
+            self._shown = None
 
     def _rests(self, x: int, y: int) -> None:
         # Imported here: most users have no mouse in the terminal.
@@ -47,6 +54,7 @@ class Hover:
             return
         said = "\n".join(note.strip_markup(text) for text, _ in explained(screen, spot) if text)
         tooltip.display = True
+        self._shown = tooltip
         tooltip.absolute_offset = self._app.mouse_position
         # As text: what is in square brackets would be markup.
         tooltip.update(Text(f"{spot.entry.word}: {said}"))

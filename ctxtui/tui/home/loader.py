@@ -177,12 +177,12 @@ class Watch:
         if self._wanted or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
             ask, self._ask_store, self._wanted = self._ask_store, False, False
             start = time.thread_time()
-            found = self._source.listed() if ask else self._source.again()
+            found = self._source.all_sessions() if ask else self._source.refresh()
             pause = PART * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(SELDOM, 2 * pause)
             trouble = self._source.trouble
             self._screen.post_message(SessionsListed(found, str(trouble) if trouble is not None else ""))
-        elif touched := self._source.touched(self.near):
+        elif touched := self._source.find_changed(self.near):
             self._screen.post_message(Touched(touched))
 
     def read(self, wanting: Iterable[SessionSummary]) -> None:

@@ -14,11 +14,11 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from ctxtui.services.config.clients import places_of
+from ctxtui.services.config.clients import search_places
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
+from ctxtui.services.library.session_actions import SessionActions, is_first_run, mark_welcomed
 from ctxtui.services.worker import Worker
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.everywhere import Back
@@ -315,9 +315,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
 def home_screen(settings: Settings, directory: Path) -> HomeScreen:
     """Home as it is for this user in `directory`; the welcome comes once."""
-    new = first_run(settings)
+    new = is_first_run(settings)
     if new:
-        welcomed(settings)
+        mark_welcomed(settings)
 
     def find() -> Worker[SessionsSearch]:
         from ctxtui.services.workers.search_worker import SessionsSearch
@@ -340,7 +340,7 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         directory,
         Path.home(),
         first_run=new,
-        sought=places_of(settings.clients),
+        sought=search_places(settings.clients),
         find=find,
         ledger=ledger,
         stats=stats,

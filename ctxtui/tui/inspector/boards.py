@@ -24,7 +24,7 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.views.inspector import composition, growth_chart, next_call, this_call, toolset, why_so_big
     from ctxtui.views.inspector.why_so_big import WhySoBig
     from ctxtui.views.transcript import staged_pane
@@ -238,7 +238,7 @@ def staged_board() -> ViewBoard[staged_pane.StagedPane]:
     return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
 
 
-def next_board() -> ViewBoard[Coming]:
+def next_board() -> ViewBoard[NextCallForecast]:
     """What the next call will read, write and cost."""
     return ViewBoard(
         "next call",

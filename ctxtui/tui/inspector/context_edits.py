@@ -28,7 +28,7 @@ from ctxtui.views.transcript.cursor_place import CursorPlace
 from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.curation.context import Context
     from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
@@ -86,7 +86,7 @@ class ContextEdits:
         if desk.study is not self._state.study:
             return
         self.desk = desk
-        desk.elsewhere.moved()
+        desk.elsewhere.has_database_changed()
         if self._watch is None:
             self._watch = self._access.every(_LOOK, self._look_elsewhere)
         brought, self._brought = self._brought, ()
@@ -102,7 +102,7 @@ class ContextEdits:
 
     def _look_elsewhere(self) -> None:
         """Another program, such as an agent by `ctxtui mcp serve`, may have staged edits."""
-        if self.desk is not None and self.desk.elsewhere.moved():
+        if self.desk is not None and self.desk.elsewhere.has_database_changed():
             self._access.work(partial(self._read_elsewhere, self.desk), "edits elsewhere", exclusive=True)
 
     def _read_elsewhere(self, desk: StagingArea) -> None:
@@ -114,7 +114,7 @@ class ContextEdits:
         self._access.deliver(lambda: self._take(desk, stored))
 
     def _take(self, desk: StagingArea, stored: Mapping[str, Iterable[Edit]]) -> None:
-        new = desk.elsewhere.take(stored) if desk is self.desk else []
+        new = desk.elsewhere.add_stored(stored) if desk is self.desk else []
         if new:
             self.changed()
             self.answers.say(edit_answers.external_change_answer(new, self.answers.blocks()))
@@ -224,7 +224,7 @@ class ContextEdits:
             return "an edit puts this in: R edits it, d takes it back"
         if place.node == MISSING:
             return "this was not recorded: it cannot be edited"
-        if sent is not None and place.node in sent.put_in:
+        if sent is not None and place.node in sent.inserted:
             return "an edit that was taken back put this in: the next request goes without it"
         return "there is no block on this line"
 
@@ -243,7 +243,7 @@ class ContextEdits:
             state.feed.work()
         return pane.staging, pane
 
-    def coming_of(self, scene: Scene) -> Coming | None:
+    def coming_of(self, scene: Scene) -> NextCallForecast | None:
         """The next call, where it is to be shown: while the context has edits, at the end of a live session, while what
         the last call left is still cached, or when it was asked for."""
         state, desk = self._state, self.desk
@@ -253,11 +253,11 @@ class ContextEdits:
         if not (scene.last or edited or self.ahead):
             return None
         # Imported here: a screen without a desk never asks.
-        from ctxtui.services.editing.next_request_cache import foretold_unasked
+        from ctxtui.services.editing.next_request_cache import should_forecast_ahead
 
         live = state.live or state.waits is not None
         wanted = self.ahead or edited or live
-        if not wanted and not foretold_unasked(desk.study.book, scene, time.time()):
+        if not wanted and not should_forecast_ahead(desk.study.book, scene, time.time()):
             return None
         coming = desk.coming(scene, state.feed.want, live=live)
         if coming is None:
@@ -280,7 +280,7 @@ class ContextEdits:
         until = next(iter(overlay.waiting.values()), "")
         order = [*WAIT_FOR]
         at = order.index(UNTIL.get(until, NOW)) + 1
-        overlay.wait(WAIT_FOR[next(one for one in (*order[at:], *order) if one in there)])
+        overlay.postpone(WAIT_FOR[next(one for one in (*order[at:], *order) if one in there)])
         self.changed()
         shown = self._state.panels.staged.what
         waits = shown.waits if shown is not None else ()
@@ -318,12 +318,12 @@ class ContextEdits:
         before = self.now()
         made = overlay.stage_all(edits)
         if not made:
-            self.answers.quiet(edit_answers.explain_no_change(edits, overlay.standing))
+            self.answers.quiet(edit_answers.explain_no_change(edits, overlay.edits_in_force))
             return ()
         ids = {edit.id for edit in made}
         held = [one for one in desk.staging(scene).applied.held if one.edit.id in ids]
         if held:
-            overlay.withdraw(made)
+            overlay.remove_staged(made)
             rest = [edit for edit in made if edit.id not in {one.edit.id for one in held}]
             if rest:
                 return self.stage(rest, left + len(held), held[0].why)

@@ -13,7 +13,7 @@ from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.edit import Edit, Target
-from ctxtui.providers.endpoint import is_keyed
+from ctxtui.providers.endpoint import has_key
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.blocks import one_line
@@ -131,11 +131,11 @@ class EditAnswers:
                 repairs=max(0, staging.repairs - before.repairs),
                 left=left,
                 why=why,
-                keyed=is_keyed(os.environ),
+                keyed=has_key(os.environ),
             )
             if what.is_needless:
                 self._waits = None
-                overlay.withdraw(made)
+                overlay.remove_staged(made)
                 changed()
                 return edit_answers.needless_answer(what, self.blocks())
             return edit_answers.staged_answer(what, self.blocks())

@@ -45,7 +45,7 @@ from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import RecordingEnd, ThreadStudy
     from ctxtui.tui.inspector import side_panels
@@ -107,7 +107,7 @@ class Panels:
         self.scene: Scene | None = None
         self.staging: Staging | None = None
         """What staged edits make of the scene; None where there are none."""
-        self.coming: Coming | None = None
+        self.coming: NextCallForecast | None = None
         """The next call, where it stands in place of this one."""
         self.layout = Layout()
         self.noted: frozenset[tuple[str, int]] = frozenset()
@@ -308,7 +308,7 @@ class Panels:
             return
         if self.shows("heaviest"):
             nodes = sides.heaviest(scene, rows.path)
-            most = scene.running.own(nodes[0]) if nodes else 0
+            most = scene.running.block_tokens(nodes[0]) if nodes else 0
             self.heaviest.show(nodes, most, known.has_costs, partial(sides.heavy, rows, known, scene))
         if self.shows("growth"):
             self.growth.show(sides.growth(known, scene))

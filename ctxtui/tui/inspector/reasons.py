@@ -59,13 +59,13 @@ class Reasons:
         if self.groups is None or not scene.counted:
             return None
         # What is not learnt yet is asked for again when more is.
-        key = head, running.version, self.groups.learnt
+        key = head, running.version, self.groups.learnt_count
         if self._asked is None or self._asked[0] != key:
-            gone = scene.book.contexts.at(head)
+            gone = scene.book.contexts.absences_at(head)
 
             def size(node: int) -> int:
                 # Calls and results: only thinking is taken out in other ways.
-                return running.own(node) if gone.get(node) is None else 0
+                return running.block_tokens(node) if gone.get(node) is None else 0
 
-            self._asked = key, self.groups.of(path, size)
+            self._asked = key, self.groups.groups_on(path, size)
         return self._asked[1]

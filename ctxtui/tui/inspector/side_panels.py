@@ -68,7 +68,7 @@ class Sides:
             money = tuple(a - b for a, b in zip(now, was, strict=True)), now
         # Staging changes nothing of the call shown, and its residual is looked for in all calls before it.
         book, call = study.book, scene.call
-        key = (book.contexts.of(call), call, scene.figures, book.version, before, money, shown)
+        key = (book.contexts.read_of(call), call, scene.figures, book.version, before, money, shown)
         if self._composed is None or self._composed[0] != key:
             self._composed = key, composition.composition(scene, before, money, shown)
         return self._composed[1]
@@ -77,7 +77,7 @@ class Sides:
         """The map of the context, whose rows are `rows`, in `pixels`, with the cursor on `node`."""
         book, call, running = scene.book, scene.call, scene.running
         # What comes behind the call shown changes nothing of its context.
-        of = (book.contexts.of(call), call, scene.figures, scene.limits, scene.counted)
+        of = (book.contexts.read_of(call), call, scene.figures, scene.limits, scene.counted)
         key = (*of, running, running.version, rows.charge, pixels)
         if self._mapped is None or self._mapped[0] != key:
             self._mapped = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
@@ -90,7 +90,9 @@ class Sides:
         if not known.has_reports:
             running = scene.running
             heads = (call.sent_head for call in known.calls)
-            columns.set_counted_sizes([running.read(head, head) if running.counted(head) else None for head in heads])
+            columns.set_counted_sizes(
+                [running.read_tokens(head, head) if running.is_counted(head) else None for head in heads]
+            )
         return columns
 
     def strip(
@@ -144,7 +146,7 @@ class Sides:
 
     def heavy(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
         """One of the heaviest blocks, with what it has cost since it entered."""
-        tokens = scene.running.own(node)
+        tokens = scene.running.block_tokens(node)
         usd = self._spent_on(known.ledger, node, tokens, scene.number) if known.ledger else None
         return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
 
@@ -154,7 +156,7 @@ class Sides:
             self._spent = under, {}
         known = self._spent[1]
         if (node, tokens) not in known:
-            known[node, tokens] = ledger.block(node, tokens, calls)
+            known[node, tokens] = ledger.block_usd(node, tokens, calls)
         return known[node, tokens]
 
     def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:

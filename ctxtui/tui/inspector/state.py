@@ -21,7 +21,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.cache.miss_finder import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study

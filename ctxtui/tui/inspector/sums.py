@@ -49,9 +49,9 @@ def _node(panels: Panels, pane: str, line: int) -> int | None:
 def _block(panels: Panels, node: int) -> str:
     """A block's tokens, what it carried, what it cost."""
     scene, rows = panels.scene, panels.transcript.data
-    if scene is None or rows is None or not scene.running.counted(node):
+    if scene is None or rows is None or not scene.running.is_counted(node):
         return ""
-    own = scene.running.own(node)
+    own = scene.running.block_tokens(node)
     total = scene.figures.context_tokens
     # What came after the call shown is no part of its context.
     tree = scene.session.tree

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from ctxtui.analysis.findings.priced import Findings
-from ctxtui.analysis.findings.suggestions import Suggestion, separate
+from ctxtui.analysis.findings.suggestions import Suggestion, combine_edits
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.price.advice import Advice
@@ -246,7 +246,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def take_safe(self) -> None:
         """Stage all that is safe; of two that change the same block the first one does."""
-        edits = separate(row.edits for row in self.rows if row.is_safe and row.what.tag is not None)
+        edits = combine_edits(row.edits for row in self.rows if row.is_safe and not row.is_warning and row.what.tag)
         if edits:
             self.dismiss(edits)
         else:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.duplicates import standing
-from ctxtui.analysis.content.tools import ToolServer, totals
+from ctxtui.analysis.content.duplicates import duplicates_in
+from ctxtui.analysis.content.tools import ToolServer, count_definitions
 from ctxtui.core.tree import ROOT
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.tui.commands import Act, Command
@@ -230,7 +230,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return ()
         known = study.thread(scene.thread)
-        found = standing(known.repeated, scene.session.tree, scene.head)
+        found = duplicates_in(known.repeated, scene.session.tree, scene.head)
         return heaviest_blocks.weigh_blocks(scene, known.stays, known.ledger if known.has_costs else None, found)
 
     def settled(self, rows: Sequence[HeavyBlock]) -> bool:
@@ -308,7 +308,7 @@ class RepeatsScreen(BlockList[Repeated]):
         found = repeats_of(scene.session, scene.book.names, scene.head)
         return duplicates.sort_by_size(
             [
-                duplicates.duplicate_row(tree, scene.turns, r, running.own(r.node), running.category(r.node))
+                duplicates.duplicate_row(tree, scene.turns, r, running.block_tokens(r.node), running.category(r.node))
                 for r in found
             ]
         )
@@ -364,10 +364,10 @@ class ToolsScreen(HostedList[ListRow, None]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """How many were never called."""
         servers = [row for row in self.rows if isinstance(row, ToolServer)]
-        defined, unused = totals(servers)
+        defined, unused = count_definitions(servers)
         return {ROW: f"{defined:,} definitions in {len(servers):,} groups; {unused:,} of them were never called."}
 
     def noted(self, rows: Sequence[ListRow]) -> Spans:
         """How many were never called."""
         servers = tuple(row for row in rows if isinstance(row, ToolServer))
-        return toolset.notes(Toolset(servers, *totals(servers)))
+        return toolset.notes(Toolset(servers, *count_definitions(servers)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from textual.app import ComposeResult
 
-from ctxtui.analysis.content.compactions import Compaction, Fact, compactions
+from ctxtui.analysis.content.compactions import Compaction, Fact, find_compactions
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.tui.widgets.board import Board
@@ -172,9 +172,9 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
         first = not self.every
 
         def usd(node: int, tokens: int) -> float | None:
-            return ledger.block(node, tokens, calls) if ledger is not None else None
+            return ledger.block_usd(node, tokens, calls) if ledger is not None else None
 
-        every = compactions(study.book, self._thread, usd)
+        every = find_compactions(study.book, self._thread, usd)
         if first:
             self.index = max((n for n, one in enumerate(every) if one.number <= self._number), default=0)
         self.every = every

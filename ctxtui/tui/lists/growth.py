@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 
-from ctxtui.analysis.growth.feasible import GrowthReport, feasible
+from ctxtui.analysis.growth.feasible import GrowthReport, check_feasibility
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
@@ -187,7 +187,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         found = self._words.report
         if found is not None and found.ahead is not None and self._figures is not None:
             window, rows = found.ahead.window, [row.phase for row in self._figures.phases]
-            fits = feasible(found.ahead.outlook, rows, window.usable, window.window or window.limit)
+            fits = check_feasibility(found.ahead.outlook, rows, window.usable, window.window or window.limit)
             self._words.report = replace(found, feasible=fits)
         self._words.redraw()
         if self._words_alone:

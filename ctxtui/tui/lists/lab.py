@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
+from ctxtui.analysis.lab.placed_markers import LIVES, find_strategy
 from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
@@ -151,7 +151,7 @@ class CurvesBoard(Board):
 
 def _can_be_placed(cache: str) -> bool:
     """Whether the markers of a strategy, or of a lifetime, can be set in the next request."""
-    return cache in LIVES or strategy_of(cache) is not None
+    return cache in LIVES or find_strategy(cache) is not None
 
 
 def _wrapped(note: Spans, room: int) -> list[Spans]:

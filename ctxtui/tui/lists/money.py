@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual.widget import Widget
 
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.cache.misses import Misses
+from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.cache.miss_finder import Misses
 from ctxtui.analysis.money.spending import SpendingRow
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.tui.commands import Act, Command
@@ -66,10 +66,10 @@ class DetailBoard(Board):
 
     def __init__(self) -> None:
         super().__init__(title="miss", id="miss")
-        self.found: Sequence[Missed] = ()
+        self.found: Sequence[CacheMiss] = ()
         self.index = 0
 
-    def show(self, found: Sequence[Missed], index: int) -> None:
+    def show(self, found: Sequence[CacheMiss], index: int) -> None:
         """Another miss of these."""
         self.found, self.index = found, index
         self.redraw()
@@ -85,7 +85,7 @@ class DetailBoard(Board):
         return misses.title(self.found[self.index]) if self.found else ()
 
 
-class MissesScreen(HostedList[Missed, CallAt]):
+class MissesScreen(HostedList[CacheMiss, CallAt]):
     """The misses; closes with the call that is to be shown."""
 
     tabs = "money"
@@ -111,20 +111,20 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """The detail."""
         yield self.detail
 
-    def load(self) -> Sequence[Missed]:
+    def load(self) -> Sequence[CacheMiss]:
         """Every call goes through the simulator."""
         self.what = self.host.misses()
-        return self.what.found
+        return self.what.misses
 
-    def table(self, rows: Sequence[Missed]) -> Table[Missed]:
+    def table(self, rows: Sequence[CacheMiss]) -> Table[CacheMiss]:
         """Call, cause, what changed, money."""
         return misses.table(rows)
 
-    def told(self, rows: Sequence[Missed]) -> Spans:
+    def told(self, rows: Sequence[CacheMiss]) -> Spans:
         """How they are ordered."""
         return [Span("dearest first", "dim")] if self.size.width >= misses.NARROW else ()
 
-    def noted(self, rows: Sequence[Missed]) -> Spans:
+    def noted(self, rows: Sequence[CacheMiss]) -> Spans:
         """The sum, and how the forecasts did."""
         if self.what is None:
             return ()
@@ -147,7 +147,7 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """A narrow screen says less."""
         self.tell()
 
-    def show(self, what: Sequence[Missed]) -> None:
+    def show(self, what: Sequence[CacheMiss]) -> None:
         """The list takes what it needs, the detail the rest."""
         if self.what is not None:
             self.pane.none = f" {misses.none_found(self.what)}"
@@ -173,7 +173,7 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """To the next miss, or back."""
         self.pane.move_to(self.pane.cursor + step)
 
-    def choose(self, row: Missed) -> CallAt:
+    def choose(self, row: CacheMiss) -> CallAt:
         """Its call."""
         return row.thread, row.number
 

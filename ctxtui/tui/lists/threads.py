@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.figures import context_size
-from ctxtui.analysis.growth.thread_tree import Kin, family
+from ctxtui.analysis.growth.thread_tree import ThreadNode, thread_nodes
 from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.views.inspector import threads
 from ctxtui.views.text.span import Span, Spans
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ctxtui.tui.inspector.state import InspectorState
 
 
-class ThreadsScreen(HostedList[Kin, str]):
+class ThreadsScreen(HostedList[ThreadNode, str]):
     """The threads, until all are priced; the cursor begins on the one that was shown before."""
 
     tabs = "money"
@@ -30,26 +30,26 @@ class ThreadsScreen(HostedList[Kin, str]):
         host.price_all()
         return host.study is not None
 
-    def load(self) -> Sequence[Kin]:
+    def load(self) -> Sequence[ThreadNode]:
         """As far as they are priced."""
         study = self.host.study
         if study is None:
             return ()
-        return family(study.session, study.costs, partial(context_size, study.book))
+        return thread_nodes(study.session, study.costs, partial(context_size, study.book))
 
-    def settled(self, rows: Sequence[Kin]) -> bool:
+    def settled(self, rows: Sequence[ThreadNode]) -> bool:
         """Costs come as they are worked out."""
         return all(row.priced for row in rows)
 
-    def begins_at(self, rows: Sequence[Kin]) -> int:
+    def begins_at(self, rows: Sequence[ThreadNode]) -> int:
         """Where one came from."""
         return next((i for i, row in enumerate(rows) if row.id == self.host.came_from), 0)
 
-    def table(self, rows: Sequence[Kin]) -> Table[Kin]:
+    def table(self, rows: Sequence[ThreadNode]) -> Table[ThreadNode]:
         """The thread shown is marked."""
         return threads.table(self.host.thread)
 
-    def noted(self, rows: Sequence[Kin]) -> Spans:
+    def noted(self, rows: Sequence[ThreadNode]) -> Spans:
         """What Enter does."""
         return [Span("⏎", "accent bold"), Span(" show", "dim")]
 
@@ -57,7 +57,7 @@ class ThreadsScreen(HostedList[Kin, str]):
         """What all of them cost."""
         return {ROW: threads.explain_total(self.rows)}
 
-    def choose(self, row: Kin) -> str:
+    def choose(self, row: ThreadNode) -> str:
         """This thread."""
         return row.id
 

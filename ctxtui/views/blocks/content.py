@@ -250,9 +250,9 @@ IMAGE_HEAD_CHARS = 512 * 1024
 def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
     """One line for each image and file of the block; tokens and cost are added to the last."""
     lines = [_media_fact(media) for media in block_content.media]
-    if scene.running.counted(node):
-        tokens = scene.running.own(node)
-        usd = ledger.block(node, tokens, scene.number) if ledger else None
+    if scene.running.is_counted(node):
+        tokens = scene.running.block_tokens(node)
+        usd = ledger.block_usd(node, tokens, scene.number) if ledger else None
         lines[-1] += f" · {numbers.tokens(tokens)} tokens"
         if usd is not None:
             lines[-1] += f" · {numbers.money(usd)} so far"

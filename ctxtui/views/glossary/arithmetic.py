@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import ThisCall
@@ -99,7 +99,9 @@ def explain_header(header: Header) -> dict[str, str]:
     explanations: dict[str, str] = {}
     limits, used = header.limits, header.used
     if limits.usable and limits.limit:
-        limits_text = f"{limits.usable:,} usable of {limits.limit:,} ({limits.words}); the rest is kept for the answer."
+        limits_text = (
+            f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text}); the rest is kept for the answer."
+        )
         level, when = (used, "") if header.after is None else (header.after, " under the staged edits")
         used_share = (
             f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
@@ -111,7 +113,7 @@ def explain_header(header: Header) -> dict[str, str]:
     totals = header.totals
     if totals is not None and totals.others.calls:
         whole, main, others = (
-            numbers.least(row.usd, row.at_least) for row in (totals.whole, totals.main, totals.others)
+            numbers.least(row.usd, row.at_least) for row in (totals.total, totals.main, totals.others)
         )
         calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
         source = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
@@ -119,7 +121,7 @@ def explain_header(header: Header) -> dict[str, str]:
     return explanations
 
 
-def explain_next_call(coming: Coming, header: Header | None = None) -> dict[str, str]:
+def explain_next_call(coming: NextCallForecast, header: Header | None = None) -> dict[str, str]:
     """Explain the pane of the next call, with the forecast accuracy so far from `header`."""
     parts = (("read", coming.read), ("write", coming.write), ("fresh", coming.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)
@@ -143,11 +145,7 @@ def explain_staged(pane: StagedPane) -> dict[str, str]:
     request, usable = pane.staging.request, pane.usable
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
-        beyond = (
-            f" {'+' if request.beyond_body >= 0 else '−'} {abs(request.beyond_body):,} residual"
-            if request.beyond_body
-            else ""
-        )
+        beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
         explanations["frees"] = f"The next call has {parts}{share}."
     if pane.known:

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.missed import TTL, Missed
+from ctxtui.analysis.cache.miss import TTL, CacheMiss
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.call import Call
 from ctxtui.views.inspector import strip_columns
@@ -41,7 +41,7 @@ class Columns:
         self._highest = 0.0
 
     def update(
-        self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, Missed]
+        self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, CacheMiss]
     ) -> list[StripColumn]:
         """Return the columns of `calls`; `missed` maps call numbers to misses."""
         if calls is not self._calls:
@@ -73,7 +73,7 @@ class Columns:
         self._highest = max([highest, *(column.total for column in columns)])
         self.top = scale.ceiling(self._highest)
 
-    def _mark(self, events: Sequence[CallEvent], missed: Mapping[int, Missed]) -> None:
+    def _mark(self, events: Sequence[CallEvent], missed: Mapping[int, CacheMiss]) -> None:
         marks: dict[int, tuple[str, ...]] = {}
         for event in events:
             name = _MARK_OF.get(event.kind)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.figures import CallFigures, figures
-from ctxtui.analysis.residual import residual
+from ctxtui.analysis.residual import explain_residual
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.model.scene import Scene
@@ -210,14 +210,14 @@ def composition(
         if tokens or (category < len(shown) and shown[category] != "line")
     ]
 
-    unexplained = residual(scene.book, scene.call)
+    unexplained = explain_residual(scene.book, scene.call)
     return Composition(
         total=total,
         reported=current.reported is not None,
         half_width=weights.half_width,
         parts=tuple(parts),
         residual=current.residual,
-        says=unexplained.says(scene.number) if unexplained is not None else "",
+        says=unexplained.describe(scene.number) if unexplained is not None else "",
     )
 
 
@@ -313,7 +313,7 @@ def next_scene(scene: Scene, model: str) -> Scene | None:
     if tip == scene.head and not last.id:
         return scene if scene.counted else None
     call = Call("", scene.thread, tip, tip, tip, model=model or last.model, fidelity=Fidelity.WIRE, epoch=last.epoch)
-    if not scene.running.counted(tip) or not scene.book.counted(call.model, tip):
+    if not scene.running.is_counted(tip) or not scene.book.is_counted(call.model, tip):
         return None
     return replace(scene, calls=[*scene.calls, call], index=len(scene.calls), figures=figures(scene.book, call))
 

@@ -188,9 +188,9 @@ def _session_cost(content: Header, room: int) -> list[Span]:
     totals = content.totals
     if totals is None or not totals.others.calls or not content.priced:
         return []
-    if content.cost is None and totals.whole.usd is None:
+    if content.cost is None and totals.total.usd is None:
         return []
-    usd = numbers.least(totals.whole.usd, totals.whole.at_least)
+    usd = numbers.least(totals.total.usd, totals.total.at_least)
     agents = f" with {totals.agents:,} subagent{'' if totals.agents == 1 else 's'}" if totals.agents else ""
     return [Span(f" of {usd}", "dim"), Span(agents if room >= 120 else "", "dim")]
 

@@ -41,7 +41,7 @@ class Heaviest:
         is_extension = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
         if not is_extension:
             self._top, examined = [], 0
-        own = scene.running.own
+        own = scene.running.block_tokens
         for node in path[examined:]:
             tokens = own(node)
             is_heavy = tokens and (len(self._top) < MAX_BLOCKS or -tokens < self._top[-1][0])

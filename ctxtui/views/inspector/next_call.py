@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.text import bars, cells, narrow, numbers
 from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans, width
@@ -14,14 +14,14 @@ EXPIRY_WARNING_SECONDS: float = 60.0
 _TOKENS_END = 17
 
 
-def notes(forecast: Coming, room: int) -> list[Span]:
+def notes(forecast: NextCallForecast, room: int) -> list[Span]:
     """Text for the rule: that this is a forecast, possibly outdated, and whether the cache markers are inferred."""
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
     return [Span("forecast, markers inferred" if forecast.inferred and room >= 40 else "forecast", "dim")]
 
 
-def lines(forecast: Coming, now: float, room: int, height: int) -> list[Spans]:
+def lines(forecast: NextCallForecast, now: float, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: complete, or figures in one line, total and lifetime."""
     if height < FULL_HEIGHT:
         return [_figures_line(forecast, room), _total_line(forecast, room, now), _lifetime_line(forecast, now, room)][
@@ -58,16 +58,16 @@ def _line(
     ]
 
 
-def _figures_line(forecast: Coming, room: int) -> Spans:
+def _figures_line(forecast: NextCallForecast, room: int) -> Spans:
     parts = (("read", forecast.read), ("write", forecast.write), ("fresh", forecast.fresh))
     answer = Span("›", "dim"), Span(numbers.typical(forecast.answer) if forecast.answer else numbers.NOT_YET, "dim")
     return narrow.figures([*((GUTTER[name].span, Span(numbers.tokens(n), name)) for name, n in parts), answer], room)
 
 
-def _total_line(forecast: Coming, room: int, now: float) -> Spans:
+def _total_line(forecast: NextCallForecast, room: int, now: float) -> Spans:
     spans = [Span(" ≈ ", "dim"), Span(numbers.money(forecast.total), "ink bold")]
     # The figures are from the time of the recording; a cache that has expired since saves nothing.
-    left = forecast.left(now)
+    left = forecast.seconds_left(now)
     is_expired = left is not None and left <= 0
     half = (forecast.hi - forecast.lo) / 2
     if forecast.input and half and not (is_expired and room < 34):
@@ -88,9 +88,12 @@ def _total_line(forecast: Coming, room: int, now: float) -> Spans:
     return spans
 
 
-def _lifetime_line(forecast: Coming, now: float, room: int) -> Spans:
+def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
     marks = [
-        Span(" " + MARK["automatic breakpoint" if forecast.inferred else "breakpoint"].glyph * forecast.marks, "accent")
+        Span(
+            " " + MARK["automatic breakpoint" if forecast.inferred else "breakpoint"].glyph * forecast.marker_count,
+            "accent",
+        )
     ]
     life = (
         f" {forecast.life / 3600:.0f}h"
@@ -99,8 +102,8 @@ def _lifetime_line(forecast: Coming, now: float, room: int) -> Spans:
         if forecast.life
         else ""
     )
-    lead = [*(marks if forecast.marks else [Span(" ")]), Span(life, "dim")]
-    left = forecast.left(now)
+    lead = [*(marks if forecast.marker_count else [Span(" ")]), Span(life, "dim")]
+    left = forecast.seconds_left(now)
     if left is None:
         texts = ("when that expires is not known", "expiry not known") if forecast.read else ("nothing is cached",)
         return [*lead, Span(f"  {narrow.first_that_fits(texts, room - width(lead) - 3)}", "dim")]
@@ -126,7 +129,7 @@ def _clock(seconds: float) -> str:
     )
 
 
-def plain_lines(forecast: Coming, now: float) -> list[Spans]:
+def plain_lines(forecast: NextCallForecast, now: float) -> list[Spans]:
     """The same in two lines, for plain output."""
     figures = [
         Span("next call  ", "bold"),

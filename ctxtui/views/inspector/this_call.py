@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.missed import TTL
-from ctxtui.analysis.session_events import told
+from ctxtui.analysis.cache.miss import TTL
+from ctxtui.analysis.session_events import describe_miss
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
@@ -72,7 +72,7 @@ def this_call(scene: Scene) -> ThisCall:
     before = scene.calls[scene.index - 1] if scene.index else None
     missed = scene.missed.get(scene.number)
     cost = scene.costs.get(call.id)
-    miss_text = told(missed) if missed else ""
+    miss_text = describe_miss(missed) if missed else ""
     by_pause = missed is not None and missed.cause == TTL
     if usage is None:
         return ThisCall(

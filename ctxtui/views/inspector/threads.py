@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.growth.thread_tree import Kin, Size, ordered
-from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.growth.thread_tree import Size, ThreadNode, order_threads
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Session, Thread
 from ctxtui.pricing.price import Cost
@@ -55,7 +55,7 @@ class ThreadSums:
         self._sums: dict[str, _Sum] = {}
 
     def rows(self, session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadRow]:
-        """The threads as a tree (see `thread_tree.ordered`); `costs` maps calls to prices, None if unknown."""
+        """The threads as a tree (see `thread_tree.order_threads`); `costs` maps calls to prices, None if unknown."""
         return [self._with(session, row, costs, size) for row in thread_rows(session)]
 
     def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:
@@ -90,7 +90,7 @@ def _add_call(sums_so_far: _Sum, call: Call, costs: Mapping[str, Cost | None]) -
     if call.usage is not None:
         if call.id not in costs:
             return False
-        spending = row_of(call, costs.get(call.id), "")
+        spending = call_row(call, costs.get(call.id), "")
         sums_so_far.usd = sums_so_far.usd if spending.usd is None else (sums_so_far.usd or 0.0) + spending.usd
         sums_so_far.lacking += spending.at_least
         if not call.is_sum:
@@ -102,8 +102,8 @@ def _add_call(sums_so_far: _Sum, call: Call, costs: Mapping[str, Cost | None]) -
 
 
 def thread_rows(session: Session) -> list[ThreadRow]:
-    """The threads as a tree (see `thread_tree.ordered`), without contexts and costs."""
-    return [_row(session, thread, depth, last) for thread, depth, last in ordered(session)]
+    """The threads as a tree (see `thread_tree.order_threads`), without contexts and costs."""
+    return [_row(session, thread, depth, last) for thread, depth, last in order_threads(session)]
 
 
 def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
@@ -150,10 +150,10 @@ def pane_table(current: str) -> Table[ThreadRow]:
     )
 
 
-def table(current: str) -> Table[Kin]:
+def table(current: str) -> Table[ThreadNode]:
     """The list's table; `current` is the thread shown by the screen below."""
 
-    def name(row: Kin, room: int) -> list[Span]:
+    def name(row: ThreadNode, room: int) -> list[Span]:
         shown = row.id == current
         branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
         told = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
@@ -165,18 +165,18 @@ def table(current: str) -> Table[Kin]:
     return Table((Column("    thread", 0, name, "left"), *_FIGURES))
 
 
-def _calls(row: Kin) -> str:
+def _calls(row: ThreadNode) -> str:
     begins = f", begun after call {row.since:,} of the line that started it" if row.since else ""
     return f"{row.calls:,} call{'' if row.calls == 1 else 's'} of this line of context{begins}."
 
 
-def _context(row: Kin) -> str:
+def _context(row: ThreadNode) -> str:
     if row.tokens is None or row.peak is None:
         return ""
     return sums.difference(row.tokens, row.peak, row.peak - row.tokens, ("now", "at its peak", "since"))
 
 
-def _sent(row: Kin) -> str:
+def _sent(row: ThreadNode) -> str:
     if row.sent is None:
         return ""
     if row.sent and not row.calls:
@@ -188,29 +188,29 @@ def _sent(row: Kin) -> str:
     return f"{text}, {row.sent // row.calls:,} each on average{answered}."
 
 
-def _spent(row: Kin) -> str:
+def _spent(row: ThreadNode) -> str:
     return sums.rate(row.least, (row.sent or 0) + (row.answered or 0), "tokens in and out")
 
 
-def explain_total(rows: Sequence[Kin]) -> str:
+def explain_total(rows: Sequence[ThreadNode]) -> str:
     """Explain the cost of all threads as a sum."""
     amounts = [row.least for row in rows if row.least]
     return sums.money_addition(sum(amounts), amounts, "threads") if amounts else ""
 
 
-def _since(row: Kin, room: int) -> Span:
+def _since(row: ThreadNode, room: int) -> Span:
     none = numbers.NOT_YET if row.depth else numbers.NOT_APPLICABLE
     return Span(f"{row.since:,}" if row.since else none, "dim")
 
 
-def _cost(row: Kin, room: int) -> Span:
+def _cost(row: ThreadNode, room: int) -> Span:
     style = "ink bold" if (row.least or 0) >= 1 else "ink" if row.usd is not None else "dim"
     return Span(numbers.least(row.least, row.usd is None) if row.priced else numbers.NONE, style)
 
 
 _WIDE: Final = 100
 """Line width from which the list has all columns."""
-_FIGURES: Final[tuple[Column[Kin], ...]] = (
+_FIGURES: Final[tuple[Column[ThreadNode], ...]] = (
     Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim"), sum=_calls),
     Column("from call", 11, _since, from_width=_WIDE, sum=_calls),
     Column("context", 9, lambda row, _: Span(_tokens(row.tokens), "dim"), sum=_context),

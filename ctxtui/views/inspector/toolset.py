@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.tool_definitions import PREFIXING
+from ctxtui.analysis.content.tool_definitions import PREFIXING_CLIENTS
 from ctxtui.analysis.content.tools import (
     DEFERRED,
     FOUND,
@@ -16,8 +16,8 @@ from ctxtui.analysis.content.tools import (
     ToolFigures,
     ToolServer,
     ToolUse,
-    totals,
-    used,
+    count_definitions,
+    count_tool_calls,
 )
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers, safe_text, sums
@@ -39,18 +39,18 @@ class Toolset(Struct, frozen=True):
 
 def toolset(scene: Scene, use: ToolUse) -> Toolset:
     """The tools of the context shown, by server; most tokens first, then most calls."""
-    use.show(scene.head)
-    servers = tuple(use.servers(scene.running.own if scene.counted else None))
-    return Toolset(servers, *totals(servers), scene.session.about.source)
+    use.read_path(scene.head)
+    servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None))
+    return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
 
 def thread_toolset(scene: Scene) -> Toolset:
     """Like `toolset`, with the calls of the thread up to the call shown."""
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
-    use.show(scene.head)
-    calls = used(tree, scene.calls[: scene.number])
-    servers = tuple(use.servers(scene.running.own if scene.counted else None, calls))
-    return Toolset(servers, *totals(servers), scene.session.about.source)
+    use.read_path(scene.head)
+    calls = count_tool_calls(tree, scene.calls[: scene.number])
+    servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None, calls))
+    return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
 
 def notes(tools: Toolset) -> list[Span]:
@@ -66,7 +66,7 @@ def server_label(name: str, source: str) -> str:
     """A server's name on screen: ``mcp github``; ``built-in`` if `source` names its servers."""
     if name:
         return f"mcp {safe_text.one_line(name, 60)}"
-    return "built-in" if source in PREFIXING else "no server named"
+    return "built-in" if source in PREFIXING_CLIENTS else "no server named"
 
 
 def lines(tools: Toolset, room: int) -> Iterable[list[Span]]:
@@ -137,7 +137,7 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
     def name(row: ListRow, room: int) -> list[Span]:
         if isinstance(row, ToolServer):
             told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
-            told += f", {row.unused:,} never called" if row.unused else ""
+            told += f", {row.unused_count:,} never called" if row.unused_count else ""
             return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {told}", "cat-tools bold")]
         words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
         return [Span("    "), Span(words, "ink" if row.calls else "dim")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Again, Compaction, Fact
+from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Compaction, Fact, Recovery
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
@@ -132,16 +132,16 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
         warning = "the summary is encrypted: what counts as lost may still stand in it"
         yield [Span(" ▲ ", "warn"), Span(warning, "warn")]
     counts = [
-        f"{compaction.total(kind) - compaction.lost(kind):,} of {numbers.many(compaction.total(kind), kind)}"
+        f"{count - compaction.count_lost(kind):,} of {numbers.many(count, kind)}"
         for kind in _LIST_ORDER
-        if compaction.total(kind)
+        if (count := compaction.count_facts(kind))
     ]
     yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "nothing was looked for", "dim")]
     back = compaction.brought_back
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
         return
-    files = sum(any(again.tokens for again in fact.again) for fact in compaction.of(FILE))
+    files = sum(any(again.tokens for again in fact.again) for fact in compaction.facts_of(FILE))
     usd = compaction.again_usd
     paid = f", {numbers.money(usd)} since" if usd is not None else ""
     yield [
@@ -188,7 +188,7 @@ def _back(fact: Fact, room: int) -> list[Span]:
     return [Span(first.how, "warn" if first.tokens else "ink"), Span(f" at {first.call:,}{more}", "dim")]
 
 
-def _tokens_again(again: Sequence[Again]) -> int:
+def _tokens_again(again: Sequence[Recovery]) -> int:
     return sum(reading.tokens for reading in again)
 
 
@@ -254,9 +254,14 @@ def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
     if shown == ALL:
         return [Span("lost and kept", "dim")]
     counts = [
-        numbers.many(compaction.lost(kind) if shown == LOST else compaction.total(kind) - compaction.lost(kind), kind)
+        numbers.many(
+            compaction.count_lost(kind)
+            if shown == LOST
+            else compaction.count_facts(kind) - compaction.count_lost(kind),
+            kind,
+        )
         for kind in _LIST_ORDER
-        if compaction.total(kind)
+        if compaction.count_facts(kind)
     ]
     return [Span(", ".join(counts), "ink" if shown == LOST else "dim")]
 

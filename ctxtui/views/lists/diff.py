@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Final
 
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
-from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.analysis.content.normalized import diff_text
+from ctxtui.analysis.content.volatile import ChangingBlock
 from ctxtui.analysis.content.word_diff import DiffSpan, word_diff
 from ctxtui.core.category import INDEX
 from ctxtui.views.blocks import one_line
@@ -38,7 +38,7 @@ _RESULT: Final = INDEX["tool_result"]
 _WIDE: Final = 100
 """Cells from which a row says why a block left."""
 
-Row = Spans | Change | Unsteady
+Row = Spans | Change | ChangingBlock
 
 
 class DiffList:
@@ -48,7 +48,7 @@ class DiffList:
     change.
     """
 
-    def __init__(self, diff: Diff, unsteady: Sequence[Unsteady]) -> None:
+    def __init__(self, diff: Diff, unsteady: Sequence[ChangingBlock]) -> None:
         self.diff = diff
         self._unsteady = unsteady
         self.by_size = False
@@ -76,7 +76,7 @@ class DiffList:
 
     def selectable(self, index: int) -> bool:
         """Whether row `index` is a difference."""
-        return isinstance(self.rows[index], Change | Unsteady)
+        return isinstance(self.rows[index], Change | ChangingBlock)
 
     def change(self, index: int) -> Change | None:
         """The change of row `index`."""
@@ -94,7 +94,7 @@ class DiffList:
     def line(self, index: int, line: int, room: int, *, here: bool) -> Spans:
         """Line `line` of row `index` in `room` cells; `here` is whether the cursor is on it."""
         row = self.rows[index]
-        if not isinstance(row, Change | Unsteady):
+        if not isinstance(row, Change | ChangingBlock):
             return [Span(" "), *(self._body(index, room).line(line) or ())]
         if line:
             return [Span("  "), *(self._body(index, room).line(line - 1) or ())]
@@ -110,7 +110,7 @@ class DiffList:
         return body
 
     def _create_body(self, row: Row, room: int) -> Body:
-        if isinstance(row, Unsteady):
+        if isinstance(row, ChangingBlock):
             side = self.diff.b
             return Body(render(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
         if not isinstance(row, Change):
@@ -121,7 +121,7 @@ class DiffList:
         side, node = (self.diff.a, row.before) if row.after is None else (self.diff.b, row.after)
         assert node is not None
         style = "del" if row.after is None else "add"
-        lines = safe_text.lines(words_of(side.tree[node]))
+        lines = safe_text.lines(diff_text(side.tree[node]))
         return Body(([Span("  │ ", style), *safe_text.spans(text, "ink")] for text in lines), room, hang=4)
 
 
@@ -129,12 +129,12 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
     old, new = a.tree[before], b.tree[after]
     if raw:
         return word_diff(old.block.body.decode("utf-8", "replace"), new.block.body.decode("utf-8", "replace"))
-    return word_diff(words_of(old), words_of(new))
+    return word_diff(diff_text(old), diff_text(new))
 
 
 def summary(diff: Diff) -> Iterator[list[Span]]:
     """Summary rows: the common prefix, and counts of each kind of change."""
-    if diff.same:
+    if diff.is_same:
         text = f"The model reads the same: {_blocks(diff.shared + diff.kept)}, "
         yield [Span(text), Span(numbers.tokens(diff.shared_tokens + diff.kept_tokens), "bold"), Span(" tokens.")]
         return
@@ -156,7 +156,7 @@ def totals(diff: Diff) -> Iterator[Span]:
     """Number of blocks and tokens of each kind of change, in one line."""
     separator = ""
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
-        count, before, after = diff.total(kind)
+        count, before, after = diff.count_changes(kind)
         if count:
             tokens = f"{numbers.tokens(before)} → {numbers.tokens(after)}" if kind == CHANGED else ""
             tokens = tokens or numbers.tokens(before if kind == LEFT else after)
@@ -210,7 +210,7 @@ def change_row(diff: Diff, change: Change, room: int, *, here: bool = False) -> 
     else:
         tokens = numbers.tokens((change.tokens_before if change.after is None else change.tokens_after) or 0)
     style = {ENTERED: "add", LEFT: "del"}.get(change.kind, "ink")
-    reason = diff.why(change) if room >= _WIDE else ""
+    reason = diff.removal_reason(change) if room >= _WIDE else ""
     right = f"{reason}  {tokens}" if reason else tokens
     return _line(
         [Span("▸" if here else " ", "accent"), CHANGE_SIGNS[change.kind]], side, node, Span(right, style), room
@@ -246,7 +246,7 @@ def explain_summary(diff: Diff) -> str:
     """Explain the figures of the summary."""
     sentences = [f"They share {_blocks(diff.shared)} with {diff.shared_tokens:,} tokens from the start."]
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
-        count, before, after = diff.total(kind)
+        count, before, after = diff.count_changes(kind)
         if count:
             sentences.append(f"{_blocks(count)} {kind}, {before:,} tokens before and {after:,} now.")
     return " ".join(sentences)
@@ -257,7 +257,7 @@ def preview(side: DiffSide, node: int) -> Preview:
     return preview_of(side.book, node)
 
 
-def unsteady_row(side: DiffSide, block: Unsteady, room: int, *, here: bool = False) -> list[Span]:
+def unsteady_row(side: DiffSide, block: ChangingBlock, room: int, *, here: bool = False) -> list[Span]:
     """A block that changed within the run: number of changes, and the call of the last one."""
     history = f"{block.changes:,}× last at call {block.calls[-1]:,}"
     return _line(

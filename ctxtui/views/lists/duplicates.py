@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
+from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Duplicate
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns
 from ctxtui.views.blocks import one_line
@@ -31,14 +31,14 @@ REASONS: Final = {
 class Repeated(Struct, frozen=True):
     """A duplicate with its tokens and category, and the turn and position (from 1) of the other block (0: none)."""
 
-    repeat: Repeat
+    repeat: Duplicate
     tokens: int
     category: int
     other_turn: int
     other_place: int
 
 
-def duplicate_row(tree: Tree, turns: Turns, repeat: Repeat, tokens: int, category: int) -> Repeated:
+def duplicate_row(tree: Tree, turns: Turns, repeat: Duplicate, tokens: int, category: int) -> Repeated:
     """The row of a duplicate in `tree` with `tokens`, shown in `category`; `turns` are those of its thread."""
     return Repeated(repeat, tokens, category, turns.number_of(repeat.other), tree[repeat.other].depth)
 

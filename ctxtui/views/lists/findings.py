@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.placed_marks import LIVES
+from ctxtui.analysis.lab.placed_markers import LIVES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.views.blocks.body import wrap
@@ -19,6 +19,8 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.staged_pane import money_style
 
+MAX_PLACES: Final = 5
+"""Number of places listed; the others are counted."""
 MAX_NAMES: Final = 3
 """Number of names in a sentence; the others are counted."""
 
@@ -27,6 +29,11 @@ def sentence(finding: Finding) -> str:
     """The problem with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
     text = _fill(finding, finding.says)
     return text[:1].upper() + text[1:]
+
+
+def short(finding: Finding) -> str:
+    """A risk in few words: ``secret in the context: api key``."""
+    return f"{finding.kind}: {names(finding.names)}"
 
 
 def fix(finding: Finding) -> str:
@@ -62,6 +69,8 @@ def _short(name: str) -> str:
 
 def format_savings(priced: PricedFinding) -> str:
     """Savings over the calls ahead."""
+    if priced.finding.warning:
+        return "warning"
     if priced.saves is not None:
         return numbers.money(priced.saves)
     return f"{numbers.tokens(priced.freed)} a call" if priced.freed else "unknown"
@@ -111,6 +120,7 @@ def detail(priced: PricedFinding, findings: Findings, name: str, room: int) -> l
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(priced.finding), text_room)]
     out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text)]
             for n, text in enumerate(safe_text.wrap(fix(priced.finding), text_room - 6))]  # fmt: skip
+    out += [[Span(f" {line}", "dim")] for line in places(priced.finding)]
     rest = [*price_lines(priced, findings)]
     if priced.finding.setting and priced.finding.setting != priced.finding.cure:
         rest.append([Span(f" {priced.finding.setting}", "dim")])
@@ -120,16 +130,23 @@ def detail(priced: PricedFinding, findings: Findings, name: str, room: int) -> l
     return out
 
 
+def places(finding: Finding) -> list[str]:
+    """The places, one line each: ``call 3: api key (Bash cat .env)``."""
+    lines = [f"call {at.call:,}: {at.what} ({at.origin})" for at in finding.places[:MAX_PLACES]]
+    more = len(finding.places) - len(lines)
+    return [safe_text.one_line(line, 400) for line in lines] + ([f"and {more:,} more"] if more else [])
+
+
 def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
     """Savings by the price tag, and in the recorded calls that followed."""
-    if priced.tag is not None:
+    if priced.tag is not None and not priced.finding.warning:
         yield from advice.price_lines(priced.tag, priced.risk)
     elif priced.saves is not None:
         yield [Span(f" saves about {numbers.money(priced.saves)} over {findings.horizon:,} calls like those so far")]
     yield from _staged(priced)
     rest = priced.rest
-    if rest is not None and rest.holding:
-        affected = f"{rest.holding:,} of {numbers.many(rest.calls, 'later call')}"
+    if rest is not None and rest.affected_calls:
+        affected = f"{rest.affected_calls:,} of {numbers.many(rest.calls, 'later call')}"
         line = [Span(f" applied now, {affected}: {numbers.tokens(sum(rest.saved))} tokens less", "dim")]
         if rest.usd is not None:
             least = " at least" if rest.partial else ""
@@ -184,6 +201,8 @@ def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
             yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text)]
         wide = max(40, room)
         yield from wrap([Span(" " * 12 + "→ ", "dim"), Span(fix(priced.finding))], wide, 14)
+        for place in places(priced.finding):
+            yield from wrap([Span(" " * 12), Span(place, "dim")], wide, 14)
         for line in price_lines(priced, findings):
             yield from wrap([Span(" " * 11), *line], wide, 12)
         command_line = command(priced, name, findings)

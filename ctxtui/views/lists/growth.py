@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.growth import feasible as answers
 from ctxtui.analysis.growth import growth as shapes
-from ctxtui.analysis.growth.feasible import Feasible, GrowthReport
+from ctxtui.analysis.growth.feasible import Feasibility, GrowthReport
 from ctxtui.analysis.growth.growth import GrownPart, Growth, GrowthShape
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.lists.preflight import count_units, describe_limit
@@ -187,7 +187,7 @@ _STYLES: Final = {
 }
 
 
-def describe_feasible(feasible: Feasible) -> str:
+def describe_feasible(feasible: Feasibility) -> str:
     """Whether the requested number of units fits, as a range."""
     count = count_units(feasible.unit, feasible.ahead)
     if feasible.after is None:

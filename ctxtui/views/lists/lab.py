@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.lab.deviation import WITHIN
+from ctxtui.analysis.lab.deviation import MAX_DEVIATION
 from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.views.inspector.growth_chart import downsample
@@ -183,7 +183,7 @@ def describe_deviation(lab: SessionLab) -> Spans:
     """Deviation of the simulation from the recording, for the rule."""
     if lab.off is None:
         return [Span("nothing reported", "dim")]
-    style = "ok" if abs(lab.off) <= WITHIN else "warn"
+    style = "ok" if abs(lab.off) <= MAX_DEVIATION else "warn"
     return [Span("simulation off by ", "dim"), Span(f"{100 * abs(lab.off):.1f} %", f"{style} bold")]
 
 

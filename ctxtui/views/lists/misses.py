@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
-from ctxtui.analysis.cache.missed import (
+from ctxtui.analysis.cache.miss import (
     COMPACTION,
     CONTENT,
     EDITS,
@@ -17,9 +17,9 @@ from ctxtui.analysis.cache.missed import (
     TOOLS,
     TTL,
     UNKNOWN,
-    Missed,
+    CacheMiss,
 )
-from ctxtui.analysis.cache.misses import Misses, cure
+from ctxtui.analysis.cache.miss_finder import Misses, find_cure
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.views.blocks.body import wrap
@@ -44,7 +44,7 @@ def local_time(unix_time: float | None) -> str:
     return numbers.clock(datetime.fromtimestamp(unix_time, UTC).astimezone()) if unix_time is not None else ""
 
 
-def sign_of(miss: Missed) -> Span:
+def sign_of(miss: CacheMiss) -> Span:
     """The glyph of a cause, in its colour."""
     if miss.cause == TTL:
         return MARK["ttl miss"].span
@@ -55,7 +55,7 @@ def sign_of(miss: Missed) -> Span:
     return MARK["miss"].span
 
 
-def describe_cause(miss: Missed) -> str:
+def describe_cause(miss: CacheMiss) -> str:
     """The cause in a few words: ``TTL 5m``."""
     if miss.cause == TTL:
         return f"TTL {_format_lifetime(miss.life)}"
@@ -66,7 +66,7 @@ def _format_lifetime(seconds: float) -> str:
     return f"{seconds / 3600:.0f}h" if seconds >= 3600 else f"{seconds / 60:.0f}m"
 
 
-def describe_change(miss: Missed) -> Spans:
+def describe_change(miss: CacheMiss) -> Spans:
     """The change, for the list."""
     if miss.cause == TTL:
         return [Span(f"expired {numbers.ago(miss.by)} before the call", "dim")]
@@ -92,14 +92,14 @@ def none_found(misses: Misses) -> str:
 
 def heading(misses: Misses) -> list[Span]:
     """The total of all misses, for the rule."""
-    count = len(misses.found)
-    lost = numbers.least(misses.lost, misses.partly_lost) if misses.found else "$0.000"
+    count = len(misses.misses)
+    lost = numbers.least(misses.lost, misses.partly_lost) if misses.misses else "$0.000"
     of = f" lost of {numbers.least(misses.usd, misses.at_least)}" if misses.usd is not None else " lost"
     return [
         Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
         Span(numbers.tokens(misses.tokens), "ink bold"),
         Span(" written again  ", "dim"),
-        Span(lost, "crit bold" if misses.found else "dim"),
+        Span(lost, "crit bold" if misses.misses else "dim"),
         Span(of, "dim"),
     ]
 
@@ -117,24 +117,24 @@ def forecast_note(misses: Misses) -> list[Span]:
     ]
 
 
-def explain_tokens(miss: Missed) -> str:
+def explain_tokens(miss: CacheMiss) -> str:
     """Explain rewritten tokens as the difference of cached and read tokens."""
     return sums.difference(miss.tokens, miss.read + miss.tokens, miss.read, ("written again", "in the cache", "read"))
 
 
-def explain_money(miss: Missed) -> str:
+def explain_money(miss: CacheMiss) -> str:
     """Explain the loss as the price paid minus that of a read."""
     return sums.loss(miss.usd, miss.paid)
 
 
-def _call(miss: Missed) -> str:
+def _call(miss: CacheMiss) -> str:
     return f"Call {miss.number:,}; the one before it in this line of context was {miss.base:,}."
 
 
 def explain_total(misses: Misses) -> dict[str, str]:
     """Explanations of the rule's figures, by glossary word."""
-    tokens = sums.addition(misses.tokens, "written again", [one.tokens for one in misses.found], "misses")
-    money = sums.money_addition(misses.lost, [one.usd for one in misses.found], "misses")
+    tokens = sums.addition(misses.tokens, "written again", [one.tokens for one in misses.misses], "misses")
+    money = sums.money_addition(misses.lost, [one.usd for one in misses.misses], "misses")
     whole = sums.share_of_money(misses.lost, misses.usd, " for all calls")
     alarms = f"{misses.false_alarms:,} of {misses.calls:,} calls were foretold to miss and did not."
     forecasts = f"{misses.foreseen:,} of {misses.tested:,} misses that the simulator was asked about. {alarms}"
@@ -147,15 +147,15 @@ def explain_total(misses: Misses) -> dict[str, str]:
     }
 
 
-def table(misses: Sequence[Missed]) -> Table[Missed]:
+def table(misses: Sequence[CacheMiss]) -> Table[CacheMiss]:
     """The table of misses, dearest first; it names threads if there are several."""
     most = (misses[0].usd or 0.0) if misses else 0.0
     has_threads = len({one.thread for one in misses}) > 1
 
-    def bar(one: Missed, room: int) -> Span:
+    def bar(one: CacheMiss, room: int) -> Span:
         return Span(bars.line(one.usd or 0.0, most, room) if most else "", "write")
 
-    def what(one: Missed, room: int) -> list[Span]:
+    def what(one: CacheMiss, room: int) -> list[Span]:
         where = f"{safe_text.one_line(one.thread, 16)}  " if has_threads and one.thread != "main" else ""
         return [Span(where, "faint"), *_cut(describe_change(one), max(0, room - 1 - cells.width(where)))]
 
@@ -179,23 +179,23 @@ def table(misses: Sequence[Missed]) -> Table[Missed]:
     )
 
 
-def _bold(miss: Missed) -> str:
+def _bold(miss: CacheMiss) -> str:
     return " bold" if (miss.usd or 0.0) >= 1 else ""
 
 
-def _cause(miss: Missed, room: int) -> list[Span]:
+def _cause(miss: CacheMiss, room: int) -> list[Span]:
     return [sign_of(miss), Span(f" {describe_cause(miss)}")]
 
 
-def _again(miss: Missed, room: int) -> Span:
+def _again(miss: CacheMiss, room: int) -> Span:
     return Span(numbers.tokens(miss.tokens), "ink" + _bold(miss))
 
 
-def _rest(miss: Missed, room: int) -> Spans:
+def _rest(miss: CacheMiss, room: int) -> Spans:
     return _cut(describe_change(miss), room) if room > 8 else ()
 
 
-def _foreseen(miss: Missed, room: int) -> Spans:
+def _foreseen(miss: CacheMiss, room: int) -> Spans:
     if not miss.tested:
         return [Span("untested", "faint")]
     return [Span("✓ ", "ok"), Span("yes", "dim")] if miss.foreseen else [Span("– ", "faint"), Span("no", "faint")]
@@ -212,10 +212,10 @@ def _cut(spans: Sequence[Span], room: int) -> list[Span]:
     return out
 
 
-def detail(miss: Missed, misses: Sequence[Missed], room: int, height: int) -> list[Spans]:
+def detail(miss: CacheMiss, misses: Sequence[CacheMiss], room: int, height: int) -> list[Spans]:
     """One miss in detail: two sentences, two lanes to scale, the word diff, the fix."""
     out: list[Spans] = [*_sentences(miss, room), [], *_lanes(miss, room)]
-    fix, savings = cure(miss, misses)
+    fix, savings = find_cure(miss, misses)
     foot: list[Spans] = []
     if fix:
         foot.append([])
@@ -230,7 +230,7 @@ def detail(miss: Missed, misses: Sequence[Missed], room: int, height: int) -> li
     return [*out, *foot][:height]
 
 
-def title(miss: Missed) -> list[Span]:
+def title(miss: CacheMiss) -> list[Span]:
     """The subject of the detail, for its rule."""
     spans = [Span(f"#{miss.number}  ", "ink bold"), Span(describe_cause(miss), f"{sign_of(miss).style} bold")]
     if miss.new is not None and miss.block:
@@ -241,7 +241,7 @@ def title(miss: Missed) -> list[Span]:
     return spans
 
 
-def _sentences(miss: Missed, room: int) -> Iterator[Spans]:
+def _sentences(miss: CacheMiss, room: int) -> Iterator[Spans]:
     more = f", {numbers.money(miss.usd)} more than a read" if miss.usd is not None else ""
     lead = [Span(" The two requests differ from "), Span(f"token {numbers.exact(miss.shared)}", "ink bold")]
     lead.append(Span(f" on{_entry_before(miss)}"))
@@ -262,7 +262,7 @@ def _sentences(miss: Missed, room: int) -> Iterator[Spans]:
     yield from ([Span(f" {line}", "dim")] for line in safe_text.wrap(_because(miss), max(20, room - 2)))
 
 
-def _entry_before(miss: Missed) -> str:
+def _entry_before(miss: CacheMiss) -> str:
     """Why less was read than the shared prefix; "" if it was not."""
     if miss.read >= (1 - READ_TOLERANCE) * miss.shared:
         return ""
@@ -271,12 +271,12 @@ def _entry_before(miss: Missed) -> str:
     )
 
 
-def _has_diverged(miss: Missed) -> bool:
+def _has_diverged(miss: CacheMiss) -> bool:
     """Whether the contexts themselves differ; otherwise the cache entry was gone or out of reach."""
     return miss.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED, EDITS)
 
 
-def _because(miss: Missed) -> str:
+def _because(miss: CacheMiss) -> str:
     match miss.cause:
         case "TTL":
             wait = numbers.ago(miss.by + miss.life)
@@ -298,7 +298,7 @@ def _because(miss: Missed) -> str:
     return miss.evidence[:1].upper() + miss.evidence[1:] + "." if miss.evidence else miss.what
 
 
-def _lanes(miss: Missed, room: int) -> Iterator[Spans]:
+def _lanes(miss: CacheMiss, room: int) -> Iterator[Spans]:
     """Both requests to scale: the shared prefix, and the tokens read of the second."""
     longest = max(*miss.sizes, 1)
     bar = max(10, room - 2 * LABEL_CELLS - 2)
@@ -327,7 +327,7 @@ def _lanes(miss: Missed, room: int) -> Iterator[Spans]:
     yield [*caption, Span(f"   written again {numbers.tokens(miss.tokens)}", "write")]
 
 
-def _diff(miss: Missed, room: int, height: int) -> Iterator[Spans]:
+def _diff(miss: CacheMiss, room: int, height: int) -> Iterator[Spans]:
     assert miss.old is not None and miss.new is not None
     pieces = list(word_diff(miss.old.words, miss.new.words))
     removed, added = count_words(pieces)

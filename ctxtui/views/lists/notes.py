@@ -14,9 +14,9 @@ from ctxtui.views.text.table import Column, Table
 def describe_position(placed: PlacedNote) -> str:
     """The call of a note, and its thread if that is not the main one."""
     words = (
-        f"call {placed.call:,}" if placed.call is not None else "not sent yet" if placed.found else "no longer there"
+        f"call {placed.call:,}" if placed.call is not None else "not sent yet" if placed.is_found else "no longer there"
     )
-    return f"{words} {safe_text.one_line(placed.thread)}" if placed.found and placed.thread != "main" else words
+    return f"{words} {safe_text.one_line(placed.thread)}" if placed.is_found and placed.thread != "main" else words
 
 
 def table(category: Callable[[int], int]) -> Table[PlacedNote]:
@@ -28,7 +28,9 @@ def table(category: Callable[[int], int]) -> Table[PlacedNote]:
     return Table(
         (
             Column("", 1, lambda one, _: of_note(one.note)),
-            Column("", 16, lambda one, _: Span(describe_position(one), "ink" if one.found else "faint"), "left", gap=1),
+            Column(
+                "", 16, lambda one, _: Span(describe_position(one), "ink" if one.is_found else "faint"), "left", gap=1
+            ),
             Column("", 1, glyph, gap=1),
             Column("", 0, _words, "left", gap=1, least=0),
         ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.growth.growth import GrownPart
-from ctxtui.analysis.growth.phases import Phase, typical
+from ctxtui.analysis.growth.phases import Phase, typical_growth
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.text import bars, numbers, safe_text, sums
 from ctxtui.views.text.span import Span, Spans
@@ -164,7 +164,7 @@ def summary(rows: Sequence[Phase]) -> list[Span]:
         return []
     if len(rows) < MIN_TYPICAL_PHASES:
         return [Span(f"{numbers.tokens(sum(row.sent for row in rows))} sent in all", "dim")]
-    per_phase, per_call = typical(rows)
+    per_phase, per_call = typical_growth(rows)
     return [
         Span(f"{numbers.typical(per_phase)} a phase"),
         Span(f", {numbers.typical(per_call)} a call", "dim"),

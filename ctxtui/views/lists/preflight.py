@@ -19,7 +19,7 @@ NAME_CELLS = 12
 def lines(report: Preflight) -> Iterator[list[Span]]:
     """The report, line by line."""
     outlook = report.outlook
-    of = f" of {numbers.tokens(report.window.limit)} ({report.window.words})" if report.window.limit else ""
+    of = f" of {numbers.tokens(report.window.limit)} ({report.window.origin_text})" if report.window.limit else ""
     yield _row("now", numbers.tokens(outlook.context), f"tokens{of}, after {count_units(outlook.unit, outlook.turns)}")
     if outlook.growth is None:
         yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")

@@ -28,17 +28,18 @@ _WIDE: Final = 110
 
 def title(suggestion: Suggestion) -> str:
     """The action: ``drop 12 unused tools``, ``externalize large + truncate results``."""
-    return (
-        advice.policy_names(suggestion.what)
-        if isinstance(suggestion.what, Advice)
-        else findings.fix(suggestion.what.finding)
-    )
+    if isinstance(suggestion.what, Advice):
+        return advice.policy_names(suggestion.what)
+    finding = suggestion.what.finding
+    return findings.short(finding) if suggestion.is_warning else findings.fix(finding)
 
 
 def _group(suggestion: Suggestion) -> Spans:
+    if suggestion.is_warning:
+        return [Span(" warnings", "crit bold"), Span("  check these first; each fix is staged separately", "dim")]
     if suggestion.is_safe:
-        return [Span(" safe", "ok bold"), Span("  no text goes that the model may need again", "dim")]
-    return [Span(" loses text", "warn bold"), Span("  what later blocks quote stays", "dim")]
+        return [Span(" safe", "ok bold"), Span("  removes no text that the model may need again", "dim")]
+    return [Span(" loses text", "warn bold"), Span("  keeps what later blocks quote", "dim")]
 
 
 def _money(usd: float | None) -> Span:
@@ -61,6 +62,8 @@ def _frees(suggestion: Suggestion, room: int) -> Span:
 
 def _risk(suggestion: Suggestion, room: int) -> Span:
     risk = suggestion.what.risk
+    if suggestion.is_warning:
+        return Span("masks or removes" if suggestion.edits else "by hand", "dim")
     if risk is None:
         return Span("breakpoints" if suggestion.edits else "by hand", "dim")
     if suggestion.is_safe and risk > Risk.OUTSIDE:
@@ -78,7 +81,9 @@ def explain(suggestion: Suggestion) -> str:
 
 
 def _columns() -> Iterator[Column[Suggestion]]:
-    yield Column("what", 0, lambda one, _: Span(title(one), "ink" if one.edits else "dim"), "left", gap=1, least=20)
+    yield Column(
+        "what", 0, lambda one, _: Span(title(one), "ink" if one.edits else "dim"), "left", gap=1, least=20
+    )
     yield Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=explain)
     for name, wide, figure in (("once", 8, _once), ("a call", 8, _per_call)):
         yield Column(name, wide, figure, below=_WIDE, sum=explain)
@@ -131,7 +136,7 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
             )
     for position in then.applied.marks.keys() - now.applied.marks.keys():
         node = nodes[position]
-        own = now.scene.running.own(node)
+        own = now.scene.running.block_tokens(node)
         changed.append((position, ChangedBlock(node, category(node), "breakpoint", own, own)))
     known_edits = {new.edit.id for new in now.inserted}
     for new in then.inserted:

@@ -61,7 +61,7 @@ def preview_of(book: Book, node: int) -> Preview:
     here, names = book.session.tree[node], book.names
     value = here.block.value()
     content = read_value(here.block.kind, value)
-    call = names.call(content.call_id or names.answered(here), here.id) if here.category == _RESULT else None
+    call = names.call(content.call_id or names.answered_call_id(here), here.id) if here.category == _RESULT else None
     return preview(here.block.kind, here.category, value, content, call, book.session.about.cwd)
 
 
@@ -124,9 +124,9 @@ class Readings:
     def words(self, node: int) -> str:
         """The block's searchable text."""
         # Late import: the first screen searches nothing.
-        from ctxtui.analysis.content.search import words_of_reading
+        from ctxtui.analysis.content.search import text_of_content
 
-        return words_of_reading(self.reading(node), self._session.tree[node].block.kind)
+        return text_of_content(self.reading(node), self._session.tree[node].block.kind)
 
     def preview(self, node: int) -> Preview:
         """Preview of the block; ``·`` while it is not ready."""
@@ -146,7 +146,7 @@ class Readings:
         call = None
         if node.category == _RESULT:
             call = self.call_of(node, content) or self._names.call(
-                content.call_id or self._names.answered(node), node.id
+                content.call_id or self._names.answered_call_id(node), node.id
             )
         return preview(node.block.kind, node.category, value, content, call, self._session.about.cwd)
 
@@ -160,11 +160,11 @@ class Readings:
         here = self._session.tree[node]
         if not self.ready(node):
             return ""
-        return self.reading(node).call_id or (self._names.answered(here) if here.category == _RESULT else "")
+        return self.reading(node).call_id or (self._names.answered_call_id(here) if here.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
         """The call that a result answers, if it is among the `MAX_STEPS_BACK` blocks before it."""
-        tree, call_id = self._session.tree, content.call_id or self._names.answered(node)
+        tree, call_id = self._session.tree, content.call_id or self._names.answered_call_id(node)
         if node.category != _RESULT or not call_id:
             return None
         current, steps = node.parent, 0

@@ -103,7 +103,7 @@ class ChargeCache:
             # Only the end of a long recording is read, without a book.
             return None
         call, running, contexts = scene.call, scene.running, scene.book.contexts
-        read = contexts.of(call), contexts.at(scene.head), running, running.version
+        read = contexts.read_of(call), contexts.absences_at(scene.head), running, running.version
         inputs = call, scene.figures, read
         if self._cached[0] != inputs:
             self._cached = inputs, charge(scene, path)
@@ -119,6 +119,8 @@ def _count_within(scene: Scene, path: Sequence[int], end: float) -> int:
 
     count = bisect_right(path, end, key=middle)
     # Unread blocks have no size: the boundary belongs to the last block that has one.
-    while count and running.read(scene.head, path[count - 1]) == running.read(scene.head, tree[path[count - 1]].parent):
+    while count and running.read_tokens(scene.head, path[count - 1]) == running.read_tokens(
+        scene.head, tree[path[count - 1]].parent
+    ):
         count -= 1
     return count

@@ -20,7 +20,7 @@ FORMATS_WITH_TIPS = frozenset({"ctxtui", "attached"})
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.missed import Missed
+    from ctxtui.analysis.cache.miss import CacheMiss
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
@@ -49,7 +49,7 @@ class Scene(Struct, frozen=True):
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
-    missed: Mapping[int, Missed] = field(default_factory=dict)
+    missed: Mapping[int, CacheMiss] = field(default_factory=dict)
     partial: bool = False
 
     @property
@@ -94,7 +94,7 @@ class Scene(Struct, frozen=True):
     @property
     def counted(self) -> bool:
         """Whether all tokens of this context are counted."""
-        return self.figures.counted and self.running.counted(self.head)
+        return self.figures.counted and self.running.is_counted(self.head)
 
     @property
     def missing(self) -> int:
@@ -103,7 +103,7 @@ class Scene(Struct, frozen=True):
 
     def position(self, node: int) -> int:
         """Tokens up to and including the block of `node`, unrecorded ones included."""
-        return self.missing + self.running.read(self.head, node)
+        return self.missing + self.running.read_tokens(self.head, node)
 
     @property
     def stretch(self) -> float:
@@ -134,7 +134,7 @@ def scene_at(
     events: Sequence[CallEvent] = (),
     costs: Mapping[str, Cost | None] | None = None,
     uncached: Mapping[str, float] | None = None,
-    missed: Mapping[int, Missed] | None = None,
+    missed: Mapping[int, CacheMiss] | None = None,
     turns: Turns | None = None,
 ) -> Scene:
     """The scene of `calls[index]`; the index is clamped. `turns` are those of `calls`, if known already."""
@@ -185,8 +185,8 @@ def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
     counts = [f"{len(record.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if record.get(how)]
     out = [f"edits: {', '.join(counts)}"] if counts else []
     raw, sent, running = call.raw_head, call.sent_head, scene.running
-    if raw != sent and running.counted(raw) and running.counted(sent):
-        raw_tokens, sent_tokens = running.read(raw, raw), running.read(sent, sent)
+    if raw != sent and running.is_counted(raw) and running.is_counted(sent):
+        raw_tokens, sent_tokens = running.read_tokens(raw, raw), running.read_tokens(sent, sent)
         out.append(f"program has {numbers.tokens(raw_tokens)}, {numbers.tokens(sent_tokens)} was sent")
     out += [str(item) for item in record.get("done") or ()]
     out += [f"from the record of {record['played']}"] if record.get("played") else []

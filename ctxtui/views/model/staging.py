@@ -98,7 +98,7 @@ class Staging:
 
     def inserted_at(self, node: int) -> InsertedBlock | None:
         """The inserted block that the call shown sent as `node`; None if it is none."""
-        edit = self.sent.put_in.get(node) if self.sent is not None else None
+        edit = self.sent.inserted.get(node) if self.sent is not None else None
         if edit is None:
             return None
         digest = self.scene.session.tree[node].block.digest
@@ -135,7 +135,9 @@ class Staging:
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
-        tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
+        tokens = (
+            running.block_tokens(change.node) if running.is_counted(change.node) and self._is_read(change.node) else 0
+        )
         if change.before.kind == HEADER:
             tokens = 0
         header = self._header_before(change.position) if tokens else 0
@@ -191,7 +193,7 @@ class Staging:
     def counted(self) -> bool:
         """Whether all figures are known."""
         known = [new.tokens for new in self.inserted]
-        whole = self.computed_fates.whole and self.scene.running.counted(self.head)
+        whole = self.computed_fates.whole and self.scene.running.is_counted(self.head)
         return whole and None not in (*known, self.request, self.raw)
 
     @cached_property
@@ -288,8 +290,8 @@ class Staging:
         """
         if node in self.marked:
             return "marked"
-        if self.sent is not None and node in self.sent.put_in:
-            edit = self.sent.put_in[node]
+        if self.sent is not None and node in self.sent.inserted:
+            edit = self.sent.inserted[node]
             return edit.spec.mark if edit is not None else "dropped"
         at = self.position(node)
         if at is None:

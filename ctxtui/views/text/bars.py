@@ -74,15 +74,15 @@ def limit_words(window: ContextWindow) -> list[Span]:
     if not window.limit:
         return []
     model_window = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
-    return [Span(numbers.tokens(window.limit)), Span(f" {window.words}{model_window}", "dim")]
+    return [Span(numbers.tokens(window.limit)), Span(f" {window.origin_text}{model_window}", "dim")]
 
 
 def limit_short(window: ContextWindow) -> str:
     """The window limit in at most 18 cells: ``compacts at 168.5k``; "" if unknown."""
     # Late import: not needed for Home's first frame.
-    from ctxtui.analysis.context_window import SHORT
+    from ctxtui.analysis.context_window import SHORT_TEXTS
 
-    template = SHORT.get(window.origin, "")
+    template = SHORT_TEXTS.get(window.origin, "")
     return template.format(numbers.tokens(window.limit).replace(".0k", "k")) if window.limit else ""
 
 

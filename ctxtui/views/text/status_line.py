@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.money.status_line import COLD, ENDING, MISS, OVER, QUOTA_NEAR, ClientStatus, Warned
+from ctxtui.analysis.money.status_line import COLD, ENDING, MISS, OVER, QUOTA_NEAR, ClientStatus, StatusWarning
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import warned
 from ctxtui.views.text.span import Span, Spans
@@ -11,7 +11,7 @@ SEPARATOR = Span(" · ", "dim")
 EXPIRY_WARNING_SECONDS = 60.0
 
 
-def line(status: ClientStatus, usd: float | None, warning: Warned | None) -> Spans:
+def line(status: ClientStatus, usd: float | None, warning: StatusWarning | None) -> Spans:
     """The line; `usd` is the cost of the next call (None: no price is known)."""
     if status.context is None:
         return [Span("no call yet", "dim")]
@@ -39,7 +39,7 @@ def _context(status: ClientStatus) -> Spans:
 
 
 def _cache(status: ClientStatus) -> Spans:
-    left = status.left
+    left = status.seconds_left
     if not status.cached:
         return [Span("no cache", "dim")]
     if left is None:
@@ -54,7 +54,7 @@ def _clock(seconds: float) -> str:
     return f"{whole // 3600} h {whole // 60 % 60} min" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
 
 
-def describe_warning(warning: Warned) -> str:
+def describe_warning(warning: StatusWarning) -> str:
     """A warning as text."""
     tokens = numbers.tokens(warning.amount)
     if warning.kind == OVER:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.scene import Scene
@@ -14,24 +14,26 @@ from ctxtui.views.text.signs import REPEAT
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.block_weights import Weight
-    from ctxtui.analysis.content.duplicates import Repeat
+    from ctxtui.analysis.content.block_weights import BlockWeight
+    from ctxtui.analysis.content.duplicates import Duplicate
     from ctxtui.analysis.money.ledger import CostLedger
 
 
-def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None, room: int) -> list[list[Span]]:
+def details(
+    scene: Scene, node: int, stays: BlockLifetimes | None, repeat: Duplicate | None, room: int
+) -> list[list[Span]]:
     """The detail lines for `node`'s block in `room` cells; empty if nothing is known yet, or for rules and inserts,
     which have no node."""
     # Late import: nothing is open on the first screen.
-    from ctxtui.analysis.content.block_weights import weight
+    from ctxtui.analysis.content.block_weights import block_weight
 
-    if node <= ROOT or stays is None or not scene.running.counted(node):
+    if node <= ROOT or stays is None or not scene.running.is_counted(node):
         return []
-    weights = weight(node, scene.running.own(node), stays, scene.number)
+    weights = block_weight(node, scene.running.block_tokens(node), stays, scene.number)
     texts = []
-    removal = scene.running.gone(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
+    removal = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if removal is not None:
-        texts.append(f"gone since call {removal.since:,}, as inferred from its report: {removal.says}")
+        texts.append(f"gone since call {removal.since:,}, as inferred from its report: {removal.reason_text}")
     # A block that entered with this call has carried nothing yet, and its stability is unknown.
     if weights.calls > 1 or weights.stability:
         call_count = f"{weights.calls:,} call{'s' if weights.calls != 1 else ''}"
@@ -44,7 +46,7 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
-def describe_stability(weight: Weight) -> str:
+def describe_stability(weight: BlockWeight) -> str:
     """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
     if not weight.stability:
         return "cacheable: not known yet"
@@ -54,7 +56,7 @@ def describe_stability(weight: Weight) -> str:
     )
 
 
-def describe_duplicate(repeat: Repeat, turn: int) -> str:
+def describe_duplicate(repeat: Duplicate, turn: int) -> str:
     """A duplicate in a sentence, for the details of an open block; `turn` is that of the other block (0: none)."""
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
@@ -70,7 +72,7 @@ def describe_duplicate(repeat: Repeat, turn: int) -> str:
     }[repeat.kind]
 
 
-def if_on_path(tree: Tree, path: Sequence[int], repeat: Repeat | None) -> Repeat | None:
+def if_on_path(tree: Tree, path: Sequence[int], repeat: Duplicate | None) -> Duplicate | None:
     """`repeat` if its other block is on the context's `path` (nodes in prompt order), else None."""
     if repeat is None or repeat.other == ROOT:
         return repeat
@@ -85,14 +87,14 @@ _RESULT = INDEX["tool_result"]
 def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
     """Cost of `node`'s block in the call shown, in USD; None while unknown, or if no call has read it yet."""
     tree = scene.session.tree
-    if ledger.done <= scene.index or not scene.running.counted(node) or not tree.holds(scene.head, node):
+    if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None
     here = tree[node]
     if here.category == _THINKING and scene.running.strips_thinking:
         start = tree[scene.head].turn_start
         if start != ROOT and here.depth < tree[start].depth:
             return 0.0
-    return scene.running.own(node) * ledger.charged(scene.index).rate(here.depth)
+    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(here.depth)
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
@@ -100,14 +102,18 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
     unknown = Span(numbers.NONE, "faint")
     if ledger is None:
         return "", unknown
-    answered_call, entered = ledger.stays.answered(node), ledger.stays.first(node)
+    answered_call, entered = ledger.stays.answering_call(node), ledger.stays.first_call(node)
     if answered_call is None and entered is None:
         return "", unknown
     # A result belongs to the call that it answers, a user's text to the call that first read it.
     number = answered_call + 1 if answered_call is not None else entered or 0
     if answered_call is None and scene.session.tree[node].category != _RESULT:
         number += 1
-    usd = ledger.block(node, scene.running.own(node), scene.number) if scene.running.counted(node) else None
+    usd = (
+        ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
+        if scene.running.is_counted(node)
+        else None
+    )
     if usd is None:
         return str(number or 1), unknown
     return str(number or 1), Span(numbers.money(usd), "dim" if usd >= 0.0005 else "faint")
@@ -115,9 +121,12 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
 
 def describe_cost(scene: Scene, ledger: CostLedger | None, node: int) -> str:
     """``$0.007 this call · $1.61 so far``; "" while the cost is unknown."""
-    if ledger is None or node <= ROOT or not scene.running.counted(node):
+    if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
-    now, whole = cost_in_call(scene, ledger, node), ledger.block(node, scene.running.own(node), scene.number)
+    now, whole = (
+        cost_in_call(scene, ledger, node),
+        ledger.block_usd(node, scene.running.block_tokens(node), scene.number),
+    )
     if not whole:
         return ""
     first = f"{numbers.money(now)} this call · " if now is not None else ""

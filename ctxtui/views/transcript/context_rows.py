@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.block import UNREADABLE
 from ctxtui.core.call import answer_path
 from ctxtui.core.category import CATEGORIES, INDEX
@@ -29,7 +29,7 @@ from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, Ro
 from ctxtui.views.transcript.rows import TranscriptRow
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.duplicates import Repeat
+    from ctxtui.analysis.content.duplicates import Duplicate
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.body import Body
@@ -61,8 +61,8 @@ class RowCache:
             head,
             running,
             running.version,
-            len(running.elsewhere),
-            scene.book.contexts.at(head),
+            len(running.moved_categories),
+            scene.book.contexts.absences_at(head),
             charge,
             scene.partial,
         )
@@ -79,7 +79,7 @@ class RowCache:
             return cached[1]
         created = rows.block_row(scene, node, says, charge, call=call, cost=cost)
         # Not cached: turn numbers may change when the call comes, and uncounted blocks will be counted soon.
-        if self._inputs is not None and scene.running.counted(node.id) and not node.opens_turn:
+        if self._inputs is not None and scene.running.is_counted(node.id) and not node.opens_turn:
             if len(self._rows) >= MAX_CACHED:
                 self._rows.clear()
             self._rows[node.id] = inputs, created
@@ -182,9 +182,9 @@ class ContextRows:
         self.preview_lines = 6
         self.noted: Mapping[int, Note] = {}
         """Notes and bookmarks by node."""
-        self.stays: Stays | None = None
+        self.stays: BlockLifetimes | None = None
         """Calls of the thread that contain each block."""
-        self.repeats: Mapping[int, Repeat] = {}
+        self.repeats: Mapping[int, Duplicate] = {}
         """Duplicates in the thread's contexts, by node."""
         self.find: Find | None = None
         """Hits marked by a search."""
@@ -219,7 +219,7 @@ class ContextRows:
             *self._tails.of(scene),
             boundaries=boundaries.at,
             hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
-            elsewhere=scene.running.elsewhere,
+            elsewhere=scene.running.moved_categories,
             missing=scene.missing > 0,
             partial=scene.partial,
         )
@@ -357,7 +357,7 @@ class ContextRows:
             block_row = replace(block_row, mark=MARK["marked"].span)
         return block_row if note is None else replace(block_row, note=of_note(note))
 
-    def _repeat(self, node: int) -> Repeat | None:
+    def _repeat(self, node: int) -> Duplicate | None:
         """The duplicate of a block within the context shown."""
         repeat = self.repeats.get(node)
         return repeat and if_on_path(self.readings.tree, self.path, repeat)

@@ -81,13 +81,13 @@ class Bodies:
     def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Content:
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
-        from ctxtui.analysis.labels.labelling import words
+        from ctxtui.analysis.labels.labelling import searched_text
         from ctxtui.views.blocks import content
         from ctxtui.views.blocks.content import media_facts
 
         if entry == MISSING:
             figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
-            description = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else words(read(figure.block))
+            description = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else searched_text(read(figure.block))
             return content.describe_unrecorded(figure.tokens, figure.lo, figure.hi, scene.figures.attached, description)
         node = scene.session.tree[entry]
         if how.raw:
@@ -105,7 +105,7 @@ class Bodies:
             highlight=self.highlight,
             facts=media_facts(block_content, scene, entry, ledger) if block_content.media else (),
         )
-        return content.prepend(segment_lines(scene, entry, words(block_content), room), body)
+        return content.prepend(segment_lines(scene, entry, searched_text(block_content), room), body)
 
 
 def body_line(
@@ -157,7 +157,7 @@ _FIGURES: Final = _NAME + _BAR + 10
 def segment_lines(scene: Scene, node: int, text: str, room: int) -> list[Spans]:
     """Labelled segments of `node`'s block with `text` in `room` cells, then a rule; empty if no label rule splits it,
     or while it is not counted."""
-    if not scene.book.counted(scene.call.model, node):
+    if not scene.book.is_counted(scene.call.model, node):
         return []
     segments = segment_figures(scene.book, scene.call.model, node)
     labelled = [segment for segment in segments if segment.label]

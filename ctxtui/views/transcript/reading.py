@@ -241,9 +241,9 @@ class Reading:
 
     def _tokens(self, nodes: list[int]) -> str:
         scene = self._rows.scene
-        if scene is None or not all(scene.running.counted(node) for node in nodes):
+        if scene is None or not all(scene.running.is_counted(node) for node in nodes):
             return ""
-        return numbers.tokens(sum(scene.running.own(node) for node in nodes))
+        return numbers.tokens(sum(scene.running.block_tokens(node) for node in nodes))
 
     def _front_line(self, index: int, grid: Grid, cursor: str) -> Spans:
         """A run of blocks around the conversation, in one line."""
@@ -257,8 +257,8 @@ class Reading:
                 kinds[len(CATEGORY) - 1] = 1
             else:
                 kinds[self._category(entry)] = kinds.get(self._category(entry), 0) + 1
-                counted = counted and scene is not None and scene.running.counted(entry)
-                tokens += scene.running.own(entry) if scene is not None and counted else 0
+                counted = counted and scene is not None and scene.running.is_counted(entry)
+                tokens += scene.running.block_tokens(entry) if scene is not None and counted else 0
             row_index += 1
         words: list[Span] = []
         for category, count in kinds.items():

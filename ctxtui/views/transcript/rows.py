@@ -75,8 +75,8 @@ def block_row(
     read = not sent or scene.running.is_read(scene.head, node.id)
     sign = CATEGORY[scene.running.category(node.id)]
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
-    counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
-    tokens = scene.running.own(node.id) if counted else 0
+    counted = scene.running.is_counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
+    tokens = scene.running.block_tokens(node.id) if counted else 0
     if preview.asked and _follows_its_call(tree, node):
         preview = preview._replace(asked="")
     return TranscriptRow(
@@ -99,7 +99,7 @@ def _removal_label(scene: Scene, node: Node) -> tuple[Span, ...]:
     """Label of a block that was removed, according to a report."""
     if node.depth > scene.session.tree[scene.head].depth:
         return ()
-    removal = scene.running.gone(scene.head, node.id)
+    removal = scene.running.absence(scene.head, node.id)
     return () if removal is None else (Span(f"gone since call {removal.since} ", "warn"),)
 
 
@@ -112,10 +112,10 @@ def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> Tran
     """The row of the first encrypted reasoning block, for all such `nodes` of the context."""
     blocks = f"in {len(nodes):,} blocks, " if len(nodes) > 1 else ""
     words = (Span("encrypted reasoning ", "dim italic"), Span(f"{blocks}only its provider can read it", "faint"))
-    counted = [node for node in nodes if scene.running.counted(node)]
+    counted = [node for node in nodes if scene.running.is_counted(node)]
     tip = scene.tip
-    read = sum(scene.running.own(node) for node in counted if scene.running.is_read(tip, node))
-    unread = sum(scene.running.own(node) for node in counted) - read
+    read = sum(scene.running.block_tokens(node) for node in counted if scene.running.is_read(tip, node))
+    unread = sum(scene.running.block_tokens(node) for node in counted) - read
     figure = Span(numbers.tokens(read)) if read else Span(numbers.unread(unread), "faint")
     return replace(row, words=words, tokens=figure, weight=read)
 
@@ -125,9 +125,9 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     text = "system prompt and tools"
     if scene.call.fidelity != Fidelity.TRANSCRIPT:
         # Late import: rarely needed on the first screen.
-        from ctxtui.analysis.read.searches import unseen
+        from ctxtui.analysis.read.searches import describe_additions
 
-        text = unseen(scene.book.searches, scene.session.tree, scene.call) or text
+        text = describe_additions(scene.book.searches, scene.session.tree, scene.call) or text
     text = f"{text}, inferred from the report"
     if scene.figures.attached:
         text = f"{numbers.guessed(scene.figures.not_recorded or 0)} {text}; "

@@ -225,10 +225,10 @@ def _prices(pane: StagedPane, room: int) -> Iterator[Spans]:
 def _recorded_rest(pane: StagedPane, room: int) -> Iterator[Spans]:
     """The difference in cost over the recorded calls that followed."""
     rest = pane.rest
-    if rest is None or rest.usd is None or not rest.holding or abs(rest.usd) < MIN_PRICE_USD:
+    if rest is None or rest.usd is None or not rest.affected_calls or abs(rest.usd) < MIN_PRICE_USD:
         return
     calls = f"{rest.calls:,} call{'' if rest.calls == 1 else 's'} to the end"
-    affected = f", {rest.holding:,} with it" if rest.holding < rest.calls and room >= _WIDE else ""
+    affected = f", {rest.affected_calls:,} with it" if rest.affected_calls < rest.calls and room >= _WIDE else ""
     text, usd = f" {calls}{affected} ", ("≥ " if rest.partial else "") + numbers.signed_money(rest.usd)
     yield [Span(cells.left(text, max(1, room - len(usd) - 1))), Span(usd, f"{money_style(rest.usd)} bold")]
 

@@ -162,7 +162,7 @@ class StagedRows:
     def _fold(self, entries: Sequence[int]) -> None:
         nodes, running = [entry for entry in entries if entry > 0], self._staging.scene.running
         if nodes:
-            tokens = running.between(nodes[0], nodes[-1]) if running.counted(nodes[-1]) else 0
+            tokens = running.between(nodes[0], nodes[-1]) if running.is_counted(nodes[-1]) else 0
             self._put(FOLDED, f"{len(nodes)} {tokens}", nodes[0])
             self._runs[self._entries[-1]] = nodes
 

@@ -31,7 +31,7 @@ def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
     """Number of marked blocks and tokens of those `here` in the context shown; `away` are in other calls."""
     if not here and not away:
         return []
-    is_counted = all(scene.running.counted(node) for node in here)
+    is_counted = all(scene.running.is_counted(node) for node in here)
     tokens = numbers.tokens(sum(read_tokens(scene, node) for node in here)) if is_counted else numbers.NONE
     text = f"{MARK['marked'].glyph} {len(here) + away:,} marked · {tokens}"
     return [Span(f"{text}, {away:,} not in this call  " if away else f"{text}  ", "accent bold")]
@@ -40,11 +40,11 @@ def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 def read_tokens(scene: Scene, node: int) -> int:
     """Tokens of a block of the context shown, as far as the model reads it; 0 while it is being counted."""
     tree, running = scene.session.tree, scene.running
-    if not running.counted(node):
+    if not running.is_counted(node):
         return 0
     is_in_tail = tree[node].depth > tree[scene.head].depth
     read = is_in_tail or running.is_read(scene.head, node)
-    return running.own(node) if read and tree[node].block.kind != HEADER else 0
+    return running.block_tokens(node) if read and tree[node].block.kind != HEADER else 0
 
 
 def mode_note(rows: ContextRows, room: int) -> list[Span]:

@@ -9,10 +9,10 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import LIST, RAW, STRING, read_styles
+from ctxtui.wire.codec.skeleton import LIST, OBJECT, RAW, STRING, read_styles
 from ctxtui.wire.grammar import Grammar
 
-_FORMS: Final = (None, LIST, STRING, RAW)
+_FORMS: Final = (None, LIST, STRING, OBJECT, RAW)
 _MAX_DEPTH: Final = 8
 """Indent steps that a slot is written at: the deepest position in an element is two steps in it."""
 

@@ -15,6 +15,7 @@ from ctxtui.wire.codec.frame import Frame, build_frame, walk
 from ctxtui.wire.codec.memo import Element, Memo
 from ctxtui.wire.codec.skeleton import (
     LIST,
+    OBJECT,
     RAW,
     STRING,
     markers_json,
@@ -24,7 +25,8 @@ from ctxtui.wire.codec.skeleton import (
     styles_json,
     write_section,
 )
-from ctxtui.wire.codec.spans import Member
+from ctxtui.wire.codec.spans import Member, Value
+from ctxtui.wire.codec.spans import members as members_of
 from ctxtui.wire.codec.style import COMPACT, Style, detect
 from ctxtui.wire.grammar import Grammar, Section
 from ctxtui.wire.parts import json_type_name, unreadable_part
@@ -99,8 +101,9 @@ def _section(section: Section, text: str, members: Sequence[Member], memo: Memo)
         return None
     member = members[index]
     path = f"$.{section.key}"
-    if member.items is not None:
-        return _list(section, text, member, index, memo) if member.items else None
+    elements, form = _elements(section, text, member)
+    if elements is not None:
+        return _list(section, text, member, index, memo, elements, form) if elements else None
     raw = text[member.start : member.end]
     if isinstance(member.value, str) and section.string is not None:
         parts = section.string(member.value)
@@ -113,15 +116,35 @@ def _section(section: Section, text: str, members: Sequence[Member], memo: Memo)
     return _SectionText(section, index, [Element(raw, [wrong])], [], RAW)
 
 
-def _list(section: Section, text: str, member: Member, index: int, memo: Memo) -> _SectionText:
+def _elements(section: Section, text: str, member: Member) -> tuple[Sequence[Value] | None, str]:
+    """Find the elements of a section, and whether they are a list or one object; None if it holds neither."""
+    if member.items is not None:
+        return member.items, LIST
+    if not isinstance(member.value, dict):
+        return None, RAW
+    if section.inside:
+        all_members = members_of(text, member.start, frozenset({section.inside}))
+        # Of duplicate keys the last one counts.
+        inner = max((one for one in all_members if one.key == section.inside), key=lambda one: one.start, default=None)
+        if inner is None or inner.items is not None:
+            return (None if inner is None else inner.items), LIST
+        member = inner
+    if isinstance(member.value, dict) and (section.inside or section.takes_object):
+        return [Value(member.value, member.start, member.end)], OBJECT
+    return None, RAW
+
+
+def _list(
+    section: Section, text: str, member: Member, index: int, memo: Memo, items: Sequence[Value], form: str
+) -> _SectionText:
     elements: list[Element] = []
     gaps: list[str] = []
     at = member.start
-    for n, item in enumerate(member.items or ()):
+    for n, item in enumerate(items):
         elements.append(memo.element(section, text[item.start : item.end], item.value, f"$.{section.key}[{n}]"))
         gaps.append(text[at : item.start])
         at = item.end
-    return _SectionText(section, index, elements, [*gaps, text[at : member.end]], LIST)
+    return _SectionText(section, index, elements, [*gaps, text[at : member.end]], form)
 
 
 def _spell(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[Style], dict[str, Json], int]:
@@ -130,10 +153,12 @@ def _spell(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[St
     sections: dict[str, Json] = {}
     count = 0
     for section_text in section_texts:
-        if section_text.form == LIST:
+        if section_text.form in (LIST, OBJECT):
             section_parts = section_json(section_text.section, section_text.elements, section_text.gaps, styles)
+            section_parts |= {"form": OBJECT} if section_text.form == OBJECT else {}
             odd: dict[str, Odd] = section_parts.get("odd", {})
-            count += sum("style" in o or "pieces" in o for o in odd.values()) + ("gaps" in section_parts)
+            count += sum("style" in o or "pieces" in o for o in odd.values())
+            count += "gaps" in section_parts and not section_text.section.inside
         elif section_text.form == STRING:
             section_parts = string_json(section_text.elements[0].raw, section_text.elements[0].parts, style)
             count += "text" in section_parts

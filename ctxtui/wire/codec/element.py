@@ -20,9 +20,6 @@ from ctxtui.wire.codec.style import Style, detect
 from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import Piece, Position, WirePart, restore_markers
 
-DEPTH: Final = 2
-"""Indent steps of an element: a body's members are one step in, the elements of their lists two."""
-
 MAX_STYLES: Final = 8
 """Styles that one skeleton names; elements that none of them reproduces are kept verbatim."""
 
@@ -40,15 +37,15 @@ def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: l
 
     New styles found on the way are added to `styles`.
     """
-    value = section.join(to_pieces(parts))
-    if spells(styles[0], value, DEPTH, raw):
+    value, depth = section.join(to_pieces(parts)), section.depth
+    if spells(styles[0], value, depth, raw):
         return None
-    for style in (*styles[1:], detect(raw, 0, DEPTH)):
-        if spells(style, value, DEPTH, raw):
+    for style in (*styles[1:], detect(raw, 0, depth)):
+        if spells(style, value, depth, raw):
             number = _number(style, styles)
             if number is not None:
                 return {"size": len(parts), "style": number}
-    return {"size": len(parts), "pieces": list(_pieces(parts, raw, styles))}
+    return {"size": len(parts), "pieces": list(_pieces(section, parts, raw, styles))}
 
 
 def spells(style: Style, value: Json, depth: int, raw: str) -> bool:
@@ -68,7 +65,7 @@ def _number(style: Style, styles: list[Style]) -> int | None:
     return len(styles) - 1
 
 
-def _pieces(parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
+def _pieces(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
     places = _find_positions(raw, [part.position for part in parts if part.position is not None])
     ranges = sorted(
         (*places[p.position], n) for n, p in enumerate(parts) if p.position is not None and p.position in places
@@ -76,7 +73,7 @@ def _pieces(parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterato
     at = 0
     for start, end, n in ranges:
         yield raw[at:start]
-        yield _slot(n, parts[n], raw[start:end], styles)
+        yield _slot(n, parts[n], raw[start:end], styles, section.depth)
         at = end
     yield raw[at:]
 
@@ -93,9 +90,9 @@ def _find_positions(raw: str, positions: Sequence[Position]) -> dict[Position, t
     return ranges
 
 
-def _slot(n: int, part: WirePart, raw: str, styles: list[Style]) -> Slot:
+def _slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int) -> Slot:
     value = restore_markers(part.value, part.marks)
-    depth = DEPTH + len(part.position or ())
+    depth += len(part.position or ())
     inside = _string_key(value) if raw[:1] == '"' else []
     value = value[inside[0]] if inside else value
     for style in (*styles, detect(raw, 0, depth)):
@@ -120,7 +117,7 @@ def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Se
     style = styles[odd.get("style", 0) if odd else 0]
     if odd and odd.get("spell"):
         return _with_spelled(section, pieces, odd["spell"], styles)
-    return style.write(section.join(pieces), DEPTH)
+    return style.write(section.join(pieces), section.depth)
 
 
 def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> str:
@@ -137,7 +134,7 @@ def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles
     style = styles[0]
     placeholders = list(pieces)
     texts = {int(n): write_slot(slot, pieces, styles) for n, slot in spell.items()}
-    plain = "".join([style.write(section.join(pieces), DEPTH), *texts.values()])
+    plain = "".join([style.write(section.join(pieces), section.depth), *texts.values()])
     token = "slot "
     while token in plain:
         token = f"<{token}>"
@@ -145,7 +142,7 @@ def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles
         kind, value = pieces[n]
         inside = _string_key(value) if text[:1] == '"' else []
         placeholders[n] = (kind, {**value, inside[0]: f"{token}{n}."} if inside else f"{token}{n}.")
-    joined = style.write(section.join(placeholders), DEPTH)
+    joined = style.write(section.join(placeholders), section.depth)
     for n, text in texts.items():
         joined = joined.replace(style.write(f"{token}{n}."), text)
     return joined

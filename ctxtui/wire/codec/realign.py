@@ -14,6 +14,7 @@ from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.element import Odd
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import (
+    OBJECT,
     RAW,
     STRING,
     element_size,
@@ -123,8 +124,11 @@ def _section(own: _SectionItems, parts: Json, frame: Frame, style: Style, edit: 
         if section.is_string is not None and section.is_string(pieces):
             return frame, {"form": STRING}
         before = {}
-    section_parts = {"gaps": before["gaps"]} if "gaps" in before else {}
-    odd = _section_oddities(own, before.get("odd", {}), edit)
+    section_parts: dict[str, Json] = {key: before[key] for key in ("gaps", "form") if key in before}
+    odd, count = _section_oddities(own, before.get("odd", {}), edit)
+    if section_parts.get("form") == OBJECT and count != 1:
+        start, end = before["gaps"]
+        section_parts = {"gaps": [start + "[", "]" + end]}
     if odd:
         section_parts["odd"] = odd
     return frame, section_parts
@@ -133,14 +137,15 @@ def _section(own: _SectionItems, parts: Json, frame: Frame, style: Style, edit: 
 def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
     """Add a slot to the frame for a section that the body lacks or has empty."""
     frame = frame.without(section.key)
-    places = [frame.index(key) for key in ("messages", "input")]
+    places = [frame.index(key) for key in ("messages", "input", "contents")]
     before = [place for place in places if place is not None and section.name != "messages"]
     at = before[0] if before else len(frame.entries)
     frame = frame.with_section(section.key, style, at)
     return frame, frame.index(section.key)
 
 
-def _section_oddities(own: _SectionItems, before: dict[str, Odd], edit: _Edit) -> dict[str, Odd]:
+def _section_oddities(own: _SectionItems, before: dict[str, Odd], edit: _Edit) -> tuple[dict[str, Odd], int]:
+    """Return the oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
     kinds = [old[n].block.kind for n in own.old]
     home = {own.old[i]: (e, i - r.start) for e, r in enumerate(group_elements(own.section, kinds, before)) for i in r}
@@ -148,13 +153,14 @@ def _section_oddities(own: _SectionItems, before: dict[str, Odd], edit: _Edit) -
     oddities: dict[str, Odd] = {}
     after = [new[n].block.kind for n in own.new]
     at = 0
-    for number, members in enumerate(_elements(own, new, origins, home)):
+    elements = _elements(own, new, origins, home)
+    for number, members in enumerate(elements):
         element_origins = [home.get(o) if (o := origins[n]) is not None else None for n in members]
         oddity = _element_oddity(element_origins, before, sizes)
         if oddity or element_size(own.section, after, at) != len(members):
             oddities[str(number)] = {**oddity, "size": len(members)}
         at += len(members)
-    return oddities
+    return oddities, len(elements)
 
 
 _Home = dict[int, tuple[int, int]]
@@ -166,10 +172,15 @@ def _elements(own: _SectionItems, new: Sequence[Item], origins: Sequence[int | N
     An element begins at the first block of an old element, or at a block that can be an element by itself.
     """
     groups: list[list[int]] = []
+    element = -1
     for n in own.new:
         origin = origins[n]
         kind = new[n].block.kind
-        begins = home[origin][1] == 0 if origin is not None else kind == HEADER or own.section.bare(kind)
+        if own.section.merged:
+            begins = origin is not None and home[origin][0] != element
+            element = home[origin][0] if origin is not None else element
+        else:
+            begins = home[origin][1] == 0 if origin is not None else kind == HEADER or own.section.bare(kind)
         if begins or not groups:
             groups.append([])
         groups[-1].append(n)

@@ -4,9 +4,9 @@ The JSON of a skeleton (`Skeleton.parts`):
 
 - ``frame``: the body's members verbatim, null for a section (`frame.Frame`);
 - ``styles``: the spellings used, the dominant one first (`style.Style` as a list); absent if the body is minified;
-- ``sections``: by key, a section's deviations from the usual: ``form`` (``list`` unless ``string`` or ``raw``),
-  ``text`` of a string that no style reproduces, ``gaps`` (texts before, between and after elements), ``odd``
-  (`element.Odd` by element number);
+- ``sections``: by key, a section's deviations from the usual: ``form`` (``list`` unless ``string``, ``raw``, or
+  ``object`` for one element without a list), ``text`` of a string that no style reproduces, ``gaps`` (texts before,
+  between and after elements), ``odd`` (`element.Odd` by element number);
 - ``marks``: cache breakpoints as ``[item, inner, key, at, value]``, `item` counting over the whole request;
 - ``carried``: ``[first, count]`` of items on the call's path that the body itself does not hold
   (``previous_response_id``).
@@ -20,7 +20,7 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
-from ctxtui.wire.codec.element import DEPTH, Odd, find_oddity, to_pieces
+from ctxtui.wire.codec.element import Odd, find_oddity, to_pieces
 from ctxtui.wire.codec.element import write as write_element
 from ctxtui.wire.codec.memo import Element
 from ctxtui.wire.codec.style import COMPACT, Style
@@ -29,6 +29,7 @@ from ctxtui.wire.parts import Piece, WireMarker, WirePart, restore_markers
 
 LIST: Final = "list"
 STRING: Final = "string"
+OBJECT: Final = "object"
 RAW: Final = "raw"
 
 MarkersByItem = dict[int, tuple[WireMarker, ...]]
@@ -89,7 +90,7 @@ def section_json(
             odd[str(n)] = element_odd
         at += size
     section_parts: dict[str, Json] = {}
-    if list(gaps) != usual_gaps(len(elements), styles[0]):
+    if list(gaps) != usual_gaps(len(elements), styles[0], section):
         section_parts["gaps"] = list(gaps)
     if odd:
         section_parts["odd"] = odd
@@ -108,14 +109,20 @@ def _text_value(pieces: Sequence[Piece]) -> Json:
     return pieces[-1][1]["text"]
 
 
-def usual_gaps(count: int, style: Style) -> list[str]:
-    """Build the texts around `count` elements as `style` writes them."""
-    inner = style.gap(DEPTH)
-    return ["[" + inner, *[style.comma + inner] * (count - 1), style.gap(DEPTH - 1) + "]"]
+def usual_gaps(count: int, style: Style, section: Section) -> list[str]:
+    """Build the texts around `count` elements of `section` as `style` writes them."""
+    inner = style.gap(section.depth)
+    start, end = "[" + inner, style.gap(section.depth - 1) + "]"
+    if section.inside:
+        start = "{" + style.gap(section.depth - 1) + style.write(section.inside) + style.colon + start
+        end += style.gap(section.depth - 2) + "}"
+    return [start, *[style.comma + inner] * (count - 1), end]
 
 
 def element_size(section: Section, kinds: Sequence[str], at: int) -> int:
     """Count the blocks from `at` on that form one element, judged by their kinds."""
+    if section.merged:
+        return len(kinds) - at
     end = at + 1
     if kinds[at] == HEADER:
         while end < len(kinds) and not section.bare(kinds[end]):
@@ -148,18 +155,18 @@ def write_section(section: Section, items: Sequence[tuple[int, Item]], parts: Js
     odd = own.get("odd", {})
     elements = group_elements(section, [kind for kind, _ in pieces], odd)
     texts = [write_element(section, pieces[r.start : r.stop], odd.get(str(n)), styles) for n, r in enumerate(elements)]
-    gaps = _gaps(own.get("gaps"), len(texts), styles[0])
+    gaps = _gaps(own.get("gaps"), len(texts), styles[0], section)
     return "".join(part for pair in zip(gaps, [*texts, ""], strict=True) for part in pair)
 
 
-def _gaps(recorded: list[str] | None, count: int, style: Style) -> list[str]:
+def _gaps(recorded: list[str] | None, count: int, style: Style, section: Section) -> list[str]:
     if not count:
         return ["[]"]
     if not recorded:
-        return usual_gaps(count, style)
+        return usual_gaps(count, style, section)
     if len(recorded) == count + 1:
         return recorded
     # After an edit: the most frequent separator.
     between = Counter(recorded[1:-1]).most_common(1)
-    usual = usual_gaps(2, style)[1]
+    usual = usual_gaps(2, style, section)[1]
     return [recorded[0], *[between[0][0] if between else usual] * (count - 1), recorded[-1]]

@@ -9,7 +9,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.element import write
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import STRING, group_elements, read_styles, write_section
+from ctxtui.wire.codec.skeleton import STRING, group_elements, read_styles, usual_gaps, write_section
 from ctxtui.wire.codec.style import COMPACT
 from ctxtui.wire.grammar import GRAMMARS, Section
 
@@ -58,7 +58,8 @@ class Speller:
                 texts.append(self._marked(section, own, marked_ids, marker))
             else:
                 texts.append(self._element(section, own))
-        return "[" + ",".join(texts) + "]"
+        gaps = usual_gaps(len(texts), COMPACT, section)
+        return "".join(part for pair in zip(gaps, [*texts, ""], strict=True) for part in pair) if texts else "[]"
 
     def _marked(self, section: Section, items: Sequence[Item], marked_ids: set[int], marker: Mapping[str, Json]) -> str:
         values = [(item.block.kind, item.block.value(), id(item) in marked_ids) for item in items]

@@ -12,11 +12,12 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.frame import BOM
 from ctxtui.wire.definitions import convert_tool
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES, TOOLS
+from ctxtui.wire.google_parts import join_tool
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES, TOOLS
 from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate import anthropic, ollama_chat, openai_chat, openai_responses
+from ctxtui.wire.translate import anthropic, google, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.translate.pairing import NO_CALL, pair_calls, without_calls
 from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, detect_dialect, to_part, to_turns
 
@@ -27,6 +28,7 @@ _WRITERS: Final[dict[str, _Write]] = {
     CHAT: openai_chat.write,
     RESPONSES: openai_responses.write,
     OLLAMA: ollama_chat.write,
+    GOOGLE: google.write,
 }
 DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 """Parameters that a dialect requires, if none are given."""
@@ -52,15 +54,19 @@ def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     same = detect_dialect(usable) == dialect
     if not same:
         usable = _tools_in_front(usable)
-    tools = [convert_tool(i.block.value(), dialect, losses) for i in usable if i.place.section == "tools"]
+    offered = [i.block.value() for i in usable if i.place.section == "tools"]
+    # Google's own have two forms, and no member tells them apart from other dialects'.
+    tools = offered if same and dialect == GOOGLE else [convert_tool(tool, dialect, losses) for tool in offered]
     system, conversation_turns = _split_system(usable, same and dialect in (CHAT, RESPONSES), losses)
     conversation = write(system, pair_calls(conversation_turns, losses), same, losses)
     _note_members(usable, losses)
     if not same:
         _note_details(usable, losses)
-    body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **params}
-    if any(tool is not None for tool in tools):
-        body["tools"] = [tool for tool in tools if tool is not None]
+    model_name = f"models/{model}" if dialect == GOOGLE else model
+    body: dict[str, Json] = {"model": model_name, **DEFAULTS.get(dialect, {}), **params}
+    tools = [tool for tool in tools if tool is not None]
+    if tools:
+        body["tools"] = [join_tool([(TOOL, tool) for tool in tools])] if dialect == GOOGLE else tools
     return canonical.dumps({**body, **conversation})
 
 
@@ -122,7 +128,7 @@ def export_request(
 # Members that a fresh body has no place for, though it writes their block: reported as losses
 
 _SPELLED: Final = frozenset(
-    "role content tool_calls function_call tool_call_id type id status refusal images thinking "
+    "role content parts tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
 """Members of a message that its blocks hold, that name it, or that only describe its spelling."""

@@ -10,9 +10,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.core.block import HEADER, Block, Item
-from ctxtui.core.block_content import BlockContent, Media, read, read_value
+from ctxtui.core.block_content import (
+    FUNCTION_CALL,
+    FUNCTION_RESPONSE,
+    MEDIA_MEMBERS,
+    BlockContent,
+    Media,
+    read,
+    read_value,
+)
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, MESSAGE_PARTS, OLLAMA, RESPONSES, join_item
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, MESSAGE_PARTS, OLLAMA, RESPONSES, join_item
 from ctxtui.wire.input_items import AGENT_ITEM, NAMESPACE, TOOLS_ITEM
 from ctxtui.wire.parts import Piece
 
@@ -38,7 +46,7 @@ _KINDS: Final = {
     ),
     **dict.fromkeys(
         "tool_result function_call_output custom_tool_call_output local_shell_call_output shell_call_output "
-        "apply_patch_call_output".split(),
+        "apply_patch_call_output function_response".split(),
         RESULT,
     ),
 }
@@ -56,8 +64,11 @@ _DIALECT_KINDS: Final = {
 }
 
 
+_GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_MEMBERS})
+
+
 class TurnPart(NamedTuple):
-    """One block of a turn: `what` is its dialect-independent class, `value` its own JSON."""
+    """One block of a turn: `category` is its dialect-independent class, `value` its own JSON."""
 
     category: str
     kind: str
@@ -104,6 +115,8 @@ def detect_dialect(items: Iterable[Item]) -> str:
     for block, place in items:
         if _is_ollama_only(block):
             return OLLAMA
+        if _is_google(block):
+            return GOOGLE
         for name, kinds in _DIALECT_KINDS.items():
             votes[name] += block.kind in kinds
         if block.kind == "function_call" and b'"call_id"' not in block.body:
@@ -127,10 +140,22 @@ def _is_ollama_only(block: Block) -> bool:
     return block.kind == "image" and block.body.startswith(b'"')
 
 
+def _is_google(block: Block) -> bool:
+    """Whether only Google writes a block so: a header that names parts, a call or a medium without a type."""
+    if block.kind == HEADER:
+        return b'"parts":' in block.body
+    if block.kind in ("function_call", "function_response", "image", "document"):
+        value = block.value()
+        return isinstance(value, dict) and bool(value.keys() & _GOOGLE_MEMBERS)
+    return False
+
+
 def tool_dialect(value: Json) -> str:
     """Return the dialect of a tool definition."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
+    if "parametersJsonSchema" in value or not value.keys() & {"name", "type", "function", "custom"}:
+        return GOOGLE
     if isinstance(value.get("function"), dict) or isinstance(value.get("custom"), dict):
         return CHAT
     return RESPONSES if "parameters" in value or value.get("type") in ("function", "custom", NAMESPACE) else ANTHROPIC

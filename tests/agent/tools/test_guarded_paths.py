@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import pytest
 
-from ctxtui.agent.tools.guarded_paths import guard
+from ctxtui.agent.tools.guarded_paths import guard_reason
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ from ctxtui.agent.tools.guarded_paths import guard
     ],
 )
 def test_what_other_programs_obey_is_guarded(path: str) -> None:
-    assert guard(PurePath(path))
+    assert guard_reason(PurePath(path))
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_what_other_programs_obey_is_guarded(path: str) -> None:
     ["src/main.py", "README.md", "docs/a.b.md", "src/hooks/useThing.ts", "update", "data.json", "git/x", "a..b/c"],
 )
 def test_sources_are_not(path: str) -> None:
-    assert guard(PurePath(path)) == ""
+    assert guard_reason(PurePath(path)) == ""

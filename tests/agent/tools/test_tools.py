@@ -52,7 +52,7 @@ def test_listing_finding_searching(root: Path) -> None:
 def test_a_pattern_that_takes_too_long_is_stopped_and_holds_nobody_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxtui.agent.tools.read_tools._PATIENCE", 1.0)
+    monkeypatch.setattr("ctxtui.agent.tools.read_tools._MAX_MATCH_S", 1.0)
     for name in ("m.txt", "n.txt", "o.txt"):
         (root / name).write_text("a" * 90 + "b\n")
     done: list[tuple[str, bool]] = []
@@ -68,7 +68,7 @@ def test_a_pattern_that_takes_too_long_is_stopped_and_holds_nobody_up(
     ((told, failed),) = done
     assert failed and "takes too long" in told and "m.txt:1" in told and "narrow path and glob" in told
     (root / "b.txt").write_text("aaa\n")
-    monkeypatch.setattr("ctxtui.agent.tools.read_tools._PATIENCE", 0.2)
+    monkeypatch.setattr("ctxtui.agent.tools.read_tools._MAX_MATCH_S", 0.2)
     told, failed = run(root, "grep", pattern="(a|aa)+$")
     assert not failed and told.startswith("b.txt:1:aaa\n[the pattern takes too long")
 
@@ -129,7 +129,7 @@ def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.M
     outside = root.parent / "elsewhere"
     outside.mkdir()
     (outside / "a.py").write_text("stolen")
-    asked = Workspace.inside
+    asked = Workspace.resolve
 
     def swapped(self: Workspace, path: str) -> Path:
         place = asked(self, path)
@@ -137,7 +137,7 @@ def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.M
         (root / "src").symlink_to(outside)
         return place
 
-    monkeypatch.setattr(workspace.Workspace, "inside", swapped)
+    monkeypatch.setattr(workspace.Workspace, "resolve", swapped)
     text, failed = run(root, "read_file", path="src/a.py")
     assert failed and "stolen" not in text
 
@@ -194,13 +194,13 @@ def test_reading_asks_nobody(root: Path) -> None:
 def test_only_writers_ask() -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {"write_file", "edit_file"}
     with pytest.raises(OutsideWorkspace):
-        Workspace("/").inside("a\0b")
+        Workspace("/").resolve("a\0b")
 
 
 def test_references_are_expanded_in_inputs_and_read_back(root: Path) -> None:
     box = Toolbox(Workspace(root), known=lambda: {"CODE_1": "x = 1\n"})
     call = ToolCall("c", "write_file", {"path": "made.py", "content": "# made\n{{REF:CODE_1}}{{REF:gone}}"})
-    wrote = box.run(box.expanded(call))
+    wrote = box.run(box.expand(call))
     assert not wrote.is_error and (root / "made.py").read_text() == "# made\nx = 1\n{{REF:gone}}"
     for name in ("CODE_1", "{{REF:CODE_1}}"):
         assert box.run(ToolCall("c", "recall", {"name": name})).text == "x = 1\n"
@@ -218,7 +218,7 @@ def test_a_write_is_planned_with_its_real_place_and_all_its_content(root: Path) 
     (root / ".git" / "hooks").mkdir(parents=True)
     (root / "docs").symlink_to(".git")
     found = plan(root, "write_file", path="src/../docs/./hooks/post-checkout", content="#!/bin/sh\n")
-    assert (found.path, found.given) == (".git/hooks/post-checkout", "src/../docs/./hooks/post-checkout")
+    assert (found.path, found.given_path) == (".git/hooks/post-checkout", "src/../docs/./hooks/post-checkout")
     assert found.guard and found.before is None and found.after == b"#!/bin/sh\n"
     assert not (root / ".git/hooks/post-checkout").exists(), "planned is not done"
     edit = plan(root, "edit_file", path="src/a.py", old="1", new="2")

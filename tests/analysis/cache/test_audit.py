@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache import what_if
-from ctxtui.analysis.cache.audit import CacheAudited, cache_audited, cache_bands, cache_summary
-from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, sent_at
-from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
-from ctxtui.analysis.cache.missed import NOT_IN_RECORD
+from ctxtui.analysis.cache.audit import AuditedRead, audit_reads, summarize_bands, summarize_reads
+from ctxtui.analysis.cache.client_behaviour import ASKED_AT, ClientBehaviour, Clock, sent_at
+from ctxtui.analysis.cache.forecast import CacheForecast, predicted_usage
+from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.core import block
 from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
@@ -54,13 +54,13 @@ class Talk:
         self.left = whole - 3
         return made
 
-    def rows(self) -> list[CacheAudited]:
+    def rows(self) -> list[AuditedRead]:
         return audit(self.script)
 
 
-def audit(script: Script) -> list[CacheAudited]:
+def audit(script: Script) -> list[AuditedRead]:
     made = book(script.session, model_table())
-    return cache_audited(made, lambda call: cache_rules().for_call(call, made.card(call.model)))
+    return audit_reads(made, lambda call: cache_rules().for_call(call, made.card(call.model)))
 
 
 def test_each_call_reads_what_the_one_before_left() -> None:
@@ -105,12 +105,12 @@ def test_a_client_that_goes_back_to_five_minutes_is_believed() -> None:
 
 
 def test_a_tool_of_the_provider_does_not_shorten_the_clients_lifetime() -> None:
-    habit = Habit()
-    habit.wrote(Usage(write_1h=5_000))
-    habit.wrote(Usage(write_1h=2_000, write_5m=900))
+    habit = ClientBehaviour()
+    habit.learn_writes(Usage(write_1h=5_000))
+    habit.learn_writes(Usage(write_1h=2_000, write_5m=900))
     assert habit.life == "1h"
-    fresh = Habit()
-    fresh.wrote(Usage(write_1h=900, write_5m=2_000))
+    fresh = ClientBehaviour()
+    fresh.learn_writes(Usage(write_1h=900, write_5m=2_000))
     assert fresh.life == "5m"
 
 
@@ -329,7 +329,7 @@ def test_a_miss_that_nothing_explains_is_listed_with_its_evidence() -> None:
     talk.call(read=0)
     last = talk.rows()[-1]
     assert last.cause == NOT_IN_RECORD and "nothing was read" in last.evidence
-    misses = cache_summary(talk.rows())["anthropic"]["misses"]
+    misses = summarize_reads(talk.rows())["anthropic"]["misses"]
     assert misses == {"reported": 1, "foreseen": 0, "false_alarms": 0, "not_in_record": 1}
 
 
@@ -362,19 +362,19 @@ def test_a_copys_times_are_not_believed() -> None:
     assert sent_at(replace(call, extra={ASKED_AT: 40.0})) == 40.0
     assert sent_at(replace(call, ended=103.0)) == 100.0
     clock = Clock()
-    assert not clock.known(call) and clock.at(call) == 0.0
+    assert not clock.has_time(call) and clock.earliest(call) == 0.0
     clock.tick(replace(call, ended=103.0))
     clock.tick(call)
     # The second call started at the first one's time at the earliest, three minutes later at the latest.
-    assert (clock.at(call), clock.last) == (100.0, 280.0)
+    assert (clock.earliest(call), clock.last) == (100.0, 280.0)
 
 
 def test_a_cache_that_lags_is_taken_to_stay_behind_as_often_as_it_did() -> None:
-    habit = Habit()
+    habit = ClientBehaviour()
     for read, expected in ((1000, 5000), (1000, 6000), (1000, 7000)):
-        habit.read(read, expected, usual=True)
+        habit.learn_read(read, expected, usual=True)
     assert habit.lags and habit.behind == 1000
-    habit.read(8000, 8000, usual=True)
+    habit.learn_read(8000, 8000, usual=True)
     assert not habit.lags
 
 
@@ -382,14 +382,14 @@ def test_bands_only_where_a_cache_has_no_markers() -> None:
     talk = Talk()
     for _ in range(5):
         talk.call()
-    assert cache_bands(talk.rows()) == {}
+    assert summarize_bands(talk.rows()) == {}
 
 
 def after(talk: Talk, at: float) -> CacheForecast:
     """What is foretold of the call that would follow the last one."""
     made = book(talk.script.session, model_table())
     calls = talk.script.session.thread_calls()
-    found = what_if.following(
+    found = what_if.replay_after(
         made, lambda call: cache_rules().for_call(call, made.card(call.model)), calls[-1], talk.script.head, at
     )
     assert found.forecast is not None
@@ -403,10 +403,10 @@ def test_the_next_call_reads_what_is_left_until_it_expires() -> None:
     assert last.started is not None and last.usage is not None
     soon = after(talk, last.started + 20)
     assert soon.read == last.usage.cache_read + last.usage.cache_write and not soon.cause.name
-    usage = usage_of(soon)
+    usage = predicted_usage(soon)
     assert usage.input == soon.input and usage.cache_read == soon.read and usage.write_5m > 0
     late = after(talk, last.started + 301)
-    assert late.read == 0 and late.cause.name == "expired" and usage_of(late).input == late.input
+    assert late.read == 0 and late.cause.name == "expired" and predicted_usage(late).input == late.input
 
 
 def test_the_forecast_of_the_next_call_is_the_one_that_is_audited() -> None:
@@ -436,7 +436,7 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
     head = script.hear(block.text("and then?")).head
     made = book(session, model_table())
     rules = cache_rules().for_model(made.card(call.model), call.provider)
-    found = what_if.following(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
+    found = what_if.replay_after(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
     marks = [(session.tree[one.position.node].place.section, one.ends, one.life) for one in found.prompt.markers]
     assert marks == [("system", 0, 3600.0), ("messages", 1, 3600.0)]
     assert found.floors == (0, 0)
@@ -445,7 +445,7 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
 # --- requests on record: markers and parameters are known -------------------------------------------------------------
 
 
-def wired(*bodies: dict[str, object], extra: dict[str, object] | None = None) -> list[CacheAudited]:
+def wired(*bodies: dict[str, object], extra: dict[str, object] | None = None) -> list[AuditedRead]:
     """An audit of recorded request bodies, ten seconds apart, against a provider that does as the simulator says; the
     last one reads nothing."""
     desk = Desk()

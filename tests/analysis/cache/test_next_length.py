@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.forecast import usage_of
-from ctxtui.analysis.cache.losses import lifetime
+from ctxtui.analysis.cache.cached_input import entry_lifetime
+from ctxtui.analysis.cache.forecast import predicted_usage
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.figures import figures
 from ctxtui.core import block
@@ -15,7 +15,7 @@ from ctxtui.core.call import ESTIMATED_INPUT, Call
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from tests.analysis.sessions import Script, book
 
 MODEL = "claude-opus-4-5-20251101"
@@ -28,10 +28,10 @@ def text(words: int) -> block.Block:
 def gone_on(script: Script, call: Call) -> tuple[Book, int, int]:
     """A book, what the context of `call` comes to, and the request after its answer."""
     made = book(script.session, model_table())
-    following = Replay(made, cached_by(made)).following(call, call.response_head)
+    following = Replay(made, cache_rules_by_call(made)).request_after(call, call.response_head)
     total = following.prompt.total
     if following.forecast is not None:
-        assert usage_of(following.forecast).input == total
+        assert predicted_usage(following.forecast).input == total
     return made, figures(made, call).context_tokens, total
 
 
@@ -67,6 +67,6 @@ def test_the_longest_life_is_that_of_the_calls_asked_of_now() -> None:
     script = Script(MODEL)
     written = [Usage(fresh=9), Usage(write_5m=9), Usage(write_1h=9), Usage(write_5m=9)]
     calls = [script.call(text(5), usage=one) for one in written]
-    replay = Replay(book(script.session, model_table()), cached_by(book(script.session, model_table())))
+    replay = Replay(book(script.session, model_table()), cache_rules_by_call(book(script.session, model_table())))
     for asked in (calls[:1], calls[:2], calls, calls[:2], calls[1:], calls[3:], [], calls):
-        assert replay.longest_life(asked) == max(map(lifetime, asked), default=0.0)
+        assert replay.longest_life(asked) == max(map(entry_lifetime, asked), default=0.0)

@@ -37,12 +37,12 @@ def test_the_oldest_messages_go_first_and_the_system_prompt_stays() -> None:
     book = book_of(Session(tree))
     running = RunningTotals(book, "m")
     running.advance()
-    whole = running.read(head, head)
-    found = cut_prompt(tree, head, running.own, whole, slack=0.1, read=whole // 2, window=4096)
+    whole = running.read_tokens(head, head)
+    found = cut_prompt(tree, head, running.block_tokens, whole, slack=0.1, read=whole // 2, window=4096)
     assert found is not None and found.sent == whole
     # The system prompt's own tokens make it one message more than half.
     assert found.unseen == tuple(tree.path(head)[1:7])
-    assert cut_prompt(tree, head, running.own, whole, slack=0.1, read=whole, window=4096) is None
+    assert cut_prompt(tree, head, running.block_tokens, whole, slack=0.1, read=whole, window=4096) is None
 
 
 def test_the_fix_names_the_next_larger_window() -> None:
@@ -60,6 +60,12 @@ def test_where_not_even_the_system_prompt_was_read_whole_the_end_was() -> None:
     running = RunningTotals(book_of(Session(tree)), "m")
     running.advance()
     found = cut_prompt(
-        tree, head, running.own, running.sent(head, head), slack=0.1, read=running.own(head) + 20, window=4096
+        tree,
+        head,
+        running.block_tokens,
+        running.sent_tokens(head, head),
+        slack=0.1,
+        read=running.block_tokens(head) + 20,
+        window=4096,
     )
     assert found is not None and found.unseen == tuple(tree.path(head)[:3])

@@ -14,10 +14,10 @@ from ctxtui.analysis.content.agreement import (
     NextStep,
     ToolCall,
     Trial,
-    agreements,
-    next_step,
-    spread,
-    wilson,
+    compare_variants,
+    extract_step,
+    spread_evenly,
+    wilson_interval,
 )
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
@@ -35,7 +35,7 @@ def test_the_order_of_arguments_does_not_matter_their_values_do() -> None:
     place = Place("messages", "assistant")
 
     def step(**given: object) -> NextStep:
-        return next_step(
+        return extract_step(
             [Item(blocks.from_part({"type": "tool_use", "id": "x", "name": "Read", "input": given}), place)]
         )
 
@@ -45,15 +45,15 @@ def test_the_order_of_arguments_does_not_matter_their_values_do() -> None:
 
 
 def test_wilson_is_wilson() -> None:
-    assert wilson(0, 0) == (0, 0, 0.0, 1.0)
-    found = wilson(8, 10, 1.959964)
+    assert wilson_interval(0, 0) == (0, 0, 0.0, 1.0)
+    found = wilson_interval(8, 10, 1.959964)
     assert (found.low, found.high) == (pytest.approx(0.4902, abs=1e-4), pytest.approx(0.9433, abs=1e-4))
 
 
 @given(st.integers(1, 200), st.data())
 def test_an_interval_holds_its_share_and_shrinks(of: int, data: st.DataObject) -> None:
     hits = data.draw(st.integers(0, of))
-    one, more = wilson(hits, of), wilson(4 * hits, 4 * of)
+    one, more = wilson_interval(hits, of), wilson_interval(4 * hits, 4 * of)
     assert 0 <= one.low <= hits / of <= one.high <= 1
     assert more.high - more.low < one.high - one.low
 
@@ -61,19 +61,19 @@ def test_an_interval_holds_its_share_and_shrinks(of: int, data: st.DataObject) -
 def test_a_variant_is_told_apart_from_noise_only_where_intervals_part() -> None:
     floor = trials(UNCHANGED, [READ] * 20)
     worse, alike = trials("w", [REST] * 20), trials("a", [READ] * 18 + [REST] * 2)
-    found = {one.variant: one for one in agreements([*floor, *worse, *alike])}
+    found = {one.variant: one for one in compare_variants([*floor, *worse, *alike])}
     assert found["w"].verdict == WORSE and found["w"].lost == tuple(range(1, 21))
     assert found["a"].verdict == ALIKE and found["a"].lost == (19, 20)
     noisy = [*trials(UNCHANGED, [REST] * 20), *trials("b", [READ] * 20)]
-    better = agreements(noisy)[1]
+    better = compare_variants(noisy)[1]
     assert better.verdict == BETTER and better.won == tuple(range(1, 21))
 
 
 def test_arguments_count_apart_and_what_failed_counts_nowhere() -> None:
-    (one,) = agreements(trials(UNCHANGED, [READ, OTHER, None]))
+    (one,) = compare_variants(trials(UNCHANGED, [READ, OTHER, None]))
     assert (one.tools.hits, one.tools.of, one.calls.hits, one.failed) == (2, 2, 1, 1)
 
 
 def test_calls_are_spread_evenly_and_the_same_each_time() -> None:
-    assert spread(range(1, 101), 4) == [25, 50, 75, 100] == spread(range(1, 101), 4)
-    assert spread([3, 9], 5) == [3, 9] and spread([], 3) == []
+    assert spread_evenly(range(1, 101), 4) == [25, 50, 75, 100] == spread_evenly(range(1, 101), 4)
+    assert spread_evenly([3, 9], 5) == [3, 9] and spread_evenly([], 3) == []

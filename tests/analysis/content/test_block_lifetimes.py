@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
+from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, BlockLifetimes
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call, Epoch
@@ -27,9 +27,9 @@ def calls_of(tree: Tree, contexts: list[list[int]], epochs: list[int] | None = N
 def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data: st.DataObject) -> None:
     tree = Tree()
     calls = calls_of(tree, some)
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
-    stays.back(data.draw(st.integers(0, len(calls))))
+    stays.truncate(data.draw(st.integers(0, len(calls))))
     while stays.done < len(calls):
         stays.advance(calls, data.draw(st.integers(1, 3)))
     for node in range(1, len(tree)):
@@ -38,11 +38,13 @@ def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data
             next((one for one in tree.path(call.sent_head) if number_of(tree, one) == nth), None) for call in calls
         ]
         held = [one is not None for one in there]
-        assert stays.first(node) == (held.index(True) if any(held) else None)
+        assert stays.first_call(node) == (held.index(True) if any(held) else None)
         for upto in range(len(calls) + 1):
-            assert stays.count(node, upto) == sum(held[:upto])
-        assert [stays.standing(node, index) for index in range(len(calls))] == there
-    assert {number_of(tree, node) for node in stays.every()} == {number_of(tree, node) for node in range(1, len(tree))}
+            assert stays.count_calls(node, upto) == sum(held[:upto])
+        assert [stays.node_at_call(node, index) for index in range(len(calls))] == there
+    assert {number_of(tree, node) for node in stays.all_nodes()} == {
+        number_of(tree, node) for node in range(1, len(tree))
+    }
 
 
 def number_of(tree: Tree, node: int) -> tuple[str, int]:
@@ -54,11 +56,11 @@ def number_of(tree: Tree, node: int) -> tuple[str, int]:
 def test_a_block_behind_a_changed_beginning_stays_the_same_block() -> None:
     tree = Tree()
     calls = calls_of(tree, [[0, 5], [0, 5, 6], [1, 5, 6], [1, 6]])
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
     for call in calls[:3]:
         node = tree.path(call.sent_head)[1]
-        assert (stays.first(node), stays.count(node, 4)) == (0, 3)
+        assert (stays.first_call(node), stays.count_calls(node, 4)) == (0, 3)
     assert [(start, stop) for start, stop, _ in stays.stretches(calls[3].sent_head, 4)] == [(1, 2), (2, 3), (3, 4)]
 
 
@@ -68,11 +70,11 @@ def test_an_answer_that_is_sent_again_elsewhere_was_still_made_once() -> None:
     said = tree.extend(asked, [Item(blocks.text("said"), place)])
     again = tree.extend(other, [Item(blocks.text("said"), place)])
     calls = [Call("c0", "main", asked, asked, said), Call("c1", "main", again, again, again)]
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
-    assert (stays.answered(said), stays.answered(again), stays.first(said)) == (0, 0, 1)
-    stays.back(0)
-    assert (stays.answered(said), stays.first(said)) == (None, None)
+    assert (stays.answering_call(said), stays.answering_call(again), stays.first_call(said)) == (0, 0, 1)
+    stays.truncate(0)
+    assert (stays.answering_call(said), stays.first_call(said)) == (None, None)
 
 
 def test_stability_is_the_share_of_further_calls_in_which_the_prefix_stood() -> None:
@@ -80,7 +82,7 @@ def test_stability_is_the_share_of_further_calls_in_which_the_prefix_stood() -> 
     history = list(range(3, 30))
     some = [[0, 9, *history[:n]] for n in range(4)] + [[0, 8, *history[:n]] for n in range(4, 11)]
     calls = calls_of(tree, some)
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
     path = tree.path(calls[0].sent_head)
     assert stays.stability(path[0]) == (HIGH, 10, 10)
@@ -88,7 +90,7 @@ def test_stability_is_the_share_of_further_calls_in_which_the_prefix_stood() -> 
     assert stays.stability(tree.path(calls[-1].sent_head)[1]) == (HIGH, 6, 6)
     assert stays.stability(calls[-1].sent_head) == ("", 0, 0)
     halved = calls_of(tree, [[1], [1], [1], [2], [2]])
-    other = Stays(tree)
+    other = BlockLifetimes(tree)
     other.advance(halved)
     assert other.stability(halved[0].sent_head) == (MEDIUM, 2, 4)
 
@@ -100,7 +102,7 @@ def test_a_message_spelt_in_another_way_leaves_what_follows_it_cacheable() -> No
         head = tree.child(ROOT, blocks.header("user", {"content": "string" if n % 2 else "list"}), place)
         head = tree.extend(head, [Item(blocks.text("a question"), place), Item(blocks.text("a file"), place)])
         calls.append(Call(f"c{n}", "main", head, head, head))
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
     assert stays.stability(calls[0].sent_head) == stays.stability(calls[7].sent_head) == (HIGH, 7, 7)
 
@@ -108,6 +110,6 @@ def test_a_message_spelt_in_another_way_leaves_what_follows_it_cacheable() -> No
 def test_a_compaction_takes_nothing_from_stability() -> None:
     tree = Tree()
     calls = calls_of(tree, [[0], [0, 1], [0, 1, 2], [7], [7, 8]], [1, 1, 1, 2, 2])
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
     assert stays.stability(calls[0].sent_head) == (HIGH, 2, 2)

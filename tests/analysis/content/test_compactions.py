@@ -10,8 +10,8 @@ from ctxtui.analysis.content.compactions import (
     READ_AGAIN,
     SAID_AGAIN,
     Compaction,
-    better_summary,
-    compactions,
+    find_compactions,
+    improve_summary,
 )
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Session
@@ -47,13 +47,13 @@ def forgetful(summary: str = SUMMARY) -> Session:
 
 
 def found(session: Session) -> list[Compaction]:
-    return compactions(book_of(session), MAIN, lambda node, tokens: tokens / 1e6)
+    return find_compactions(book_of(session), MAIN, lambda node, tokens: tokens / 1e6)
 
 
 def test_files_decisions_and_literals_that_were_lost_and_how_they_came_back() -> None:
     [one] = found(forgetful())
     assert (one.number, one.kind, one.replaced, one.kept, one.sealed) == (3, "compaction", 8, (), False)
-    files = {fact.text: fact for fact in one.of(FILE)}
+    files = {fact.text: fact for fact in one.facts_of(FILE)}
     assert {path: fact.kept for path, fact in files.items()} == {
         "src/lost.py": False,
         "src/kept.py": True,
@@ -65,14 +65,14 @@ def test_files_decisions_and_literals_that_were_lost_and_how_they_came_back() ->
     assert one.brought_back == [again] and one.again_tokens == again.tokens
     assert one.again_usd is not None and abs(one.again_usd - again.tokens / 1e6) < 1e-9
 
-    decisions = {fact.text: fact for fact in one.of(DECISION)}
+    decisions = {fact.text: fact for fact in one.facts_of(DECISION)}
     assert decisions["The tests must run under pytest with two workers."].kept
     wish = decisions["Never touch the generated migrations folder please."]
     assert not wish.kept and [(back.how, back.call, back.tokens) for back in wish.again] == [(SAID_AGAIN, 6, 0)]
     chosen = decisions["We are going with sqlite instead of the plain files for the index."]
     assert not chosen.kept and not chosen.again
 
-    assert one.total(LITERAL) == one.literals[0] and not any(fact.text in files for fact in one.of(LITERAL))
+    assert one.count_facts(LITERAL) == one.literals[0] and not any(fact.text in files for fact in one.facts_of(LITERAL))
 
 
 def test_a_literal_comes_back_in_a_result_or_is_spelled_out() -> None:
@@ -82,9 +82,9 @@ def test_a_literal_comes_back_in_a_result_or_is_spelled_out() -> None:
     story.user("We talked.", "summary").user("I said build-4711-x").call(use("a", "Bash", command="env"))
     story.results(("a", "T=token-99-abcd")).call("ok").tip()
     [one] = found(story.session)
-    back = {fact.text: fact.again[0].how for fact in one.of(LITERAL)}
+    back = {fact.text: fact.again[0].how for fact in one.facts_of(LITERAL)}
     assert back == {"build-4711-x": SAID_AGAIN, "token-99-abcd": CAME_AGAIN} and one.literals == (2, 0)
-    told = better_summary(story.session.tree, one, "otherwise")
+    told = improve_summary(story.session.tree, one, "otherwise")
     assert told.startswith("We talked.") and "spelled out: build-4711-x" in told and "token-99" not in told
 
 
@@ -96,7 +96,11 @@ def test_what_stayed_word_for_word_counts_as_kept_and_an_encrypted_summary_is_to
     story.head, story.epoch = ROOT, Epoch(2, EpochStart.COMPACTION)
     story.add(*story.session.tree.items(keep)).call("on").tip()
     [one] = found(story.session)
-    assert len(one.kept) == 2 and one.lost(DECISION) == one.lost(LITERAL) == 0 and one.total(LITERAL) == 1
+    assert (
+        len(one.kept) == 2
+        and one.count_lost(DECISION) == one.count_lost(LITERAL) == 0
+        and one.count_facts(LITERAL) == 1
+    )
 
 
 def test_no_compaction_and_several() -> None:
@@ -109,12 +113,12 @@ def test_no_compaction_and_several() -> None:
 def test_a_better_summary_has_what_was_lost() -> None:
     session = forgetful()
     [one] = found(session)
-    told = better_summary(session.tree, one, "otherwise")
+    told = improve_summary(session.tree, one, "otherwise")
     assert told.startswith(SUMMARY) and "src/lost.py" in told and "generated migrations" in told
     assert told.index("src/lost.py") < told.index("src/gone.py"), "what came back goes first"
     withheld = forgetful(" ")
     [sealed] = found(withheld)
-    assert sealed.sealed and better_summary(withheld.tree, sealed, "otherwise").startswith("otherwise")
+    assert sealed.sealed and improve_summary(withheld.tree, sealed, "otherwise").startswith("otherwise")
 
 
 def test_the_view_fits_every_width_and_says_the_figures_of_the_analysis() -> None:

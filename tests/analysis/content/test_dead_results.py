@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.dead_results import DeadWeight, dead_weight
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.dead_results import DeadWeight, find_dead_results
 from ctxtui.core.session import MAIN
 from tests.cases.sessions import Story, use
 
 
 def judged(story: Story) -> tuple[DeadWeight, Story]:
     tree, calls = story.session.tree, story.session.thread_calls(MAIN)
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
-    return dead_weight(tree, calls, stays, lambda node: len(tree[node].block.body) // 4), story
+    return find_dead_results(tree, calls, stays, lambda node: len(tree[node].block.body) // 4), story
 
 
 def read(story: Story, id_: str, text: str, said: str = "on I go") -> Story:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, diff
-from ctxtui.analysis.content.volatile import unsteady
+from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, compare_contexts
+from ctxtui.analysis.content.volatile import find_changing_blocks
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Epoch, EpochStart
@@ -20,7 +20,7 @@ KIND = {"function": "tool_call"}
 
 
 def side(session: Session, number: int = 0) -> DiffSide:
-    return DiffSide(book_of(session), choose(session, "", number))
+    return DiffSide(book_of(session), choose_call(session, "", number))
 
 
 def told(got: Diff) -> list[tuple[str, int]]:
@@ -49,21 +49,21 @@ def test_a_context_that_only_grew_entered_blocks_and_nothing_else() -> None:
     session = every_category()
     last = len(session.thread_calls())
     book = book_of(session)
-    one, other = DiffSide(book, choose(session, "", last - 1)), DiffSide(book, choose(session, "", last))
-    got = diff(one, other)
+    one, other = DiffSide(book, choose_call(session, "", last - 1)), DiffSide(book, choose_call(session, "", last))
+    got = compare_contexts(one, other)
     assert got.shared == len(one.rows()) and {kind for kind, _ in told(got)} == {ENTERED}
     assert [at for _, at in told(got)] == list(range(got.shared + 1, len(other.rows()) + 1))
-    back = diff(other, one)
-    assert {kind for kind, _ in told(back)} == {LEFT} and not back.same
-    assert diff(one, one).same and diff(one, one).shared == len(one.rows())
+    back = compare_contexts(other, one)
+    assert {kind for kind, _ in told(back)} == {LEFT} and not back.is_same
+    assert compare_contexts(one, one).is_same and compare_contexts(one, one).shared == len(one.rows())
 
 
 def test_a_changed_date_is_one_change_and_what_follows_is_kept() -> None:
-    got = diff(
+    got = compare_contexts(
         side(asked("Be brief. Today is Monday.", "hi", "yes")), side(asked("Be brief. Today is Friday.", "hi", "yes"))
     )
     assert told(got) == [(CHANGED, 1)] and got.shared == 0 and got.kept == 2
-    assert got.first is not None and got.first.before is not None and got.first.after is not None
+    assert got.first_change is not None and got.first_change.before is not None and got.first_change.after is not None
 
 
 def test_the_same_words_in_another_dialect_are_the_same() -> None:
@@ -89,14 +89,14 @@ def test_the_same_words_in_another_dialect_are_the_same() -> None:
             Item(blocks.make(KIND.get(made["type"], made["type"]), made), Place("messages", "assistant")), result
         ).user("so?").call("done")
     for other in (messages, responses):
-        assert told(diff(side(chat), side(other))) == []
+        assert told(compare_contexts(side(chat), side(other))) == []
 
 
 def test_another_id_for_the_same_call_is_a_respelling_and_another_result_a_change() -> None:
     one, other = Story(), Story()
     for story, id_, result in ((one, "t1", "a\nb\nc d e"), (other, "t2", "a\nb\nc d f")):
         story.user("go").call(use(id_, "Bash", command="ls")).results((id_, result)).call("ok")
-    assert told(diff(side(one.session), side(other.session))) == [(RESPELLED, 2), (CHANGED, 3)]
+    assert told(compare_contexts(side(one.session), side(other.session))) == [(RESPELLED, 2), (CHANGED, 3)]
 
 
 def test_a_cleared_result_is_the_other_version_of_the_block_with_its_id() -> None:
@@ -104,9 +104,9 @@ def test_a_cleared_result_is_the_other_version_of_the_block_with_its_id() -> Non
     for story, result in ((one, "a long listing " * 50), (other, "[cleared]")):
         story.user("go").call(use("t1", "Bash", command="ls"), usage=False).results(("t1", result))
         story.call("ok", usage=False)
-    got = diff(side(one.session), side(other.session))
+    got = compare_contexts(side(one.session), side(other.session))
     assert told(got) == [(CHANGED, 3)]
-    before, after = got.total(CHANGED)[1:]
+    before, after = got.count_changes(CHANGED)[1:]
     assert before > after > 0
 
 
@@ -117,11 +117,11 @@ texts = st.lists(st.sampled_from(["a b c", "d e f", "g", "h i j k"]), min_size=1
 @given(texts, texts)
 def test_what_entered_and_left_accounts_for_both_contexts(one: list[str], other: list[str]) -> None:
     a, b = side(asked("s", *one)), side(asked("s", *other))
-    got = diff(a, b)
-    count = {kind: got.total(kind)[0] for kind in (CHANGED, ENTERED, LEFT)}
+    got = compare_contexts(a, b)
+    count = {kind: got.count_changes(kind)[0] for kind in (CHANGED, ENTERED, LEFT)}
     assert got.shared + got.kept + count[CHANGED] + count[LEFT] == len(a.rows())
     assert got.shared + got.kept + count[CHANGED] + count[ENTERED] == len(b.rows())
-    assert got.same == (one == other)
+    assert got.is_same == (one == other)
 
 
 def test_a_date_in_the_system_prompt_is_a_block_that_changes_within_a_run() -> None:
@@ -130,7 +130,7 @@ def test_a_date_in_the_system_prompt_is_a_block_that_changes_within_a_run() -> N
     for number, day in enumerate(["Monday", "Monday", "Tuesday", "Wednesday"], 1):
         send(session, f"Be brief. Today is {day}.", history, number)
         history += [f"answer {number}", f"more {number}"]
-    [found] = unsteady(session, "main")
+    [found] = find_changing_blocks(session, "main")
     assert found.calls == (1, 3, 4) and found.changes == 2
     assert [session.tree[node].block.value()["text"][-8:-1] for node in found.nodes] == [
         " Monday",
@@ -138,7 +138,7 @@ def test_a_date_in_the_system_prompt_is_a_block_that_changes_within_a_run() -> N
         "dnesday",
     ]
     send(session, "Be brief. Today is Sunday.", ["summary"], 5, Epoch(2, EpochStart.COMPACTION))
-    assert unsteady(session, "main") == [found]
+    assert find_changing_blocks(session, "main") == [found]
 
 
 def test_thinking_that_the_provider_took_out_has_left_and_the_diff_says_so() -> None:
@@ -146,9 +146,9 @@ def test_thinking_that_the_provider_took_out_has_left_and_the_diff_says_so() -> 
     thought = thinking("let me look")
     story.user("go").call(thought, use("t1", "Bash", command="ls")).results(("t1", "files"))
     story.call(thinking("that is all"), "done").user("and now?").call("ok")
-    got = diff(side(story.session, 2), side(story.session, 3))
+    got = compare_contexts(side(story.session, 2), side(story.session, 3))
     (first, *rest) = got.changes
-    assert first.kind == LEFT and got.why(first) == TAKEN_OUT and first.before is not None
+    assert first.kind == LEFT and got.removal_reason(first) == TAKEN_OUT and first.before is not None
     assert first.at == 2, "what is behind it leaves the cache too"
     assert {change.kind for change in rest} == {ENTERED}
     entered = [change.after for change in rest if change.after is not None]

@@ -12,9 +12,9 @@ from ctxtui.analysis.content.duplicates import (
     NEAR,
     REREAD,
     DuplicateFinder,
-    contained,
-    sketch,
-    standing,
+    containment,
+    duplicates_in,
+    make_sketch,
 )
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent
@@ -48,12 +48,12 @@ class Work:
         tree = self.story.session.tree
         repeats = DuplicateFinder(tree, Names(tree), "/w")
         for call in self.story.call("done").session.thread_calls():
-            while not repeats.show(call.sent_head, 2):
+            while not repeats.search_path(call.sent_head, 2):
                 pass
         whole = DuplicateFinder(tree, Names(tree), "/w")
-        whole.show(self.story.session.thread_calls()[-1].sent_head)
-        assert whole.found == repeats.found
-        return {one.node: (one.kind, one.other) for one in repeats.found.values()}
+        whole.search_path(self.story.session.thread_calls()[-1].sent_head)
+        assert whole.duplicates == repeats.duplicates
+        return {one.node: (one.kind, one.other) for one in repeats.duplicates.values()}
 
 
 def test_a_file_that_is_read_again_makes_the_first_reading_superfluous() -> None:
@@ -136,9 +136,9 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
     work.do("Read", numbered(CODE), file_path="/w/a.py")
     tree = work.story.session.tree
     repeats = DuplicateFinder(tree, Names(tree))
-    repeats.show(work.story.head)
-    assert [one.node for one in standing(repeats.found, tree, work.story.head)] == [first]
-    assert standing(repeats.found, tree, early) == [] == standing(repeats.found, tree, ROOT)
+    repeats.search_path(work.story.head)
+    assert [one.node for one in duplicates_in(repeats.duplicates, tree, work.story.head)] == [first]
+    assert duplicates_in(repeats.duplicates, tree, early) == [] == duplicates_in(repeats.duplicates, tree, ROOT)
 
 
 @pytest.mark.parametrize(
@@ -172,11 +172,11 @@ def test_calls_tell_what_they_touch(name: str, arguments: str, wanted: list[Touc
 def test_sketches_find_texts_within_texts() -> None:
     long = "\n".join(f"line {n} says something of its own" for n in range(400))
     part = "\n".join(long.splitlines()[100:250])
-    one, other = sketch(long), sketch(part)
+    one, other = make_sketch(long), make_sketch(part)
     assert one is not None and other is not None and one.sampled
     both, _, mine = one.common(other)
     assert both >= 0.9 * mine
-    share, whole = contained(part, long)
+    share, whole = containment(part, long)
     assert share == 1.0 and whole < 0.5
-    assert sketch("short") is None
-    assert contained('{"a":1}', '{"a":1}') in ((0.0, 0.0), (1.0, 1.0))
+    assert make_sketch("short") is None
+    assert containment('{"a":1}', '{"a":1}') in ((0.0, 0.0), (1.0, 1.0))

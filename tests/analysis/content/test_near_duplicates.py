@@ -18,7 +18,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=200).map("".join)
 def test_a_text_looked_through_in_steps_has_the_same_lines(text: str, step: int) -> None:
     whole = duplicates.plain_lines(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "STEP", step)
+        patch.setattr(duplicates, "STEP_CHARACTERS", step)
         assert duplicates.plain_lines(text) == whole
 
 
@@ -31,6 +31,6 @@ def test_no_step_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
             return re.compile(r"(?<=[.;,{}>])\s*").finditer(text, begin, end)
 
     monkeypatch.setattr(duplicates, "_ENDS", Watched())
-    sketch = duplicates.sketch("a sentence that goes on, " * 20_000)
+    sketch = duplicates.make_sketch("a sentence that goes on, " * 20_000)
     assert sketch is None or sketch.hashes
-    assert len(longest) >= 7 and max(longest) == duplicates.STEP
+    assert len(longest) >= 7 and max(longest) == duplicates.STEP_CHARACTERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content.notes import PlacedNote, standing, target_of
+from ctxtui.analysis.content.notes import PlacedNote, locate_notes, target_of
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.edit import Target
@@ -29,10 +29,10 @@ def test_a_note_stands_where_its_block_first_is() -> None:
     call = session.thread_calls("main")[2]
     node = session.tree.path(call.sent_head)[-1]
     note = Note("x", target=target_of(session.tree, node), bookmark=True)
-    made = standing(session, [note])
+    made = locate_notes(session, [note])
     assert made.nodes[node] == note
     (one,) = made.order
-    assert (one.thread, one.call, one.found) == ("main", 3, True)
+    assert (one.thread, one.call, one.is_found) == ("main", 3, True)
     assert session.tree[one.node].block.digest == note.target.digest
     assert made.at_calls() == {("main", 3)}
 
@@ -42,9 +42,9 @@ def test_notes_are_in_the_order_of_the_calls_and_lost_ones_last() -> None:
     ids = [ids[0] for ids in session.order.values()]
     notes = [Note("x", target=Target("0" * 32, 0), text="gone")]
     notes += [Note("x", call=id_, text="here") for id_ in reversed(ids)] + [Note("x", call="nowhere", text="gone")]
-    made = standing(session, notes)
+    made = locate_notes(session, notes)
     assert [one.note.call for one in made.order][: len(ids)] == ids
-    assert [one.found for one in made.order] == [True] * len(ids) + [False] * 2
+    assert [one.is_found for one in made.order] == [True] * len(ids) + [False] * 2
     assert made.order[-1] in (PlacedNote(notes[0]), PlacedNote(notes[-1]))
     assert set(made.calls) == set(ids)
 
@@ -56,4 +56,4 @@ def test_an_equal_block_later_is_another_one() -> None:
     again = tree.extend(head, [Item(tree[tree.path(head)[1]].block, USER)])
     assert target_of(tree, again).occurrence == target_of(tree, tree.path(head)[1]).occurrence + 1
     note = Note("x", target=target_of(tree, again), bookmark=True)
-    assert set(standing(tree_session, [note]).nodes) == {again}
+    assert set(locate_notes(tree_session, [note]).nodes) == {again}

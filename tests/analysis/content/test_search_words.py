@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content.search import words_of_reading
+from ctxtui.analysis.content.search import text_of_content
 from ctxtui.core.block_content import BlockContent, arguments_value
 
 _values = st.text() | st.integers() | st.floats(allow_nan=False) | st.none() | st.lists(st.text(), max_size=2)
@@ -17,7 +17,7 @@ _values = st.text() | st.integers() | st.floats(allow_nan=False) | st.none() | s
 def test_every_member_is_searched_on_a_line_of_its_own(members: dict[str, object]) -> None:
     got = BlockContent(name="Read", arguments=json.dumps(members, ensure_ascii=False))
     lines = [f"{key}  {one if isinstance(one, str) else _spelled(one)}" for key, one in members.items()]
-    assert words_of_reading(got, "tool_use") == "\n".join(["Read", *lines])
+    assert text_of_content(got, "tool_use") == "\n".join(["Read", *lines])
 
 
 def _spelled(value: object) -> str:

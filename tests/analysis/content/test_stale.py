@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.duplicates import EARLIER, DuplicateFinder, stale, standing
+from ctxtui.analysis.content.duplicates import EARLIER, DuplicateFinder, duplicates_in, stale_results
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.turns import turns_of
 from tests.cases.sessions import Story, use
@@ -19,9 +19,9 @@ def test_results_of_earlier_turns_and_those_that_do_not_hold_any_more() -> None:
     calls = session.thread_calls("main")
     head, tree = calls[-1].sent_head, session.tree
     finder = DuplicateFinder(tree, Names(tree), "/w")
-    finder.show(head)
+    finder.search_path(head)
     turns = turns_of(tree, calls)
-    found = stale(tree, head, turns, standing(finder.found, tree, head))
+    found = stale_results(tree, head, turns, duplicates_in(finder.duplicates, tree, head))
     results = [node for node in tree.path(head) if tree[node].block.kind == "tool_result"]
     assert [found.get(node) for node in results] == [EARLIER, "changed since", None]
-    assert stale(tree, calls[0].sent_head, turns, ()) == {}
+    assert stale_results(tree, calls[0].sent_head, turns, ()) == {}

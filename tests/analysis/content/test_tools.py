@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, totals, used
+from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, count_definitions, count_tool_calls
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.tree import ROOT, Tree
@@ -34,10 +34,10 @@ def found(*items: Item) -> dict[str, dict[str, tuple[str, int]]]:
     head = ROOT
     for item in items:
         head = tree.extend(head, [item])
-        watch.show(head)
+        watch.read_path(head)
     servers = watch.servers(lambda node: len(tree[node].block.body))
     fresh = ToolUse(tree)
-    fresh.show(head)
+    fresh.read_path(head)
     assert fresh.servers(lambda node: len(tree[node].block.body)) == servers
     return {server.name: {one.name: (one.state, one.calls) for one in server.tools} for server in servers}
 
@@ -110,10 +110,10 @@ def test_tokens_of_a_listing_are_shared_out_and_unused_tools_counted() -> None:
     inner = [{"type": "function", "name": "long", "description": "x" * 900}, {"type": "function", "name": "short"}]
     head = tree.extend(ROOT, [listed({"type": "namespace", "name": "n", "tools": inner}), tool("Read")])
     watch = ToolUse(tree)
-    watch.show(head)
+    watch.read_path(head)
     servers = watch.servers(lambda node: 1000)
     assert [(one.name, one.tokens) for one in servers] == [("", 1000), ("n", 1000)]
-    assert [one.name for one in servers[1].tools] == ["long", "short"] and totals(servers) == (3, 3)
+    assert [one.name for one in servers[1].tools] == ["long", "short"] and count_definitions(servers) == (3, 3)
     assert watch.servers(None)[0].tokens is None
 
 
@@ -123,12 +123,12 @@ def test_calls_of_the_whole_thread_outlive_a_compaction() -> None:
     story.head = ROOT
     story.user("summary").call(call("t4", "Bash"))
     tree, calls = story.session.tree, story.session.thread_calls()
-    assert used(tree, calls) == {("", "Bash"): 3, ("", "Read"): 1}
-    assert used(tree, calls[:1]) == {("", "Bash"): 1}
+    assert count_tool_calls(tree, calls) == {("", "Bash"): 3, ("", "Read"): 1}
+    assert count_tool_calls(tree, calls[:1]) == {("", "Bash"): 1}
     watch = ToolUse(tree)
-    watch.show(calls[-1].sent_head)
+    watch.read_path(calls[-1].sent_head)
     assert watch.servers(None) == []
-    assert [(one.name, one.calls) for one in watch.servers(None, used(tree, calls))[0].tools] == [
+    assert [(one.name, one.calls) for one in watch.servers(None, count_tool_calls(tree, calls))[0].tools] == [
         ("Bash", 3),
         ("Read", 1),
     ]

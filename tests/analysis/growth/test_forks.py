@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
+from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, list_lines, parse_origin, session_origin
 from ctxtui.core.session import Happened, Session
 from tests.cases.sessions import Story, compacted, every_category, with_subagents
 
@@ -24,7 +24,7 @@ def branched() -> Session:
 
 
 def test_a_thread_that_goes_back_has_a_line_for_each_time() -> None:
-    assert lines(branched()) == [
+    assert list_lines(branched()) == [
         CallRange(1, 3, 0, "begin"),
         CallRange(4, 5, 1, "another way"),
         CallRange(6, 6, 3, "back on the main road"),
@@ -36,14 +36,14 @@ def test_what_only_goes_on_or_is_rewritten_is_one_line(make) -> None:  # type: i
     session = make()
     for thread in session.threads:
         calls = session.thread_calls(thread)
-        assert [(line.first, line.last) for line in lines(session, thread)] == ([(1, len(calls))] if calls else [])
+        assert [(line.first, line.last) for line in list_lines(session, thread)] == ([(1, len(calls))] if calls else [])
 
 
 def test_where_a_session_comes_from_is_read_back_and_nothing_else_is() -> None:
     origin = ForkOrigin("chat-1", "/some/where.jsonl", "main", 7)
     session = Session()
-    assert origin_of(session) is None
+    assert session_origin(session) is None
     session.fold([Happened(CONTINUED, origin.text), Happened("api error", "no")])
-    assert origin_of(session) == origin
+    assert session_origin(session) == origin
     for text in ("", "no", "[]", "{}", '{"session": "a", "name": "b", "thread": "c", "call": "d"}', "null", "7"):
-        assert origin_from(text) is None
+        assert parse_origin(text) is None

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.context_window import running_window
-from ctxtui.analysis.growth.projection import ROUND, TURN, Limit, compacts_at, grown_turns, limit, outlook
+from ctxtui.analysis.context_window import window_of_running_model
+from ctxtui.analysis.growth.projection import (
+    ROUND,
+    TURN,
+    Limit,
+    automatic_compaction,
+    forecast_outlook,
+    measure_turns,
+    reach_limit,
+)
 from ctxtui.analysis.growth.units_ahead import Range
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
@@ -34,8 +42,8 @@ def steady(turns: int = 6, per_turn: int = 10_000, calls: int = 2) -> Session:
 
 def test_a_steady_session_goes_on_steadily() -> None:
     counted = book(steady(), model_table())
-    assert [turn.growth for turn in grown_turns(counted, "main")] == [None] + [10_000] * 5
-    seen = outlook(counted, "main", 3, 200_000, usd)
+    assert [turn.growth for turn in measure_turns(counted, "main")] == [None] + [10_000] * 5
+    seen = forecast_outlook(counted, "main", 3, 200_000, usd)
     assert (seen.context, seen.turns, seen.unit) == (80_000, 6, TURN)
     assert seen.growth is not None and seen.growth.low < 10_000 < seen.growth.high
     assert seen.after is not None and seen.after.low < 110_000 < seen.after.high
@@ -51,7 +59,7 @@ def test_an_agent_that_plays_by_itself_is_counted_in_rounds() -> None:
         script.call(block.text(f"ok {n}"), usage=Usage(fresh=10_000 + 8_000 * n, output=50))
         script.hear(block.from_part({"type": "tool_result", "tool_use_id": "t", "content": f"{n}"}))
     counted = book(script.session, model_table())
-    seen = outlook(counted, "main", 10, 200_000, usd)
+    seen = forecast_outlook(counted, "main", 10, 200_000, usd)
     assert (seen.unit, seen.turns, seen.calls) == (ROUND, 11, None)
     assert seen.growth is not None and seen.growth.low < 8_000 < seen.growth.high
     # Ten calls of 98,000 to 170,000 fresh tokens, not ten runs of eleven calls.
@@ -63,17 +71,17 @@ def test_an_agent_that_plays_by_itself_is_counted_in_rounds() -> None:
 @pytest.mark.parametrize("turns", [2, 3, 6, 20])
 @pytest.mark.parametrize("ahead", [1, 10])
 def test_no_range_has_no_width(turns: int, ahead: int) -> None:
-    seen = outlook(book(steady(turns), model_table()), "main", ahead, 200_000, usd)
+    seen = forecast_outlook(book(steady(turns), model_table()), "main", ahead, 200_000, usd)
     for found in (seen.growth, seen.calls, seen.output, seen.after, seen.usd, seen.pace):
         assert found is not None and found.low < found.high and found.low <= found.mid <= found.high
 
 
 def test_limits_come_soonest_with_the_highest_growth() -> None:
     growth = Range(1_000, 10_000, 30_000)
-    assert limit(150_000, "setting", 80_000, growth) == Limit(150_000, "setting", (3, 7, 70))
-    assert limit(80_000, "setting", 80_000, growth).turns == (0, 0, 0)
-    assert limit(150_000, "setting", 80_000, Range(-5, 0, 10_000)).turns == (7, None, None)
-    assert limit(150_000, "setting", 80_000, None).turns == (None, None, None)
+    assert reach_limit(150_000, "setting", 80_000, growth) == Limit(150_000, "setting", (3, 7, 70))
+    assert reach_limit(80_000, "setting", 80_000, growth).turns == (0, 0, 0)
+    assert reach_limit(150_000, "setting", 80_000, Range(-5, 0, 10_000)).turns == (7, None, None)
+    assert reach_limit(150_000, "setting", 80_000, None).turns == (None, None, None)
 
 
 def test_a_compaction_is_no_growth_and_tells_where_the_next_one_comes() -> None:
@@ -84,15 +92,17 @@ def test_a_compaction_is_no_growth_and_tells_where_the_next_one_comes() -> None:
     script.head = 0
     script.hear(block.text("summary")).call(block.text("ok"), usage=Usage(fresh=20_000))
     counted = book(script.session, model_table())
-    assert [turn.growth for turn in grown_turns(counted, "main")] == [None, 110_000, None]
-    assert compacts_at(counted, "main", running_window(200_000, 0.75)) == (160_000, "observed")
+    assert [turn.growth for turn in measure_turns(counted, "main")] == [None, 110_000, None]
+    assert automatic_compaction(counted, "main", window_of_running_model(200_000, 0.75)) == (160_000, "observed")
 
 
 def test_without_a_price_or_a_second_turn_nothing_is_made_up() -> None:
     script = Script("claude-opus-4-5")
     script.hear(block.text("hello")).call(block.text("ok"), usage=Usage(fresh=100))
     counted = book(script.session, model_table())
-    seen = outlook(counted, "main", 5, 0, usd)
+    seen = forecast_outlook(counted, "main", 5, 0, usd)
     assert (seen.growth, seen.after, seen.usd) == (None, None, None)
-    assert outlook(book(steady(), model_table()), "main", 5, 0, lambda usage: None).usd is None
-    assert compacts_at(counted, "main", running_window(200_000, 0.75)) is None, "nobody knows this client"
+    assert forecast_outlook(book(steady(), model_table()), "main", 5, 0, lambda usage: None).usd is None
+    assert automatic_compaction(counted, "main", window_of_running_model(200_000, 0.75)) is None, (
+        "nobody knows this client"
+    )

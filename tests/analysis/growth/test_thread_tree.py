@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.growth.thread_tree import family
+from ctxtui.analysis.growth.thread_tree import thread_nodes
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import CallSeen, Session, ThreadSeen
 from ctxtui.core.usage import Usage
@@ -19,7 +19,7 @@ def reported(call: Call) -> int | None:
 def test_peaks_totals_and_costs_are_each_threads_own() -> None:
     session = with_subagents()
     costs = {id_: Cost(0.1, fresh=0.01, read=0.02, write=0.03, output=0.04, version="t") for id_ in session.calls}
-    rows = {row.id: row for row in family(session, costs, reported)}
+    rows = {row.id: row for row in thread_nodes(session, costs, reported)}
     for id_, row in rows.items():
         used = [call.usage.input for call in session.thread_calls(id_) if call.usage]
         assert (row.calls, row.peak, row.sent, row.tokens) == (len(used), max(used), sum(used), used[-1])
@@ -30,20 +30,20 @@ def test_peaks_totals_and_costs_are_each_threads_own() -> None:
 
 def test_what_is_not_priced_or_has_no_price_is_not_called_nothing() -> None:
     session = with_subagents()
-    assert all(row.usd is None and not row.priced for row in family(session, {}, reported))
-    unknown = family(session, dict.fromkeys(session.calls), reported)
+    assert all(row.usd is None and not row.priced for row in thread_nodes(session, {}, reported))
+    unknown = thread_nodes(session, dict.fromkeys(session.calls), reported)
     assert all(row.usd is None and row.priced for row in unknown)
     first = next(iter(session.calls.values()))
     own = replace(first, usage=replace(first.usage or Usage(), cost=1.5))
     session.apply(CallSeen(own))
-    assert all(row.usd is None for row in family(session, dict.fromkeys(session.calls), reported))
+    assert all(row.usd is None for row in thread_nodes(session, dict.fromkeys(session.calls), reported))
 
 
 def test_threads_in_a_ring_come_last_and_none_is_lost() -> None:
     session = Session()
     for id_, parent in (("a", "b"), ("b", "a"), ("c", ""), ("d", "c")):
         session.apply(ThreadSeen(id_, id_, parent))
-    rows = family(session, {}, reported)
+    rows = thread_nodes(session, {}, reported)
     assert [(row.id, row.depth) for row in rows[:3]] == [("main", 0), ("c", 1), ("d", 2)]
     assert {row.id for row in rows} == {"main", "a", "b", "c", "d"}
 
@@ -57,6 +57,6 @@ def test_a_thread_knows_after_which_call_it_began_and_how_often_it_was_compacted
     child.clock = main.clock - 30
     main.session.apply(ThreadSeen("child", "child", "main"))
     child.user("help").call("there")
-    rows = {row.id: row for row in family(main.session, {}, reported)}
+    rows = {row.id: row for row in thread_nodes(main.session, {}, reported)}
     assert rows["child"].since == 2 and rows["child"].parent == "main"
     assert (rows["main"].folds, rows["child"].folds) == (1, 0)

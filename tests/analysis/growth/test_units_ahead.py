@@ -42,4 +42,4 @@ def test_a_first_unit_alone_is_mistrusted() -> None:
 
 
 def test_it_keeps_its_order_through_what_is_made_of_it() -> None:
-    assert Range(1, 2, 3).mapped(lambda value: 10 * value) == Range(10, 20, 30)
+    assert Range(1, 2, 3).map(lambda value: 10 * value) == Range(10, 20, 30)

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtui.analysis.lab.variant import Variant
-from ctxtui.analysis.read.absence import NONE_GONE
+from ctxtui.analysis.read.absence import NO_ABSENCES
 from ctxtui.core import canonical
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.edit import Edit
@@ -69,7 +69,7 @@ def reported(session: Session, front: int) -> Session:
     book = book_for(session, COUNTER, settings.Settings())
     count_all(book, COUNTER)
     for call in list(session.calls.values()):
-        tokens = front + sum(book.read_sums(call.model, call.sent_head, NONE_GONE))
+        tokens = front + sum(book.read_sums(call.model, call.sent_head, NO_ABSENCES))
         session.apply(CallSeen(replace(call, usage=Usage(fresh=tokens, output=20))))
     return session
 

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.lab.deviation import WITHIN
-from ctxtui.analysis.lab.recorded import simulated_calls
+from ctxtui.analysis.lab.deviation import MAX_DEVIATION
+from ctxtui.analysis.lab.recorded_steps import simulated_calls
 from ctxtui.analysis.lab.report import session_lab
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.core.call import Call
@@ -49,13 +49,15 @@ def unsaid(session: Session) -> list[str]:
         # Nothing to hold it against: then that is said.
         return [] if notes or not session.calls else ["no word of what is lacking"]
     off = (own.total - told) / told
-    found = [f"input {off:+.3f}"] if abs(off) > WITHIN and not _says(notes, r"is off by [+-][\d.]+ %: \w+") else []
-    read = own.summed("read")
+    found = (
+        [f"input {off:+.3f}"] if abs(off) > MAX_DEVIATION and not _says(notes, r"is off by [+-][\d.]+ %: \w+") else []
+    )
+    read = own.sum_of("read")
     if read is None:
         return found if _says(notes, "read, write and fresh are not told: ") else [*found, "no word of the cache"]
     gap = (read - sum(call.usage.cache_read for call in calls if call.usage is not None)) / told
-    excused = _says(notes, r"the simulation reads [\d.]+ % of the input") or abs(gap - off) <= WITHIN
-    return found if abs(gap) <= WITHIN or excused else [*found, f"read {gap:+.3f}"]
+    excused = _says(notes, r"the simulation reads [\d.]+ % of the input") or abs(gap - off) <= MAX_DEVIATION
+    return found if abs(gap) <= MAX_DEVIATION or excused else [*found, f"read {gap:+.3f}"]
 
 
 def _says(notes: tuple[str, ...], pattern: str) -> bool:
@@ -78,7 +80,7 @@ def looks_at_its_own_report(session: Session, sample: int, rng: Random) -> list[
         )
         after = _context(session, call)
         session.apply(CallSeen(call))
-        if abs(after - before) > WITHIN * max(before, call.usage.input):
+        if abs(after - before) > MAX_DEVIATION * max(before, call.usage.input):
             found.append(f"{call.id}: {before} became {after}")
     return found
 
@@ -101,7 +103,7 @@ def test_a_long_transcript_is_within_two_per_cent() -> None:
     own, calls, notes = as_recorded(MADE["a transcript"]())
     later = list(zip(own.calls, calls, strict=True))[1:]
     counted, told = sum(one.context for one, _ in later), sum(call.usage.input for _, call in later if call.usage)
-    assert abs(counted - told) <= WITHIN * told
+    assert abs(counted - told) <= MAX_DEVIATION * told
     assert not _says(notes, "reads .* more")
 
 

@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
+from ctxtui.analysis.lab.edited_path import EditedPath, Propose
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import RAW, Applied
@@ -21,7 +21,7 @@ from tests.curation.shaped import SHAPES, edits
 from tests.curation.test_situations import as_policies_ask, generated
 
 
-def staged(context: Context, log: tuple[Edit, ...], rules: ProviderRules) -> Proposing:
+def staged(context: Context, log: tuple[Edit, ...], rules: ProviderRules) -> Propose:
     """As the lab stages edits (`variant_pass`): all of them with the first call."""
     return lambda applied, known: (known, applied) if known else (log, apply(context, log, rules))
 
@@ -45,7 +45,7 @@ def test_what_comes_later_is_changed_when_it_comes(dialect: str, seed: int) -> N
         context = context.grow_to(nodes[end - 1])
         if context.unanswered:
             continue  # No request ends there.
-        head, applied = path.take(context, staged(context, log, rules))
+        head, applied = path.add_call(context, staged(context, log, rules))
         again = Context(tree, context.head, context.dialect, context.params)
         anew = apply(again, path.log, rules)
         assert same(applied, anew), f"{end} of {len(nodes)} blocks"
@@ -56,12 +56,12 @@ def test_what_comes_later_is_changed_when_it_comes(dialect: str, seed: int) -> N
 def stands_for(path: EditedPath, applied: Applied, head: int) -> None:
     """Each sent node stands for the first recorded one that ends where it does, or stands behind that."""
     context, tree = applied.context, applied.context.tree
-    ends = [path.standing(applied, (p, RAW)) for p in range(len(context))]
+    ends = [path.node_at_edge(applied, (p, RAW)) for p in range(len(context))]
     for node in tree.path(head):
         before = [p for p, end in enumerate(ends) if tree[end].depth <= tree[node].depth]
         last = ends[before[-1]] if before else ROOT
         expected = context.nodes[ends.index(last)] if last != ROOT else ROOT
-        assert path.raw(node) == expected
+        assert path.recorded_node(node) == expected
 
 
 def test_an_edit_of_two_blocks_takes_the_second_when_it_comes() -> None:
@@ -75,12 +75,12 @@ def test_an_edit_of_two_blocks_takes_the_second_when_it_comes() -> None:
     rules = rules_for(whole.dialect)
     path = EditedPath(whole.tree, rules, False, lambda node, other: None)
     early = Context(whole.tree, whole.nodes[texts[3]], whole.dialect, whole.params)
-    _, applied = path.take(early, staged(early, (both,), rules))
+    _, applied = path.add_call(early, staged(early, (both,), rules))
     assert not applied.refused
     assert {texts[1], texts[2]} <= applied.changes.keys() and not applied.asleep, "it is not all asleep"
     grown = early.grow_to(whole.nodes[texts[5]])
-    _, applied = path.take(grown, staged(grown, (both,), rules))
+    _, applied = path.add_call(grown, staged(grown, (both,), rules))
     assert texts[6] not in applied.changes
     grown = grown.grow_to(whole.head)
-    _, applied = path.take(grown, staged(grown, (both,), rules))
+    _, applied = path.add_call(grown, staged(grown, (both,), rules))
     assert texts[6] in applied.changes

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.figures import lacking
-from ctxtui.analysis.lab.lab import experiment
+from ctxtui.analysis.figures import unrecorded_tokens
+from ctxtui.analysis.lab.lab import run_experiment
 from ctxtui.analysis.lab.variant import Variant, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench
-from ctxtui.analysis.request_counts import request_count
+from ctxtui.analysis.lab.variant_pass import LabInputs
+from ctxtui.analysis.request_counts import count_request
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
@@ -48,7 +48,7 @@ EAGER: dict[str, dict[str, object]] = {
 """Settings under which policies act on short sessions."""
 
 
-def bench(session: Session) -> Bench:
+def bench(session: Session) -> LabInputs:
     return bench_of(session, COUNTER, Settings())
 
 
@@ -91,7 +91,7 @@ def plainly(book: Book, calls: list[Call], step: Step, usable: Callable[[Call], 
         )
         if not apply(context, (*log, *made), rules).refused:
             log = (*log, *made)
-        found.append(request_count(book, call, apply(context, log, rules)).body)
+        found.append(count_request(book, call, apply(context, log, rules)).body)
     return found
 
 
@@ -109,10 +109,10 @@ def test_each_call_comes_to_what_its_edits_come_to_on_the_whole_context(name: st
     made = bench(session)
     calls = list(session.calls.values())
     before = len(session.tree)
-    run = experiment(made, [Variant(), variant(name)])[1]
+    run = run_experiment(made, [Variant(), variant(name)])[1]
     expected = plainly(made.book, calls, Step(POLICIES[name], EAGER[name]), made.usable)
     # What reports show to be gone is in no request's figure, but in what a call came to.
-    told = [n for n, call in enumerate(calls) if not made.book.contexts.at(call.response_head)]
+    told = [n for n, call in enumerate(calls) if not made.book.contexts.absences_at(call.response_head)]
     assert [run.calls[n].context for n in told] == [expected[n] for n in told]
     assert len(session.tree) >= before
     adds_up(run)
@@ -131,19 +131,19 @@ def test_each_call_comes_to_what_its_edits_come_to_on_the_whole_context(name: st
 def test_a_long_run_comes_to_the_same(name: str, wire: bool) -> None:
     session = grown(long_run(3, turns=4), "anthropic", Random(name), wire=wire)
     made = bench(session)
-    own, run = experiment(made, [Variant(), variant(name)])
+    own, run = run_experiment(made, [Variant(), variant(name)])
     assert run.edits, "the policy did nothing: nothing is tested"
     calls = list(session.calls.values())
     HIDDEN.clear()
     if not wire:
         counted = [
-            request_count(made.book, call, apply(Context.of_call(session.tree, call), ())).body for call in calls
+            count_request(made.book, call, apply(Context.of_call(session.tree, call), ())).body for call in calls
         ]
         HIDDEN.update({call.id: one.context - n for call, one, n in zip(calls, own.calls, counted, strict=True)})
     expected = plainly(made.book, calls, Step(POLICIES[name], EAGER[name]), made.usable)
     HIDDEN_NOW = [one.context - n for one, n in zip(run.calls, expected, strict=True)]
     recorded = [apply(Context.of_call(session.tree, call), ()) for call in calls]
-    plain = [request_count(made.book, call, one).body for call, one in zip(calls, recorded, strict=True)]
+    plain = [count_request(made.book, call, one).body for call, one in zip(calls, recorded, strict=True)]
     assert [one.context - n for one, n in zip(own.calls, plain, strict=True)] == HIDDEN_NOW
     HIDDEN.clear()
     adds_up(run)
@@ -155,7 +155,7 @@ def test_a_long_run_comes_to_the_same(name: str, wire: bool) -> None:
 def test_a_policy_that_does_nothing_is_as_recorded(dialect: str, seed: int) -> None:
     rng = Random(f"nothing {dialect} {seed}")
     session = grown(SHAPES[dialect](rng), dialect, rng, wire=seed % 2 == 0)
-    own, idle = experiment(bench(session), [Variant(), Variant(policy="nothing", steps=(Step(NOTHING),))])
+    own, idle = run_experiment(bench(session), [Variant(), Variant(policy="nothing", steps=(Step(NOTHING),))])
     assert own.calls == idle.calls
     assert (own.rewrites, own.dependence, own.usd) == (idle.rewrites, idle.dependence, idle.usd)
 
@@ -171,7 +171,7 @@ def test_its_own_report_is_not_looked_at() -> None:
         last = list(session.calls.values())[-1]
         assert last.usage is not None
         session.apply(CallSeen(replace(last, usage=replace(last.usage, fresh=last.usage.fresh * times))))
-        return [call.context for call in experiment(bench(session), [Variant()])[0].calls]
+        return [call.context for call in run_experiment(bench(session), [Variant()])[0].calls]
 
     once, tenfold = contexts(1), contexts(10)
     assert abs(once[-1] - tenfold[-1]) < 0.02 * once[-1]
@@ -193,11 +193,11 @@ def test_what_is_lacking_comes_from_the_reports_before() -> None:
     """Of a transcript the first call lacks what no report has told yet; the second has it."""
     session = grown(long_run(1, turns=3), "anthropic", Random(1), wire=False)
     made = bench(session)
-    run = experiment(made, [Variant()])[0]
+    run = run_experiment(made, [Variant()])[0]
     first, second = list(session.calls.values())[:2]
     assert first.usage is not None
     assert second.usage is not None
-    assert lacking(made.book, first) == 0 or run.calls[0].context < first.usage.input
+    assert unrecorded_tokens(made.book, first) == 0 or run.calls[0].context < first.usage.input
     assert abs(run.calls[1].context - second.usage.input) < 0.2 * second.usage.input
 
 
@@ -210,8 +210,10 @@ def test_variants_that_are_tried_together_come_to_what_each_comes_to_alone(diale
         *map(variant, ("sliding_window", "keep_rounds", "truncate_results", "budget")),
         Variant(cache="1h"),
     ]
-    together = experiment(bench(grown(SHAPES[dialect](Random(seed)), dialect, Random(seed))), tried)
-    alone = [experiment(bench(grown(SHAPES[dialect](Random(seed)), dialect, Random(seed))), [one])[0] for one in tried]
+    together = run_experiment(bench(grown(SHAPES[dialect](Random(seed)), dialect, Random(seed))), tried)
+    alone = [
+        run_experiment(bench(grown(SHAPES[dialect](Random(seed)), dialect, Random(seed))), [one])[0] for one in tried
+    ]
     assert list(map(figures, together)) == list(map(figures, alone))
 
 

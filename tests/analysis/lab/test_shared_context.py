@@ -25,9 +25,12 @@ def test_thinking_that_a_new_turn_takes_out_is_what_its_blocks_come_to_less(
     shared, before, known = SharedContext(book), 0, list[int]()
     for call in session.calls.values():
         context = shared.context
-        if shared.go(call) is not context:
+        if shared.move_to(call) is not context:
             before, known = 0, []
         sizes = shared.sizes(call.model)
-        now = [sizes.at(position) for position in range(len(known))]
-        assert sizes.stripped(before, range(len(known))) == sum(known) - sum(now)
-        before, known = sizes.asked, [sizes.at(position) for position in range(len(shared.go(call)))]
+        now = [sizes.tokens_at(position) for position in range(len(known))]
+        assert sizes.stripped_tokens(before, range(len(known))) == sum(known) - sum(now)
+        before, known = (
+            sizes.person_position,
+            [sizes.tokens_at(position) for position in range(len(shared.move_to(call)))],
+        )

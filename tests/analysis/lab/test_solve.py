@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.lab.solve import fitted, keep_warm, pauses
+from ctxtui.analysis.lab.solve import evaluate_pauses, fit_variants, keep_warm_break_even
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.edit_kinds import BREAKPOINT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.lab.breakpoints import placed_breakpoints
 from tests.analysis.lab.recordings import grown
 from tests.analysis.lab.test_laws import bench
@@ -28,7 +28,7 @@ def test_the_best_is_held_against_sessions_that_it_was_not_fitted_to() -> None:
         "b": {"as_recorded": 1.0, "x": 1.4, "y": 0.8},
         "c": {"as_recorded": 1.0, "x": 0.6, "y": 0.9},
     }
-    found = fitted(costs)
+    found = fit_variants(costs)
     assert found is not None
     assert (found.best, found.tried) == ("x", 3) or found.best == "y"
     sums = {name: sum(one[name] for one in costs.values()) for name in costs["a"]}
@@ -40,26 +40,26 @@ def test_the_best_is_held_against_sessions_that_it_was_not_fitted_to() -> None:
 
 
 def test_of_one_session_nothing_is_held_out() -> None:
-    found = fitted({"a": {"as_recorded": 1.0, "x": 0.5}})
+    found = fit_variants({"a": {"as_recorded": 1.0, "x": 0.5}})
     assert found is not None
     assert (found.best, found.folds, found.held_out) == ("x", (), None)
-    assert fitted({}) is None
+    assert fit_variants({}) is None
 
 
 def test_keeping_warm_pays_up_to_its_break_even() -> None:
     session = grown(long_run(2, turns=3), "anthropic", Random(2))
     made = bench(session)
     call = list(session.calls.values())[-1]
-    short, long = keep_warm(cached_by(made.book)(call), RATES, 1000)
+    short, long = keep_warm_break_even(cache_rules_by_call(made.book)(call), RATES, 1000)
     assert (short.life, short.requests, short.seconds) == (300.0, 11, 3600.0)
     assert (long.life, long.requests) == (3600.0, 18)
     for one in (short, long):
         assert one.requests * one.read < one.write - one.read <= (one.requests + 1) * one.read + 1e-9
-    within, beyond = pauses([(301.0, 1000)], short, RATES), pauses([(3601.0, 1000)], short, RATES)
+    within, beyond = evaluate_pauses([(301.0, 1000)], short, RATES), evaluate_pauses([(3601.0, 1000)], short, RATES)
     assert (within.longer, within.cheaper) == (1, 1)
     assert within.saved == pytest.approx(1000 * (1.25 - 0.1) - 1000 * 0.1)
     assert (beyond.longer, beyond.cheaper, beyond.saved) == (1, 0, 0.0)
-    assert pauses([(299.0, 1000)], short, RATES).longer == 0
+    assert evaluate_pauses([(299.0, 1000)], short, RATES).longer == 0
 
 
 def test_a_strategy_is_placed_as_breakpoints_that_stand() -> None:
@@ -87,7 +87,7 @@ def test_what_a_session_comes_to_has_no_part_in_what_is_chosen_for_it(
 
     sessions = {str(n): named(costs) for n, costs in enumerate(family)}
     held = data.draw(st.sampled_from([*sessions]))
-    before, after = fitted(sessions), fitted(sessions | {held: named(other)})
+    before, after = fit_variants(sessions), fit_variants(sessions | {held: named(other)})
     assert before is not None and after is not None
     (own,) = (fold for fold in before.folds if fold.session == held)
     (changed,) = (fold for fold in after.folds if fold.session == held)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.labels.figures import label_figures, segment_figures, segments_of, session_labels
-from ctxtui.analysis.labels.labelling import Labelling, words
+from ctxtui.analysis.labels.labelling import Labelling, searched_text
 from ctxtui.analysis.labels.rules import parse_rule
 from ctxtui.analysis.labels.segments import UNLABELLED, Segment
 from ctxtui.analysis.running_totals import RunningTotals
@@ -38,7 +38,7 @@ TEXTS = [
 
 def labels(card: ModelCard):  # type: ignore[no-untyped-def]
     def split(node: Node) -> list[Segment]:
-        text, category = words(read(node.block)), CATEGORIES[node.category]
+        text, category = searched_text(read(node.block)), CATEGORIES[node.category]
         found = []
         for start, end, rule, begins in RULES.pieces(category, node.block.body, text):
             label, counts = ("", node.category)
@@ -95,9 +95,9 @@ def test_segments_sum_to_blocks_and_categories_to_the_total(script: Script, step
                 by_category[row.category] += row.tokens
                 continue
             parts = segment_figures(book, call.model, row.node) if row.node else []
-            assert not parts or sum(part.tokens for part in parts) == row.tokens == running.own(row.node)
-            assert not row.node or row.tokens == running.own(row.node)
-            assert not row.node or row.tokens == sum(book.own_by_category(call.model, row.node).values())
+            assert not parts or sum(part.tokens for part in parts) == row.tokens == running.block_tokens(row.node)
+            assert not row.node or row.tokens == running.block_tokens(row.node)
+            assert not row.node or row.tokens == sum(book.block_tokens_by_category(call.model, row.node).values())
             for name, tokens in [(p.category, p.tokens) for p in parts] or [(row.category, row.tokens)]:
                 by_category[name if name in by_category else "system"] += tokens if row.node else 0
         assert {name: n for name, n in by_category.items() if n} == got.categories

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.labels.labelling import Labelling, words
-from ctxtui.analysis.labels.match import Match, matches
+from ctxtui.analysis.labels.labelling import Labelling, searched_text
+from ctxtui.analysis.labels.match import Match, find_matches
 from ctxtui.analysis.labels.rules import parse_rule
-from ctxtui.analysis.labels.segments import LabelledSpan, cut
+from ctxtui.analysis.labels.segments import LabelledSpan, cut_text
 from ctxtui.core import block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
@@ -25,7 +25,7 @@ TAGS = {"between": ["<a>", "</a>"]}
 
 
 def found(rule: dict[str, Any], text: str) -> list[str]:
-    return [text[m.start : m.end] for m in matches(0, parse_rule("r", rule), text)]
+    return [text[m.start : m.end] for m in find_matches(0, parse_rule("r", rule), text)]
 
 
 def labels(text: str, category: str = "user", labelling: Labelling = SHIPPED) -> dict[str, int]:
@@ -123,7 +123,7 @@ SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 12), st.integers(0
 def test_pieces_are_the_text_and_every_finding_begins_once(spans: list[tuple[int, int, int]]) -> None:
     length = 45
     hits = [Match(start, start + many, rule) for start, many, rule in spans]
-    pieces = cut(length, hits)
+    pieces = cut_text(length, hits)
     assert bool(pieces) == bool(hits)
     at = 0
     for piece in pieces:
@@ -138,20 +138,20 @@ def test_pieces_are_the_text_and_every_finding_begins_once(spans: list[tuple[int
 
 
 def test_the_inner_finding_has_the_text_and_an_empty_outer_one_still_counts() -> None:
-    assert cut(10, [Match(2, 8, 0), Match(4, 6, 1)]) == [
+    assert cut_text(10, [Match(2, 8, 0), Match(4, 6, 1)]) == [
         LabelledSpan(0, 2, -1, 0),
         LabelledSpan(2, 4, 0, 1),
         LabelledSpan(4, 6, 1, 1),
         LabelledSpan(6, 8, 0, 0),
         LabelledSpan(8, 10, -1, 0),
     ]
-    assert cut(4, [Match(0, 4, 0), Match(0, 2, 1), Match(2, 4, 1)]) == [
+    assert cut_text(4, [Match(0, 4, 0), Match(0, 2, 1), Match(2, 4, 1)]) == [
         LabelledSpan(0, 2, 1, 1),
         LabelledSpan(2, 4, 1, 1),
         LabelledSpan(4, 4, 0, 1),
     ]
-    assert cut(4, [Match(0, 4, 2), Match(0, 4, 1)]) == [LabelledSpan(0, 4, 1, 1)]
-    assert cut(6, [Match(0, 4, 0), Match(2, 6, 1)]) == [LabelledSpan(0, 2, 0, 1), LabelledSpan(2, 6, 1, 1)]
+    assert cut_text(4, [Match(0, 4, 2), Match(0, 4, 1)]) == [LabelledSpan(0, 4, 1, 1)]
+    assert cut_text(6, [Match(0, 4, 0), Match(2, 6, 1)]) == [LabelledSpan(0, 2, 0, 1), LabelledSpan(2, 6, 1, 1)]
 
 
 LISTINGS = """# Environment
@@ -265,7 +265,7 @@ def test_shipped_rules_know_these_systems(text: str, category: str, expected: di
 
 def test_tool_schemas_are_split_into_what_they_spend_on_words() -> None:
     tool = block.make("tool", systems.schema("create_issue", 4))
-    text = words(read(tool))
+    text = searched_text(read(tool))
     pieces = SHIPPED.pieces("tools", tool.body, text)
     told = {SHIPPED.rules[p.rule].label: text[p.start : p.end] for p in pieces if p.rule >= 0}
     assert set(told) == {"description", "parameters", "property description"}

@@ -7,12 +7,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.missed import CONTENT, TTL
+from ctxtui.analysis.cache.miss import CONTENT, TTL
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.latency import latencies
-from ctxtui.analysis.money.bill import CARRY, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, to_the_cent
-from ctxtui.analysis.money.block_costs import heaviest, thread_costs
-from ctxtui.analysis.money.spending import by_call, by_category, by_tool, summed
+from ctxtui.analysis.money.bill import CARRY, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, round_to_sum
+from ctxtui.analysis.money.block_costs import most_expensive_blocks, thread_costs
+from ctxtui.analysis.money.spending import rows_by_call, rows_by_category, rows_by_tool, sum_rows
 from ctxtui.core import block
 from ctxtui.core.call import ANSWER_LEAST, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
@@ -68,11 +68,11 @@ def test_parts_rows_and_threads_add_up_to_the_calls_whatever_the_reports_say(mad
     assert all(part.usd >= -1e-9 and part.tokens >= 0 for part in found.parts.values())
     threads = thread_costs(book, costs)
     for rows in (
-        by_call(calls, costs, lambda c: c.model),
-        by_category(threads, costs),
-        by_tool(threads, costs, book.names),
+        rows_by_call(calls, costs, lambda c: c.model),
+        rows_by_category(threads, costs),
+        rows_by_tool(threads, costs, book.names),
     ):
-        assert (summed(rows).usd or 0.0) == pytest.approx(whole)
+        assert (sum_rows(rows).usd or 0.0) == pytest.approx(whole)
 
 
 def test_each_part_is_what_it_is_called() -> None:
@@ -133,8 +133,8 @@ def test_answers_reported_in_part_are_counted_and_cost_what_is_on_record_of_them
     counted_more = found.likely.tokens
     assert counted_more > 0 and found.likely.usd == pytest.approx(part.output / 3 * counted_more)
     both = Bill()
-    both.take(found)
-    both.take(found)
+    both.add_bill(found)
+    both.add_bill(found)
     assert (both.partial, both.likely.tokens) == (2, 2 * counted_more)
 
 
@@ -165,7 +165,7 @@ def test_a_dear_block_that_is_gone_says_since_which_call() -> None:
     script.hear(stays).call(usage=Usage(fresh=4_000))
     threads = thread_costs(counted(script.session), priced(script.session))
     tree = script.session.tree
-    found = {tree[one.node].block.digest: one.gone for one in heaviest(threads, 5)}
+    found = {tree[one.node].block.digest: one.gone for one in most_expensive_blocks(threads, 5)}
     assert (found[gone.digest], found[stays.digest]) == (3, 0)
 
 
@@ -188,8 +188,8 @@ def test_subagents_have_their_share_and_two_bills_add_up() -> None:
     found = bill_of(session)
     assert found.subagents == pytest.approx(0.5)
     both = Bill()
-    both.take(found, "one ")
-    both.take(found, "two ")
+    both.add_bill(found, "one ")
+    both.add_bill(found, "two ")
     assert both.usd == pytest.approx(2 * (found.usd or 0)) and set(both.threads) == {MAIN, "one side", "two side"}
     assert both.parts[OTHER].usd == 0
 
@@ -198,14 +198,14 @@ def test_subagents_have_their_share_and_two_bills_add_up() -> None:
 @example([1.645], 2)
 @example([0.005], 2)
 def test_rounded_parts_add_up_to_the_rounded_sum(amounts: list[float], decimals: int) -> None:
-    shown = to_the_cent(amounts, decimals)
+    shown = round_to_sum(amounts, decimals)
     assert round(sum(shown), decimals) == pytest.approx(round(sum(amounts), decimals), abs=1.01 * 10**-decimals / 2)
     assert all(abs(a - b) <= 10**-decimals for a, b in zip(shown, amounts, strict=True))
 
 
 def test_a_block_costs_its_write_and_every_call_that_carried_it() -> None:
     session = agent([200, 9000, 200, 200, 200], [20] * 5)
-    large, task, *_ = heaviest(thread_costs(counted(session), priced(session)), 3)
+    large, task, *_ = most_expensive_blocks(thread_costs(counted(session), priced(session)), 3)
     assert (large.tokens, large.calls) == (9000, 4)
     assert task.node == session.tree.path(session.thread_calls(MAIN)[0].sent_head)[1] and task.calls == 6
     assert large.usd == pytest.approx(9000 * (6.25e-6 + 3 * 0.5e-6))

@@ -60,6 +60,6 @@ def test_the_third_generation_of_the_first_sample_came_at_call_11_and_cost_what_
         same = [
             n for n in of.session.tree.path(call.sent_head) if of.session.tree[n].block == of.session.tree[node].block
         ]
-        usd += sum(known.ledger.charged(index).rate(of.session.tree[n].depth) for n in same) * row.weight.tokens
+        usd += sum(known.ledger.rates_of(index).rate(of.session.tree[n].depth) for n in same) * row.weight.tokens
     assert (row.weight.since, row.weight.calls) == (11, 4)
     assert row.usd == pytest.approx(usd) and 0.45 < row.usd < 0.48

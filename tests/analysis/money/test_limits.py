@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import fields, replace
 
-from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
+from ctxtui.analysis.money.limits import (
+    Figures,
+    Limits,
+    check_baseline,
+    check_limits,
+    figures_as_fields,
+    longest_block,
+    session_figures,
+)
 from ctxtui.core import block
 from ctxtui.core.call import Fidelity
 from ctxtui.core.usage import Usage
@@ -40,7 +48,7 @@ def limits(*values: float) -> Limits:
     ],
 )
 def test_a_limit_holds_up_to_its_own_value(allowed: Limits, passed: list[bool]) -> None:
-    assert [one.passed for one in verdicts(GOOD, allowed)] == passed
+    assert [one.passed for one in check_limits(GOOD, allowed)] == passed
 
 
 def test_what_is_not_known_cannot_be_told_and_a_single_call_has_nothing_to_hit() -> None:
@@ -54,7 +62,7 @@ def test_what_is_not_known_cannot_be_told_and_a_single_call_has_nothing_to_hit()
         cost_usd=None,
         unpriced_calls=3,
     )
-    found = verdicts(unknown, limits(1, 100, 0.1, 0, 1.0))
+    found = check_limits(unknown, limits(1, 100, 0.1, 0, 1.0))
     assert [(one.limit, one.passed) for one in found] == [
         ("max_context", None),
         ("max_block_chars", True),
@@ -64,15 +72,15 @@ def test_what_is_not_known_cannot_be_told_and_a_single_call_has_nothing_to_hit()
     ]
     assert "unknown" in found[0].told and "unknown" in found[4].told
     partly = replace(unknown, cost_usd_at_least=8.03, cost_usd_at_most=9.5)
-    told = {allowed: verdicts(partly, Limits(max_cost=allowed))[0] for allowed in (1.0, 8.03, 9.49, 9.5)}
+    told = {allowed: check_limits(partly, Limits(max_cost=allowed))[0] for allowed in (1.0, 8.03, 9.49, 9.5)}
     assert [one.passed for one in told.values()] == [False, None, None, True]
     assert "≥ 8.0300 and ≤ 9.5000" in told[1.0].told and "cannot be told" in told[9.49].told
-    assert verdicts(replace(partly, cost_usd_at_most=None), Limits(max_cost=100))[0].passed is None
-    assert verdicts(Figures(calls=1), Limits(min_cache_read=0.5))[0].passed
+    assert check_limits(replace(partly, cost_usd_at_most=None), Limits(max_cost=100))[0].passed is None
+    assert check_limits(Figures(calls=1), Limits(min_cache_read=0.5))[0].passed
 
 
 def test_a_baseline_allows_a_little_more_and_no_rewrite_more() -> None:
-    assert all(one.passed for one in against(GOOD, as_fields(GOOD)))
+    assert all(one.passed for one in check_baseline(GOOD, figures_as_fields(GOOD)))
     worse = Figures(
         calls=10,
         context_tokens=95_000,
@@ -84,19 +92,21 @@ def test_a_baseline_allows_a_little_more_and_no_rewrite_more() -> None:
         read_per_write=2.5,
         call_seconds=99.0,
     )
-    assert [one.limit for one in against(worse, as_fields(GOOD)) if not one.passed] == [
+    assert [one.limit for one in check_baseline(worse, figures_as_fields(GOOD)) if not one.passed] == [
         "baseline context_tokens",
         "baseline cache_read",
         "baseline rewrites",
     ]
-    assert all(one.passed for one in against(worse, as_fields(GOOD), tolerance=0.5))
-    assert [one.limit for one in against(GOOD, {"rewrites": 5, "cost_usd": None, "x": 1})] == ["baseline rewrites"]
+    assert all(one.passed for one in check_baseline(worse, figures_as_fields(GOOD), tolerance=0.5))
+    assert [one.limit for one in check_baseline(GOOD, {"rewrites": 5, "cost_usd": None, "x": 1})] == [
+        "baseline rewrites"
+    ]
 
 
 def test_figures_are_those_of_the_recording() -> None:
     session = agent([1000, 3000, 10], [20, 4000, 20])
     calls = list(session.calls.values())
-    found = figures_of(session, billed_session(session), 12)
+    found = session_figures(session, billed_session(session), 12)
     usages = [c.usage for c in calls if c.usage]
     assert found.cache_read == sum(u.cache_read for u in usages) / sum(u.input for u in usages)
     assert found.cache_read_of_unwritten == 1.0
@@ -104,7 +114,7 @@ def test_figures_are_those_of_the_recording() -> None:
     assert found.cost_usd is not None
     alone = Script(MODEL, Fidelity.WIRE)
     alone.hear(block.text("x")).call(usage=Usage(fresh=5000))
-    assert figures_of(alone.session, billed_session(alone.session), 5000).cache_read is None
+    assert session_figures(alone.session, billed_session(alone.session), 5000).cache_read is None
 
 
 def test_the_longest_block_is_one_that_was_sent() -> None:

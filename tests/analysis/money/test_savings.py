@@ -12,15 +12,15 @@ from ctxtui.analysis.money.savings import (
     CACHE,
     CLEAR,
     HOUR,
-    KEPT,
-    LEAST,
+    KEPT_RESULTS,
+    MIN_TOKENS,
     MINUTES,
-    PLACEHOLDER,
-    cached,
-    cleared,
-    cures,
-    hours,
-    minutes,
+    PLACEHOLDER_TOKENS,
+    clear_results,
+    enable_caching,
+    find_cures,
+    five_minute_entries,
+    hour_entries,
     unused_tools,
 )
 from ctxtui.core import block
@@ -65,12 +65,14 @@ def test_the_best_clearing_saves_what_a_replay_of_every_clearing_saves_at_most(
     best = 0.0
     for index in range(1, len(calls)):
         results = [n for n, _ in sent[index] if tree[n].block.kind == "tool_result"]
-        old = [n for n in results[:-KEPT] if costs.running.own(n) >= LEAST]
+        old = [n for n in results[:-KEPT_RESULTS] if costs.running.block_tokens(n) >= MIN_TOKENS]
         for depth in range(len(old)):
             gone = set(old[depth:])
-            after = [[(f"cleared {n}", PLACEHOLDER) if n in gone else (n, t) for n, t in one] for one in sent[index:]]
+            after = [
+                [(f"cleared {n}", PLACEHOLDER_TOKENS) if n in gone else (n, t) for n, t in one] for one in sent[index:]
+            ]
             best = max(best, recorded - billed(usages([*sent[:index], *after], times(calls), "5m"), calls))
-    found = cleared(costs, rates_for_call)
+    found = clear_results(costs, rates_for_call)
     # Placeholders behind the break are written too: the estimate leaves those few tokens out.
     assert (found.saves if found and found.saves > 0 else 0.0) == pytest.approx(best, rel=0.01, abs=2e-3)
 
@@ -81,10 +83,10 @@ def test_another_lifetime_saves_what_a_replay_with_it_saves(made: list[int], dat
     pauses = data.draw(st.lists(st.sampled_from([SHORT, MIDDLE, LONG]), min_size=len(made), max_size=len(made)))
     session, costs, calls = session_of(made, pauses, "5m")
     now, longer = (billed(usages(contexts(session), times(calls), ttl), calls) for ttl in ("5m", "1h"))
-    found = hours(costs, missed(session), rates_for_call)
+    found = hour_entries(costs, missed(session), rates_for_call)
     assert (found.saves if found else min(0.0, now - longer)) == pytest.approx(now - longer, rel=1e-6, abs=1e-6)
     session, costs, calls = session_of(made, pauses, "1h")
-    shorter = minutes(costs, rates_for_call)
+    shorter = five_minute_entries(costs, rates_for_call)
     assert shorter is not None and shorter.saves == pytest.approx(longer - now, rel=1e-6, abs=1e-6)
 
 
@@ -93,21 +95,21 @@ def test_switching_the_cache_on_saves_what_a_replay_with_it_saves(made: list[int
     pauses = data.draw(st.lists(st.sampled_from([SHORT, LONG]), min_size=len(made), max_size=len(made)))
     session, costs, calls = session_of(made, pauses, None)
     plain, with_cache = (billed(usages(contexts(session), times(calls), ttl), calls) for ttl in (None, "5m"))
-    found = cached(costs, rates_for_call, lambda model: 1)
+    found = enable_caching(costs, rates_for_call, lambda model: 1)
     assert (found.saves if found else min(0.0, plain - with_cache)) == pytest.approx(plain - with_cache, abs=1e-6)
 
 
 def test_a_long_run_names_its_cheapest_cure_and_never_one_that_costs() -> None:
     session, costs, _calls = session_of([9000] * 30, [SHORT] * 30, "5m")
-    found = cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
+    found = find_cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == CLEAR and found[0].call > 1 and found[0].tokens > 9000 and found[0].saves > 0.5
     session, costs, _ = session_of([300] * 6, [MIDDLE] * 6, "5m")
-    found = cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
+    found = find_cures([costs], missed(session), rates_for_call, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == HOUR and found[0].count == 6
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, "1h")
-    assert cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == MINUTES
+    assert find_cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == MINUTES
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, None)
-    assert cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == CACHE
+    assert find_cures([costs], [], rates_for_call, counted(session).names, lambda m: 1024, charge)[0].kind == CACHE
 
 
 def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import CONVERSATION, OTHER, OUTPUT, RECORDED, by_tool
+from ctxtui.analysis.money.spending import CONVERSATION, OTHER, OUTPUT, RECORDED, rows_by_tool
 from ctxtui.analysis.money.tool_costs import ToolCosts, tool_costs
-from ctxtui.analysis.money.tool_ledger import DEFER, DROP, KEEP, ToolSeen, judged, ledger
+from ctxtui.analysis.money.tool_ledger import DEFER, DROP, KEEP, SessionTool, build_ledger, judge_tool
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Fidelity
@@ -37,7 +37,7 @@ def costs_of(session: Session) -> dict[tuple[str, str], ToolCosts]:
     costs = {id_: price_call(call) for id_, call in session.calls.items()}
     threads = thread_costs(book, costs)
     found = tool_costs(session, threads, book.names)
-    shared = sum(row.usd or 0.0 for row in by_tool(threads, costs, book.names) if row.name not in REST)
+    shared = sum(row.usd or 0.0 for row in rows_by_tool(threads, costs, book.names) if row.name not in REST)
     assert sum(one.schema_usd + one.use_usd for one in found) == pytest.approx(shared, abs=1e-9)
     return {(one.server, one.name): one for one in found}
 
@@ -133,10 +133,12 @@ def test_the_money_of_tools_is_that_of_the_bill_in_real_recordings(path: Path) -
     ],
 )
 def test_the_verdict(state: str, sessions: int, used_in: int, carried: int, called: int, verdict: str) -> None:
-    assert judged(state, sessions, used_in, carried, called)[0] == verdict
+    assert judge_tool(state, sessions, used_in, carried, called)[0] == verdict
 
 
-def seen(name: str, *, carried: int, called: int, usd: float = 1.0, state: str = LOADED, at: float = 1.0) -> ToolSeen:
+def seen(
+    name: str, *, carried: int, called: int, usd: float = 1.0, state: str = LOADED, at: float = 1.0
+) -> SessionTool:
     tokens = None if state == UNKNOWN else round(100 * at)
     costs = ToolCosts(
         server="git",
@@ -150,16 +152,18 @@ def seen(name: str, *, carried: int, called: int, usd: float = 1.0, state: str =
         schema_usd=usd,
         use_usd=0.5,
     )
-    return ToolSeen(costs=costs, carried=carried, called=called, last=at * called, share=1.0, unpriced=0, at=at)
+    return SessionTool(costs=costs, carried=carried, called=called, last=at * called, share=1.0, unpriced=0, at=at)
 
 
 def test_sessions_are_added_up_and_a_server_is_kept_for_one_tool() -> None:
     many = [seen("push", carried=20, called=0, at=n) for n in (1.0, 2.0, 3.0)]
-    (server,) = ledger([*many, seen("log", carried=20, called=2), seen("log", carried=0, called=1, state=UNKNOWN)])
+    (server,) = build_ledger(
+        [*many, seen("log", carried=20, called=2), seen("log", carried=0, called=1, state=UNKNOWN)]
+    )
     push, log = server.tools
     assert (push.name, push.tokens, push.carried, push.schema_usd, push.verdict) == ("push", 300, 60, 3.0, DROP)
     assert (log.carried, log.called, log.results, log.sessions, log.unrecorded) == (20, 3, 30, 2, 1)
     assert (server.tokens, server.carried, server.called, server.schema_usd) == (400, 60, 3, 4.0)
     assert (server.verdict, server.reason) == (KEEP, "keep 1, drop 1")
-    (lost,) = ledger([seen("log", carried=0, called=1, state=UNKNOWN)])
+    (lost,) = build_ledger([seen("log", carried=0, called=1, state=UNKNOWN)])
     assert (lost.tokens, lost.carried, lost.schema_usd, lost.verdict) == (None, None, None, UNKNOWN)

@@ -75,7 +75,7 @@ def test_a_script_runs_as_it_would_and_is_on_record(home: Path, provider: Runnin
     [
         (["exec"], 125, "no command"),
         (["exec", "--upstream", "x", "--", "true"], 125, "NAME=URL"),
-        (["exec", "--upstream", "google=http://x", "--", "true"], 125, "asks no provider"),
+        (["exec", "--upstream", "nobody=http://x", "--", "true"], 125, "asks no provider"),
         (["exec", "--wrong", "--", "true"], 125, "--wrong"),
         (["exec", "--as", "nobody", "--", "true"], 125, "nobody"),
         (["exec", "--", "no-such-program-anywhere"], 127, "no such program"),

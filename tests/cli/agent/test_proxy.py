@@ -39,7 +39,7 @@ def test_several_clients_through_one_port_until_it_is_off(home: Path, provider: 
     try:
         assert running.stdout is not None
         urls = json.loads(running.stdout.readline())["urls"]
-        assert {"anthropic", "openai", "gate", "ollama", "lm-studio", "llama.cpp", "vllm"} == urls.keys()
+        assert {"anthropic", "openai", "google", "gate", "ollama", "lm-studio", "llama.cpp", "vllm"} == urls.keys()
         assert ctxtui("proxy", "status", "--json").json["urls"] == urls
         again = ctxtui("proxy", "--port", "0")
         assert again.code == 7 and "stands already" in again.err

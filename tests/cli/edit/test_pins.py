@@ -16,7 +16,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.curation.context import Context
 from ctxtui.services.config.config import load
 from ctxtui.services.editing.overlay import SessionEdits
-from ctxtui.services.editing.pins import Pinned, as_text, command, hooked
+from ctxtui.services.editing.pins import PinnedBlock, add_hook, as_text, hook_command
 from ctxtui.services.recordings.open import load as open_file
 from tests.cases.claude_code import Script, text
 from tests.cli.conftest import Run
@@ -98,17 +98,17 @@ def test_without_a_yes_nothing_is_written(ctxtui: Run, recording: Path) -> None:
 
 
 def test_what_is_pinned_holds_nothing_that_nobody_sees() -> None:
-    words = as_text([Pinned("", "Ba\x1b]0;x\x07sh", "red\x1b[31m\r\nnext\tcell\u202e\U000e0041", "d")])
+    words = as_text([PinnedBlock("", "Ba\x1b]0;x\x07sh", "red\x1b[31m\r\nnext\tcell\u202e\U000e0041", "d")])
     assert "␛" in words and "next\tcell" in words
     assert not any(c in words for c in "\x1b\x07\r\u202e\U000e0041")
 
 
 def test_an_older_hook_is_replaced() -> None:
     old = {"hooks": [{"type": "command", "command": "/usr/bin/python -m ctxtui pins a"}], "matcher": "compact"}
-    after = hooked({"hooks": {"SessionStart": [old]}}, command("a"))
-    assert [one["hooks"][0]["command"] for one in after["hooks"]["SessionStart"]] == [command("a")]
+    after = add_hook({"hooks": {"SessionStart": [old]}}, hook_command("a"))
+    assert [one["hooks"][0]["command"] for one in after["hooks"]["SessionStart"]] == [hook_command("a")]
 
 
 def test_hooks_of_another_shape_are_left_alone() -> None:
     with pytest.raises(Malformed):
-        hooked({"hooks": {"SessionStart": "x"}}, command("a"))
+        add_hook({"hooks": {"SessionStart": "x"}}, hook_command("a"))

@@ -19,7 +19,7 @@ from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.library.report import drafted, masked
+from ctxtui.services.library.report import draft_report, mask_report
 from ctxtui.services.recordings.recording import Loaded
 from tests.cases.claude_code import generate
 from tests.cases.sessions import every_category
@@ -238,7 +238,7 @@ def test_in_a_narrow_window_names_of_sessions_stay_readable(ctxtui: Run, tmp_pat
 @pytest.mark.parametrize("level", Level)
 def test_all_that_a_report_names_is_masked(level: Level) -> None:
     """Models, threads, phases and their rule, what findings name."""
-    draft = drafted(Loaded(every_category(), "x"), Counter(), Settings())
+    draft = draft_report(Loaded(every_category(), "x"), Counter(), Settings())
     growth, findings = draft.growth.growth, draft.found.found
     assert growth.phases and findings
     growth = replace(growth, thread=KEY, rule=KEY, phases=tuple(replace(one, name=KEY) for one in growth.phases))
@@ -248,5 +248,5 @@ def test_all_that_a_report_names_is_masked(level: Level) -> None:
         growth=replace(draft.growth, growth=growth),
         found=replace(draft.found, found=found),
     )
-    made = masked(draft, Masker(mask_rules(), level))
+    made = mask_report(draft, Masker(mask_rules(), level))
     assert KEY not in repr([made.title, made.facts, made.growth, [one.finding.names for one in made.found.found]])

@@ -20,7 +20,7 @@ from ctxtui.core.usage import QuotaReport
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
-from ctxtui.services.library.scrubbing import scrubbed
+from ctxtui.services.library.scrubbing import mask_session
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from tests.cases.claude_code import generate
@@ -46,7 +46,7 @@ def test_nothing_of_it_is_in_the_copy(tmp_path: Path, level: str, gone: list[str
         ]
     )
     masker = Masker(mask_rules(), Level(level))
-    copy = scrubbed(session, "copy", masker)
+    copy = mask_session(session, "copy", masker)
     path = tmp_path / "s.db"
     with Store.open(path) as store:
         store.import_session(copy, SourceInfo())
@@ -105,7 +105,7 @@ def test_no_text_of_a_record_is_forgotten(level: Level) -> None:
     session.outcomes = [filled(Outcome("", ""), secrets, "outcome")]
     session.quotas = [filled(QuotaReport("", 1, 0.5), secrets, "quota")]
     assert {name for name in Session.__struct_fields__ if not getattr(session, name)} == set(), "a field is not tried"
-    copy = scrubbed(session, "copy", Masker(mask_rules(), level))
+    copy = mask_session(session, "copy", Masker(mask_rules(), level))
     nodes = [(node.block, node.place) for node in copy.tree.nodes(1)]
     everything = repr([getattr(copy, name) for name in Session.__struct_fields__] + nodes)
     assert [path for secret, path in secrets.items() if secret[4:] in everything] == []
@@ -115,7 +115,7 @@ def test_no_text_of_a_record_is_forgotten(level: Level) -> None:
 def test_words_of_the_protocol_stay(level: Level) -> None:
     session = every_category()
     session.fold([Described(source="claude code", client="LM Studio", version="2.1.0"), Happened(ASIDE, "")])
-    copy = scrubbed(session, "copy", Masker(mask_rules(), level))
+    copy = mask_session(session, "copy", Masker(mask_rules(), level))
     assert (copy.about.source, copy.about.client, copy.about.version) == ("claude code", "LM Studio", "2.1.0")
     assert [one.kind for one in copy.happenings] == [one.kind for one in session.happenings]
     assert [node.place for node in copy.tree.nodes(1)] == [node.place for node in session.tree.nodes(1)]

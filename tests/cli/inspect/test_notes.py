@@ -19,8 +19,8 @@ def noted(folder: Path) -> Path:
     book, tree = Notebook(loaded, Settings()), loaded.session.tree
     calls = loaded.session.thread_calls("main")
     node = tree.path(calls[0].sent_head)[1]
-    book.keep(book.on_block(target_of(tree, node), "Where is").with_bookmark_toggled(5.0))
-    book.keep(book.on_call(calls[1].id, "claude").with_text("why \x1b[31m so dear?", 6.0))
+    book.store(book.on_block(target_of(tree, node), "Where is").with_bookmark_toggled(5.0))
+    book.store(book.on_call(calls[1].id, "claude").with_text("why \x1b[31m so dear?", 6.0))
     return path
 
 

@@ -11,7 +11,7 @@ import pytest
 from ctxtui.core.session import Described
 from ctxtui.services.config.paths import database
 from ctxtui.store import leases
-from ctxtui.store.host_process import ended, hosting
+from ctxtui.store.host_process import begin_hosting, end_hosting
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from tests.cases.sessions import Story
@@ -26,10 +26,10 @@ def chat(home: Path) -> Iterator[str]:
     path = database()
     with Store.open(path) as store:
         store.import_session(session, SourceInfo(format="ctxtui"))
-    host = hosting(1_000_000.0)
+    host = begin_hosting(1_000_000.0)
     leases.claim(path, "chat-1", host)
     yield "chat-1"
-    ended(host)
+    end_hosting(host)
 
 
 def test_an_open_chat_is_neither_deleted_nor_pruned_nor_compacted(ctxtui: Run, chat: str) -> None:

@@ -98,10 +98,10 @@ def test_old_sessions_are_not_read_for_what_came_since(ctxtui: Run) -> None:
     settings = load(()).settings
     ctxtui("stats", "logs", "--since", "1d")
     with Store.open(database()) as store:
-        assert [Path(str(path)).name for path, *_ in store.summaries(version_for(settings))] == ["new.jsonl"]
+        assert [Path(str(path)).name for path, *_ in store.load_summaries(version_for(settings))] == ["new.jsonl"]
     ctxtui("stats", "logs")
     with Store.open(database()) as store:
-        assert len(store.summaries(version_for(settings))) == 2
+        assert len(store.load_summaries(version_for(settings))) == 2
 
 
 def on_terminal(command: list[str], environment: dict[str, str]) -> str:

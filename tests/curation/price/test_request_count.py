@@ -68,4 +68,4 @@ def test_arithmetic_on_what_changed_gives_the_count_of_all_that_leaves(dialect: 
 def test_a_request_is_its_body_and_what_the_client_adds() -> None:
     assert RequestCount(120, 30).whole == 150
     count = RequestCount(120, 30, back=20, residual=7)
-    assert count.whole == 137 == count.body + count.client + count.beyond_body
+    assert count.whole == 137 == count.body + count.client + count.beyond

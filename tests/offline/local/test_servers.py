@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.offline import RunningProvider, Server, offline
 from ctxtui.offline.local import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, LocalModel
-from ctxtui.providers.local_servers import look_at
+from ctxtui.providers.local_servers import identify_server
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import parse_stream
@@ -41,7 +41,7 @@ def lines(running: RunningProvider, body: Any) -> Response:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_loaded_window_is_found(kind: str) -> None:
     with offline(server(kind)) as running:
-        found = await look_at(running.openai_url, {})
+        found = await identify_server(running.openai_url, {})
     assert found is not None
     assert found.endpoint.kind == kind
     first = found.models[0]

@@ -21,7 +21,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.paths import database
-from ctxtui.store.sessions.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.store.store import Store
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
@@ -85,7 +85,7 @@ async def test_an_agent_starts_agents_side_by_side_and_all_is_on_record(tmp_path
             await made.until(lambda: bool(state.planned) if (state := made.host.runner.state) else False)  # type: ignore[union-attr]
             runner = made.host.runner
             assert runner is not None
-            made.host.feed(ev.Permitted(runner.state.asked[0], ToolLeave.ONCE))
+            made.host.feed(ev.Permitted(runner.state.to_ask[0], ToolLeave.ONCE))
         await made.rest()
         session = made.host.session
         assert [(t.id, t.label, t.parent) for t in session.threads.values()][1:] == [
@@ -160,8 +160,8 @@ async def test_esc_ends_all_of_them_and_keeps_what_was_heard(tmp_path: Path) -> 
     for thread in ("agent-1", "agent-2", "agent-3"):
         [call] = kept.thread_calls(thread)
         assert call.error == "interrupted" and kept.tree.items(call.response_head, call.raw_head)
-    assert in_flight(database(tmp_path / "home"), id_) == [] or all(
-        one.thread == MAIN for one in in_flight(database(tmp_path / "home"), id_)
+    assert pending_events(database(tmp_path / "home"), id_) == [] or all(
+        one.thread == MAIN for one in pending_events(database(tmp_path / "home"), id_)
     )
 
 

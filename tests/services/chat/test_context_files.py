@@ -24,7 +24,7 @@ from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
-from ctxtui.store.sessions.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
 from tests.cli.money.test_count import png
@@ -194,7 +194,7 @@ async def test_a_message_is_on_record_while_its_files_are_read(tmp_path: Path) -
         host.feed(ev.UserSaid("look at @core.py"))
         assert not made.moments(mo.UserSaid)
         assert host.writer is not None and host.writer.wait(5.0, host.writer.last_ticket)
-        pending = in_flight(database(host.config.settings.data_dir), host.session.about.id)
+        pending = pending_events(database(host.config.settings.data_dir), host.session.about.id)
         assert [event.data for event in pending if event.kind == "queue"] == ['["look at @core.py"]']
         await made.rest()
         assert host._queue == ()

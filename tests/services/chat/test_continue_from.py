@@ -31,7 +31,7 @@ def refused(path: Path, dialect: str, number: int = 0) -> list[str]:
     params = params_for(ChatModel(Endpoint("openai", dialect), MODELS[dialect]), Settings(answer_tokens=1000))
     tools = [tool.definition() for tool in TOOLS]
     talk = begin(Tree(), ConversationStart(dialect, params, tools, past.system or "You help.", past.before))
-    talk.say("go on")
+    talk.add_user_message("go on")
     body = json.loads(talk.draft().body)
     return [str(one) for one in check(dialect, body)] + [one.message for one in STRICT[dialect].refusals(body)]
 

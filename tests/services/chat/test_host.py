@@ -18,7 +18,7 @@ from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.store.sessions.in_flight import in_flight
+from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight
 from ctxtui.wire import registry
@@ -289,7 +289,7 @@ async def test_what_was_in_flight_comes_back(tmp_path: Path) -> None:
 
             def written() -> set[str]:
                 assert writer is not None and writer.wait(5)
-                return {event.kind for event in in_flight(database(tmp_path), id_)}
+                return {event.kind for event in pending_events(database(tmp_path), id_)}
 
             await made.until(lambda: {"said", "sent", "heard"} <= written())
             copy = tmp_path / "copy"

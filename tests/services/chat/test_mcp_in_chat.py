@@ -73,7 +73,7 @@ async def test_a_server_that_crashes_does_not_take_the_chat_down(tmp_path: Path)
         await made.say("go")
         (died,) = results(server, 1)
         assert died["is_error"] and died["content"] == "the MCP server small ended: dying"
-        assert one.state == ServerState.FAILED and not made.host.runner.state.running
+        assert one.state == ServerState.FAILED and not made.host.runner.state.is_running
         await made.say("add then")
         assert results(server, 3)[0]["content"] == "4" and one.state == ServerState.READY, "it is started again"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import CtxtuiError, ProviderError
@@ -48,7 +48,7 @@ def ready(context: Context) -> Ready:
     session.fold([CallSeen(made), TipMoved(MAIN, context.head)])
     return Ready(
         session=session,
-        chosen=choose(session),
+        chosen=choose_call(session),
         context=context,
         applied=Applied(context),
         takes=RequestLimits(prefill=False),

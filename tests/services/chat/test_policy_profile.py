@@ -17,7 +17,7 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_edits import RequestEditor, run_policies
 from ctxtui.services.config.config import load
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.policy_registry import profile_at
+from ctxtui.services.config.policy_registry import load_profile
 from ctxtui.services.editing.overlay import ThreadEdits
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
@@ -47,11 +47,11 @@ def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
 
 def test_a_profile_is_found_beside_the_chat(tmp_path: Path) -> None:
     (tmp_path / "lean.toml").write_text(TEXT)
-    found = profile_at("lean.toml", tmp_path)
+    found = load_profile("lean.toml", tmp_path)
     assert found is not None and len(found.steps) == 1
-    assert profile_at("", tmp_path) is None
+    assert load_profile("", tmp_path) is None
     with pytest.raises(NotFound, match="no such profile"):
-        profile_at("gone.toml", tmp_path)
+        load_profile("gone.toml", tmp_path)
 
 
 async def test_a_profile_that_a_folder_brings_never_acts_by_itself(tmp_path: Path) -> None:

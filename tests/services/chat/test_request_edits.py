@@ -22,12 +22,12 @@ def test_a_context_that_grew_after_its_edits_leaves_whole_but_for_what_they_take
     talk.shape = RequestEditor(talk.tree, lambda: overlay, model_table().card(MODEL))
     wanted = []
     for number, words in enumerate(("one", "two", "three")):
-        talk.say(f"question {words}")
+        talk.add_user_message(f"question {words}")
         body = talk.draft().body
         wanted.append(f"question {words}".encode())
         assert [one in body for one in wanted] == [number == 0, *[True] * number]
         assert check("anthropic", body) == []
-        talk.answer(DIALECTS["anthropic"].decode_response(dumps({"content": [{"type": "text", "text": "ok"}]})))
+        talk.add_answer(DIALECTS["anthropic"].decode_response(dumps({"content": [{"type": "text", "text": "ok"}]})))
         if not number:
             context = Context(talk.tree, talk.head)
             first = next(n for n, item in enumerate(context.items) if wanted[0] in item.block.body)

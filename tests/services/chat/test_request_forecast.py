@@ -17,7 +17,7 @@ from ctxtui.services.chat.request_forecast import RequestForecaster
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import Priced, Pricer, price_here, prices_for
+from ctxtui.services.counting.pricing import Priced, Pricer, local_pricer, prices_for
 
 MODEL = "claude-opus-4-20250514"
 PARAMS = {"model": MODEL, "max_tokens": 1000, "cache_control": {"type": "ephemeral"}, "stream": True}
@@ -38,13 +38,13 @@ def teller(session: Session, prices: Pricer) -> RequestForecaster:
 
 
 def asked(conversation: Conversation, words: str) -> Draft:
-    conversation.say(words)
+    conversation.add_user_message(words)
     return conversation.draft()
 
 
 def test_an_answer_that_begins_waits_for_no_price() -> None:
     session, conversation = chat()
-    known = price_here(prices_for(Settings()))
+    known = local_pricer(prices_for(Settings()))
     asks, may = threading.Event(), threading.Event()
 
     def slow(calls: Sequence[Call]) -> list[Priced]:
@@ -70,7 +70,7 @@ def test_an_answer_that_begins_waits_for_no_price() -> None:
 
 
 def test_what_began_is_known_whenever_it_is_told() -> None:
-    known = price_here(prices_for(Settings()))
+    known = local_pricer(prices_for(Settings()))
     found = []
     for early in (True, False):
         session, conversation = chat()
@@ -91,7 +91,7 @@ def test_what_began_is_known_whenever_it_is_told() -> None:
 
 def test_a_chat_that_goes_on_knows_what_was_reported_and_what_is_cached() -> None:
     session, conversation = chat()
-    known = price_here(prices_for(Settings()))
+    known = local_pricer(prices_for(Settings()))
     first = asked(conversation, "What is it?")
     plain = teller(session, known).forecast(first, 1000.0)
     assert plain is not None

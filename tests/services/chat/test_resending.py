@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.content.agreement import ALIKE, UNCHANGED, WORSE, agreements, load_bearing
+from ctxtui.analysis.content.agreement import ALIKE, UNCHANGED, WORSE, compare_variants, rank_by_importance
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Fidelity
@@ -36,7 +36,7 @@ from ctxtui.services.chat.resending import (
     send_plan,
 )
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from tests.cases.sessions import Story, use
 
@@ -61,7 +61,7 @@ def session(rounds: int = 6) -> Session:
 
 def accounted(made: Session) -> tuple[Account, Counter, Settings]:
     counter, settings = Counter(), Settings()
-    return account(made, counter, settings), counter, settings
+    return make_account(made, counter, settings), counter, settings
 
 
 def without(made: Session, text: str) -> list[Recorded]:
@@ -115,10 +115,10 @@ def test_unchanged_calls_agree_and_the_load_bearing_block_ranks_first() -> None:
     assert len(heavy) == 2
     variants = [VariantSpec(name=one.name, without=one.digest) for one in heavy]
     _, trials, server = played(made, variants, numbers)
-    found = agreements(trials)
+    found = compare_variants(trials)
     floor = found[0]
     assert floor.variant == UNCHANGED and floor.tools.hits == floor.tools.of == len(numbers) and floor.failed == 0
-    ranked = load_bearing(found, {one.name: one.tokens for one in heavy})
+    ranked = rank_by_importance(found, {one.name: one.tokens for one in heavy})
     bodies = {one.name: made.tree.blocks[one.digest].body for one in heavy}
     assert LOAD.encode() in bodies[ranked[0].variant], "what every step rests on ranks first"
     assert NOISE.encode() in bodies[ranked[-1].variant] and ranked[-1].tools.share == 1.0, "noise ranks last"
@@ -131,7 +131,7 @@ def test_it_is_the_same_twice() -> None:
     variants = [VariantSpec(name="clear", steps=(Step(POLICIES["clear_tool_results"], {"trigger": 0, "keep": 1}),))]
     numbers = resendable_calls(made, MAIN)[-3:]
     first, second = played(made, variants, numbers), played(made, variants, numbers)
-    assert first[0] == second[0] and agreements(first[1]) == agreements(second[1])
+    assert first[0] == second[0] and compare_variants(first[1]) == compare_variants(second[1])
 
 
 def test_nothing_is_sent_above_the_budget_or_at_an_unknown_price() -> None:
@@ -185,4 +185,4 @@ def test_a_provider_that_fails_is_a_trial_that_failed() -> None:
     dead = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True))
     plan: list[PlannedResend] = list(plan_resends(known, counter, settings, dead, MAIN, [1], []))
     trials = asyncio.run(send_plan(plan, dead, lambda usage, model: None))
-    assert trials[0].got is None and trials[0].error and agreements(trials)[0].failed == 1
+    assert trials[0].got is None and trials[0].error and compare_variants(trials)[0].failed == 1

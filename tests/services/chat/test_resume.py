@@ -27,10 +27,10 @@ ANSWERS = {
 @pytest.mark.parametrize("dialect", ANSWERS)
 def test_a_call_that_was_under_way_when_the_program_ended_gets_a_result_that_says_so(dialect: str) -> None:
     talk = begin(Tree(), ConversationStart(dialect, {"model": "m", "max_tokens": 9}))
-    talk.say("what is here?")
-    talk.answer(DIALECTS[dialect].decode_response(dumps(ANSWERS[dialect])))
+    talk.add_user_message("what is here?")
+    talk.add_answer(DIALECTS[dialect].decode_response(dumps(ANSWERS[dialect])))
     found = recover(talk, [], dialect, frozenset(), "own")
     assert [(one.id, one.text, one.is_error) for one in found.stopped] == [("t", STOPPED_RESULT, True)]
-    talk.say("go on")
+    talk.add_user_message("go on")
     body = talk.draft().body
     assert STOPPED_RESULT.encode() in body and check(dialect, body) == []

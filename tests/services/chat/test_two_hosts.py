@@ -22,8 +22,8 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.resume import host_place, is_unfinished, unfinished_here
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.store import leases
-from ctxtui.store.host_process import hosting
-from ctxtui.store.sessions.in_flight import in_flight
+from ctxtui.store.host_process import begin_hosting
+from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, SessionResumed, Writer
 from tests.services.chat.test_host import PART, database, hanging
@@ -32,7 +32,7 @@ from tests.services.chatting import answer, chat, config, provider, text
 
 def go_on_and_wait(path: Path, id_: str, pipe: Connection) -> None:
     """A process that hosts the chat, in the middle of a turn, until it is killed."""
-    leases.claim(path, id_, mine := hosting(time.time()))
+    leases.claim(path, id_, mine := begin_hosting(time.time()))
     writer = Writer(path, Tree(), host=mine)
     writer.put(SessionResumed(id_))
     writer.put(InFlight("", 1.0, "said", "said elsewhere"))
@@ -119,7 +119,7 @@ async def test_what_two_hosts_left_that_did_not_know_of_each_other_is_all_on_rec
             await made.say("first")
             id_ = made.host.session.about.id
         path = database(tmp_path)
-        hosts = [Writer(path, Tree(), host=hosting(time.time())) for _ in range(3)]
+        hosts = [Writer(path, Tree(), host=begin_hosting(time.time())) for _ in range(3)]
         for name, writer in zip("abc", hosts, strict=True):
             writer.put(SessionResumed(id_))
             writer.put(InFlight("m1", 1.0, "said", f"{name} asks"))
@@ -139,7 +139,7 @@ async def test_what_two_hosts_left_that_did_not_know_of_each_other_is_all_on_rec
             assert len(found.others) == 2 and found.draft == "c drafts" and found.queue == ("later",)
             await made.say("go on")
             assert b"c asks" in server.bodies[1] and b"later" in server.bodies[1] and b"a asks" not in server.bodies[1]
-        left = {event.kind: event.data for event in in_flight(path, id_)}
+        left = {event.kind: event.data for event in pending_events(path, id_)}
         assert left == {"draft": "c drafts", "queue": "[]"}
         with Store.open(path) as store:
             back = store.load(id_)

@@ -85,7 +85,7 @@ async def test_what_waits_leaves_with_the_first_request_after_the_cache_expired(
 ) -> None:
     async with room(tmp_path) as here:
         here.stage()
-        assert here.overlay.wait(until) and not here.overlay.ready
+        assert here.overlay.postpone(until) and not here.overlay.ready
         before = here.expiry()
         here.clock.now = before - 2
         await here.chat.say("still warm?")
@@ -118,7 +118,7 @@ async def test_the_expiry_that_is_shown_is_the_providers_to_the_second(tmp_path:
 async def test_what_waits_for_a_miss_leaves_when_the_model_is_another_one(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         here.stage()
-        here.overlay.wait(MISS)
+        here.overlay.postpone(MISS)
         here.clock.advance(20)
         here.chat.host.change_model("claude-sonnet-4-5")
         await here.chat.say("who are you?")
@@ -130,7 +130,7 @@ async def test_what_waits_for_a_miss_leaves_when_the_model_is_another_one(tmp_pa
 async def test_what_waits_for_expiry_does_not_leave_with_another_miss(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         here.stage()
-        here.overlay.wait(EXPIRY)
+        here.overlay.postpone(EXPIRY)
         here.clock.advance(20)
         here.chat.host.change_model("claude-sonnet-4-5")
         await here.chat.say("who are you?")
@@ -140,8 +140,8 @@ async def test_what_waits_for_expiry_does_not_leave_with_another_miss(tmp_path: 
 async def test_what_was_set_to_wait_no_longer_is_only_staged(tmp_path: Path) -> None:
     async with room(tmp_path) as here:
         here.stage()
-        here.overlay.wait(EXPIRY)
-        here.overlay.wait("")
+        here.overlay.postpone(EXPIRY)
+        here.overlay.postpone("")
         here.clock.advance(1000)
         await here.chat.say("and now?")
         assert b"line 7 of a large file" in here.last

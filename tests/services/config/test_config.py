@@ -7,7 +7,7 @@ import pytest
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.agent_tools.agent_tools import select_enabled
-from ctxtui.services.config.config import Origin, describe, load, project_file
+from ctxtui.services.config.config import Origin, describe_settings, load, project_file
 from ctxtui.services.config.settings import FIELDS, Settings
 
 
@@ -210,7 +210,7 @@ def test_a_flag_without_value_and_a_named_file_that_is_missing(tmp_path: Path) -
 
 
 def test_every_setting_is_described() -> None:
-    text = describe()
+    text = describe_settings()
     assert all(f"\n{name} " in f"\n{text}" for name in FIELDS)
 
 

@@ -18,7 +18,7 @@ from ctxtui.curation.policies.registry import POLICIES as OURS
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.services.config import format_registry, plugins
 from ctxtui.services.config.plugins import LABELS, POLICIES, READERS
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
 from tests.curation.conversations import context_of
@@ -65,7 +65,7 @@ Put = Callable[[str, str, str], Path]
 @pytest.fixture
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
-    monkeypatch.setattr(plugins, "_said", {})
+    monkeypatch.setattr(plugins, "_reported", {})
     plugins._loaded.cache_clear()
 
     def write(group: str, name: str, text: str) -> Path:
@@ -158,7 +158,7 @@ def test_a_policy_of_a_third_party_stands_beside_ours(put: Put) -> None:
     put(POLICIES, "mine.py", POLICY)
     bad = put(POLICIES, "not_one.py", "POLICY = 3")
     again = put(POLICIES, "ours.py", POLICY.replace('"mine"', '"strip_images"'))
-    known = every_policy()
+    known = load_policies()
     assert list(known) == [*OURS, "mine"]
     assert dict(plugins.troubles()) == {
         str(bad): "a policy is a `Policy` called POLICY",
@@ -187,7 +187,7 @@ def test_the_budget_searches_a_third_partys_policy_too(put: Put) -> None:
     wish = {"target": situation.total - 1_500}
     assert "all" not in [one.params.get("name") for one in propose(Step(OURS["budget"], wish), situation)]
     put(POLICIES, "mine.py", OUTSIDE)
-    made = propose(Step(every_policy()["budget"], wish), situation)
+    made = propose(Step(load_policies()["budget"], wish), situation)
     assert [(one.author, one.params.get("name")) for one in made] == [("budget", "all")]
 
 
@@ -200,7 +200,7 @@ def test_the_budget_searches_a_third_partys_policy_too(put: Put) -> None:
 )
 def test_a_policy_that_fails_is_named(put: Put, setting: str, why: str) -> None:
     place = put(POLICIES, "mine.py", POLICY)
-    policy = every_policy()["mine"]
+    policy = load_policies()["mine"]
     with pytest.raises(CtxtuiError, match=why) as caught:
         policy.propose(cast(PolicyContext, None), {"fail": setting == "fail", "odd": setting == "odd"})
     assert caught.value.place == str(place)

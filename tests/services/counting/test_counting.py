@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -18,8 +18,8 @@ from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, table_for
-from ctxtui.services.counting.count_cache import Memory, counter_with_memory
-from ctxtui.services.counting.counting import Counter, LocalCounts, count_all, count_on, way
+from ctxtui.services.counting.count_cache import CountCache, cached_counter
+from ctxtui.services.counting.counting import Counter, LocalCounts, count_all, count_step, counting_key
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.counting_worker import CountingWorker
 from ctxtui.tokens.encode import TokenizerFailure
@@ -60,7 +60,7 @@ def test_a_block_is_counted_once_whoever_asks(counted: list[Block]) -> None:
     counter.prefetch(CARD, [block.text("hello world"), block.text("new")])
     assert len(counted) == 2
     other = model_table().card("gpt-4")
-    assert way(other) != way(CARD)
+    assert counting_key(other) != counting_key(CARD)
     counter(other)(block.text("new"))
     assert len(counted) == 3
 
@@ -76,14 +76,14 @@ def test_growing_counts_new_content_only(counted: list[Block]) -> None:
     session.fold([CallSeen(Call("d", "main", new, new, new, model="gpt-5"))])
     count_all(book, counter)
     assert len(counted) == 21
-    assert book.counted("gpt-5", new)
+    assert book.is_counted("gpt-5", new)
 
 
 def test_counting_goes_in_slices() -> None:
     session = session_of(BLOCKS)
     counter = Counter()
     book = book_for(session, counter, Settings())
-    steps = [count_on(book, counter, 7) for _ in range(3)]
+    steps = [count_step(book, counter, 7) for _ in range(3)]
     assert [done for done, _ in steps] == [8, 15, 21]
     assert {total for _, total in steps} == {21}
 
@@ -170,12 +170,12 @@ def test_counts_are_remembered_between_runs(
 ) -> None:
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
     settings = Settings()
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         counter.prefetch(CARD, BLOCKS)
     assert not (tmp_path / "ctxtui.db").exists(), "looking makes no database"
-    Memory(tmp_path / "ctxtui.db", create=True).counts("any", [])
+    CountCache(tmp_path / "ctxtui.db", create=True).counts("any", [])
     for wanted in (20, 0):
-        with counter_with_memory(settings) as counter:
+        with cached_counter(settings) as counter:
             del counted[:]
             counter.prefetch(CARD, BLOCKS)
             assert len(counted) == wanted
@@ -183,8 +183,8 @@ def test_counts_are_remembered_between_runs(
 
 
 def test_memory_serves_threads_and_survives_damage(tmp_path: Path) -> None:
-    memory = Memory(tmp_path / "ctxtui.db", create=True)
-    memory.keep_counts({"w": {"00" * 16: Features(text=3)}})
+    memory = CountCache(tmp_path / "ctxtui.db", create=True)
+    memory.store_counts({"w": {"00" * 16: Features(text=3)}})
     found: list[dict[str, Features]] = []
     thread = threading.Thread(target=lambda: found.append(memory.counts("w", ["00" * 16])))
     thread.start()
@@ -193,10 +193,10 @@ def test_memory_serves_threads_and_survives_damage(tmp_path: Path) -> None:
     memory.close()
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database at all, but long enough to be looked at" * 100)
-    damaged = Memory(broken, create=True)
+    damaged = CountCache(broken, create=True)
     assert damaged.counts("w", ["00" * 16]) == {}
     assert damaged.trouble is not None
-    damaged.keep_counts({"w": {"00" * 16: Features()}})
+    damaged.store_counts({"w": {"00" * 16: Features()}})
 
 
 def test_the_users_windows_are_over_the_tables() -> None:
@@ -209,5 +209,5 @@ def test_the_users_usable_part_of_a_window_is_over_the_share() -> None:
     table = table_for(Settings(models={"claude-opus-4": {"context_size": 20_000, "usable_context": 17_000}}))
     card = table.card("claude-opus-4-20250514")
     assert (card.window, card.usable) == (20_000, 17_000)
-    assert running_window(20_000, 0.75, own=card.usable or 0).usable == 17_000
-    assert running_window(20_000, 0.75).usable == 15_000
+    assert window_of_running_model(20_000, 0.75, own=card.usable or 0).usable == 17_000
+    assert window_of_running_model(20_000, 0.75).usable == 15_000

@@ -18,10 +18,10 @@ from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.services.config import plugins
 from ctxtui.services.config.config import load
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.count_cache import Memory
+from ctxtui.services.counting.count_cache import CountCache
 from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.label_search import Cut
-from ctxtui.services.counting.labels import Labels, rules_in_force
+from ctxtui.services.counting.labels import Labels, load_rules
 from ctxtui.services.workers.counting_worker import CountingWorker
 from ctxtui.tokens.models import ModelCard
 from tests.cases import systems
@@ -35,7 +35,7 @@ MINE = {"mine": {"between": ["<m>", "</m>"]}}
 @pytest.fixture(autouse=True)
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
-    monkeypatch.setattr(plugins, "_said", {})
+    monkeypatch.setattr(plugins, "_reported", {})
     plugins._loaded.cache_clear()
     yield
     plugins._loaded.cache_clear()
@@ -87,14 +87,14 @@ def test_another_process_finds_the_same() -> None:
     texts = [systems.screen(4), systems.reminder(2), "x" * 600_000 + systems.memory_text(), systems.feedback(3)]
     try:
         blocks = [("user", block.text(text)) for text in texts]
-        rules = rules_in_force(MINE)
+        rules = load_rules(MINE)
         assert apart.cuts(CARD, rules, blocks) == here.cuts(CARD, rules, blocks)
     finally:
         apart.close()
 
 
 def test_what_was_found_is_remembered_until_the_rules_change(tmp_path: Path) -> None:
-    memory = Memory(tmp_path / "ctxtui.db", create=True)
+    memory = CountCache(tmp_path / "ctxtui.db", create=True)
     (node,) = nodes(f"<m>{systems.screen(2)}</m>")
     for tables, asked in ((MINE, 1), (MINE, 0), ({}, 1), ({}, 0)):
         bench = Watched()
@@ -102,14 +102,14 @@ def test_what_was_found_is_remembered_until_the_rules_change(tmp_path: Path) -> 
         assert counter.labels is not None
         assert ("mine" in dict(found(counter.labels, node))) == bool(tables)
         assert bench.asked == asked
-        memory.keep_counts(counter.unsaved())
+        memory.store_counts(counter.unsaved())
     memory.close()
 
 
 def test_the_users_rules_come_first_and_may_switch_ours_off(tmp_path: Path) -> None:
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / "other.py").write_text("LABELS = {'theirs': {'regex': 'x'}, 'button': {'pointer': '/b'}}")
-    rules = rules_in_force({"button": False, "reminder": {"regex": "r", "label": "mine"}})
+    rules = load_rules({"button": False, "reminder": {"regex": "r", "label": "mine"}})
     named = {rule.name: rule for rule in rules.rules}
     assert named["reminder"].place == "the configuration"
     assert named["theirs"].place == str(tmp_path / "labels" / "other.py")
@@ -123,7 +123,7 @@ def test_a_broken_rule_of_a_third_party_is_named_and_the_rest_goes_on(tmp_path: 
     place = tmp_path / "labels" / "other.py"
     place.write_text("LABELS = {'bad': {'regex': '('}, 'good': {'regex': 'x'}}")
     (tmp_path / "labels" / "worse.py").write_text("LABELS = 3")
-    names = {rule.name for rule in rules_in_force({}).rules}
+    names = {rule.name for rule in load_rules({}).rules}
     assert "good" in names and "bad" not in names
     assert dict(plugins.troubles()) == {
         f"{place}, label rule bad": "regex is none: missing ), unterminated subpattern at position 0",
@@ -201,6 +201,6 @@ def test_ten_megabytes_are_split_within_seconds() -> None:
     for text in texts:
         started = time.process_time()
         body = block.text(text)
-        pieces = rules_in_force({}).pieces("user", body.body, text)
+        pieces = load_rules({}).pieces("user", body.body, text)
         assert time.process_time() - started < 8
         assert not pieces or pieces[-1].end == len(text)

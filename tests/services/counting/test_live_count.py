@@ -9,7 +9,7 @@ import pytest
 from ctxtui.core import block
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import LocalCounts
-from ctxtui.services.counting.live_count import LiveCount, cut_of
+from ctxtui.services.counting.live_count import LiveCount, settled_end
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import prior_weights, weigh
 
@@ -61,7 +61,7 @@ def test_nothing_new_is_not_counted() -> None:
 
 
 def test_where_a_text_may_be_cut() -> None:
-    assert cut_of("one\ntwo", 0) == 4
-    assert cut_of("one\n  two", 0) == 0, "an indent belongs to the line's end"
-    assert cut_of("x" * 5000, 0) == 0
-    assert 0 < cut_of("word " * 1000, 0) < 5000
+    assert settled_end("one\ntwo", 0) == 4
+    assert settled_end("one\n  two", 0) == 0, "an indent belongs to the line's end"
+    assert settled_end("x" * 5000, 0) == 0
+    assert 0 < settled_end("word " * 1000, 0) < 5000

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
-from ctxtui.services.editing.exporting import resumable
+from ctxtui.services.editing.exporting import copy_session
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
 from tests.cases import client_homes, opencode, pi
@@ -78,12 +78,12 @@ def test_calls_of_a_resumable_file_are_copies_and_those_that_are_added_are_not(f
     source.write_bytes(data())
     session = load(source).session
     assert not any(copies(session))
-    written = resumable(session, choose(session), form, source).data
+    written = copy_session(session, choose_call(session), form, source).data
     made.write_bytes(written)
     first = load(made).session
     assert first.calls and all(copies(first)) and len(first.calls) == len(session.thread_calls())
     # A copy of the copy says the same.
-    again.write_bytes(resumable(first, choose(first), form, made).data)
+    again.write_bytes(copy_session(first, choose_call(first), form, made).data)
     assert all(copies(load(again).session))
     made.write_bytes(more(written))
     found = copies(load(made).session)

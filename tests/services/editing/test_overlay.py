@@ -27,9 +27,9 @@ def test_entries_of_another_program_come_in_before_what_is_not_saved_yet() -> No
     second = mine.stage_all([make("drop", target("bb"))])[0]
     other = theirs.stage_all([make("pin", target("cc"), author="agent")])[0]
     version = mine.version
-    assert mine.take([first, other]) == [other] and mine.version > version
+    assert mine.add_stored([first, other]) == [other] and mine.version > version
     assert list(mine.log) == [first, other, second] and mine.unsaved
-    assert mine.take([first, other]) == []
+    assert mine.add_stored([first, other]) == []
     mine.save(Store(), lambda store: "s")  # type: ignore[arg-type]
     assert stored == [first, second] and not mine.unsaved, "what is theirs is not written again"
     assert mine.is_earlier([other]) and not mine.is_earlier([first])
@@ -40,10 +40,10 @@ def test_what_another_program_applied_or_took_back_counts() -> None:
     mine.stage_all([make("drop", target("aa"))])
     theirs = ThreadEdits(mine.log)
     theirs.apply()
-    mine.take(theirs.log)
+    mine.add_stored(theirs.log)
     assert [edit.kind for edit in mine.applied] == ["drop"] and not mine.staged
     theirs.revert([mine.applied[0].id])
-    mine.take(theirs.log)
+    mine.add_stored(theirs.log)
     assert not mine.in_force
 
 
@@ -84,15 +84,19 @@ def test_what_stands_is_the_same_as_of_a_log_that_was_just_read(keys: list[str])
         elif key == "policy":
             made = overlay.stage_all([make("drop", [Target("p")], author="window", id=f"w{at % 3}")])
         elif key == "wait":
-            overlay.wait("expiry")
+            overlay.postpone("expiry")
         elif key == "withdraw":
-            overlay.withdraw(made)
+            overlay.remove_staged(made)
             made = []
         else:
             getattr(overlay, key)()
         read = ThreadEdits(overlay.log)
-        assert (overlay.standing, overlay.in_force, overlay.waiting) == (read.standing, read.in_force, read.waiting)
+        assert (overlay.edits_in_force, overlay.in_force, overlay.waiting) == (
+            read.edits_in_force,
+            read.in_force,
+            read.waiting,
+        )
         for targets in ([Target("p")], [Target("x", id="call 1")], [Target("d0.0"), Target("", id="call 0")]):
             said = {name for target in targets for name in (target.digest, target.id) if name}
             there = [one for one in read.in_force if any({t.digest, t.id} & said for t in one.targets)]
-            assert overlay.about(targets) == read.about(targets) == there
+            assert overlay.edits_of(targets) == read.edits_of(targets) == there

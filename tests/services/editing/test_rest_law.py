@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, Weigh
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.money.edited_calls import EditedThread, freed_by
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.money.edited_calls import EditedThread, freed_tokens
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.request_counts import as_reported
+from ctxtui.analysis.request_counts import weigh_as_reported
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
 from ctxtui.core.edit_kinds import DROP, TRUNCATE
@@ -28,10 +28,10 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_request import UnderEdits
-from ctxtui.services.editing.later_calls import situation_of
+from ctxtui.services.editing.later_calls import policy_context_of
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.features import Features
 from tests.cases import claude_code, claude_code_requests
@@ -60,8 +60,8 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
     """Each later call as the simulator has it."""
     scene, tree = table.scene, table.study.session.tree
     calls = scene.calls
-    replay = Replay(book, cached_by(book))
-    first = replay.following(calls[scene.index], calls[scene.index].response_head or calls[scene.index].sent_head)
+    replay = Replay(book, cache_rules_by_call(book))
+    first = replay.request_after(calls[scene.index], calls[scene.index].response_head or calls[scene.index].sent_head)
     plain, edited, anew = first.simulator.copy(), first.simulator.copy(), Simulator()
     found, length = [], len(table.desk.context(table.scene))
     for before, call in islice(zip(calls[scene.index :], calls[scene.index + 1 :], strict=False), LATER):
@@ -74,8 +74,8 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
         behind = any(at >= length or one.before.kind == "thinking" for at, one in applied.changes.items())
         count_all(book, counter)
         at = call.started or 0.0
-        raw, other = replay.following(before, call.raw_head, at), replay.following(before, under.head, at)
-        measure, weigh = book.measure(call.model), as_reported(book, before.model, call.raw_head, raw)
+        raw, other = replay.request_after(before, call.raw_head, at), replay.request_after(before, under.head, at)
+        measure, weigh = book.measure(call.model), weigh_as_reported(book, before.model, call.raw_head, raw)
 
         def count(block: Block, weigh: Weigh = weigh, measure: Measure = measure) -> int:
             return round(weigh(measure(block)))
@@ -114,15 +114,15 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     again = sent_again(table, book, counter)
     later = zip(scene.calls[scene.index + 1 :], again, strict=False)
     calls = [*scene.calls[: scene.index + 1], *(replace(call, usage=sent.plain) for call, sent in later)]
-    ledger = CostLedger(book, scene.running, Stays(scene.session.tree))
+    ledger = CostLedger(book, scene.running, BlockLifetimes(scene.session.tree))
     ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
     before = here.under.applied if here.under is not None else here.applied.without_edits
-    situation = situation_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
+    situation = policy_context_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
     thread = EditedThread(ledger, calls, coming.charge)
-    ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
+    ghost = thread.calls_under(situation, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
-    scale = (tag.forecast - tag.forecast_under) / sum(freed_by(situation, here.applied).values())
+    scale = (tag.forecast - tag.forecast_under) / sum(freed_tokens(situation, here.applied).values())
     found = []
     rows = zip(calls[scene.index + 1 :], ghost.saved, ghost.more, again, strict=True)
     for number, (call, saved, more, (raw, edited, less, fair)) in enumerate(rows):

@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.what_if import Replay, following
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.cache.what_if import Replay, replay_after
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
@@ -25,12 +25,12 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.editing import staging
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.editing.edited_context import body
+from ctxtui.services.editing.edited_context import build_request_body
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.recordings.open import load
@@ -53,7 +53,7 @@ class Table:
     """A staging desk on a session, whose worker works at once."""
 
     def __init__(self, session: Session, counts: Book | None = None) -> None:
-        self.study = Study(session, counts or book(session, model_table()), None, price_here(price_table()))
+        self.study = Study(session, counts or book(session, model_table()), None, local_pricer(price_table()))
         self.call = 1 << 30
         self.overlays = InMemory()
         self.desk = StagingArea(self.study, self.overlays)
@@ -136,7 +136,7 @@ def test_a_staged_block_has_the_tokens_that_its_row_has(kind: str) -> None:
     staging = table.pane().staging
     for node, fate in staging.fates.items():
         if table.study.session.tree[node].block.kind != "header":
-            assert fate.tokens == table.scene.running.own(node)
+            assert fate.tokens == table.scene.running.block_tokens(node)
     rows = sum(fate.freed for fate in staging.fates.values()) - sum(new.tokens or 0 for new in staging.inserted)
     assert rows == pytest.approx(staging.gone, abs=2), "the rows add up to what the request loses"
 
@@ -166,18 +166,21 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
         made.call()
     session = made.script.session
     counts = book(session, model_table())
-    rules = cached_by(counts)
+    rules = cache_rules_by_call(counts)
     replay = Replay(counts, rules)
     calls = session.thread_calls()
     for index in (2, 3, 7, 1, 8, 8):
         call = calls[index]
-        one, other = replay.following(call, call.response_head), following(counts, rules, call, call.response_head)
+        one, other = (
+            replay.request_after(call, call.response_head),
+            replay_after(counts, rules, call, call.response_head),
+        )
         assert one.forecast is not None and other.forecast is not None
         assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)
         asked = [asking.simulator.predict(asking.prompt, asking.at) for asking in (one, other)]
         assert asked[0].to_usage() == asked[1].to_usage()
     made.call()
-    before = replay.before(session.thread_calls()[-1])
+    before = replay.request_of(session.thread_calls()[-1])
     assert before.prompt.total == session.thread_calls()[-1].usage.input  # type: ignore[union-attr]
 
 
@@ -211,9 +214,11 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         assert last.usage.input < sent.staging.after < sent.staging.before
         assert sent.staging.gone >= before.staging.freed
         counter = Counter()
-        plain = curated(table.study.book, counter, choose(host.session), prices=price_table())
+        plain = curated(table.study.book, counter, choose_call(host.session), prices=price_table())
         left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
-        assert json.loads(body(plain).body)["messages"] == json.loads(left)["messages"], "curated is what was sent"
+        assert json.loads(build_request_body(plain).body)["messages"] == json.loads(left)["messages"], (
+            "curated is what was sent"
+        )
         assert plain.tag.freed == 0 and plain.tag.breaks_at is None
         table.stage(TRUNCATE, results[1], head=1, tail=0)
         more = table.pane()
@@ -333,7 +338,7 @@ def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pyt
     table.stage(DROP, second)
     found = table.desk.staging(table.scene)
     assert found.before == before and found.after < before
-    assert [one.touched for one in counted] == [True]
+    assert [one.is_changed for one in counted] == [True]
 
 
 def test_a_long_context_is_priced_in_a_worker_and_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.services.editing.edited_context import Ready, unfit
-from ctxtui.services.editing.exporting import place_for, resumable, save
+from ctxtui.services.editing.edited_context import Ready, unfit_reason
+from ctxtui.services.editing.exporting import copy_session, default_path, save
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.models import RequestLimits
 from tests.cases.sessions import Story, use
@@ -45,7 +45,7 @@ def rollout(path: Path) -> Path:
 
 
 def ready_of(session: Session) -> Ready:
-    chosen = choose(session, "main", 0)
+    chosen = choose_call(session, "main", 0)
     context = Context.of_call(session.tree, chosen.call)
     applied = Applied(context, length=len(context))
     return Ready(
@@ -55,7 +55,7 @@ def ready_of(session: Session) -> Ready:
 
 def test_codex_goes_on_with_what_claude_read() -> None:
     session = story()
-    made = resumable(session, choose(session, "main", 0), "codex", None)
+    made = copy_session(session, choose_call(session, "main", 0), "codex", None)
     lines = records(made.data)
     assert (
         lines[0]["type"] == "session_meta"
@@ -78,7 +78,7 @@ def test_codex_goes_on_with_what_claude_read() -> None:
 
 def test_claude_code_goes_on_with_what_codex_read(tmp_path: Path) -> None:
     session = load(rollout(tmp_path / "rollout.jsonl")).session
-    made = resumable(session, choose(session, "main", 0), "claude-code", None)
+    made = copy_session(session, choose_call(session, "main", 0), "claude-code", None)
     assert claude_code_faults(made.data, b"", made.id) == [] and made.name == f"{made.id}.jsonl"
     said = claude_code_context(made.data)
     assert [(role, part["type"]) for role, part in said] == [
@@ -92,7 +92,7 @@ def test_claude_code_goes_on_with_what_codex_read(tmp_path: Path) -> None:
 
 def test_what_only_its_own_session_can_send_stays_out_of_a_copy_too() -> None:
     session = story()
-    made = resumable(session, choose(session, "main", 0), "claude-code", None)
+    made = copy_session(session, choose_call(session, "main", 0), "claude-code", None)
     assert [part["type"] for _, part in claude_code_context(made.data)] == ["text", "tool_use", "tool_result", "text"]
     assert any(line.startswith("thinking, which only the session") for line in made.lost)
 
@@ -103,14 +103,14 @@ def test_a_context_without_an_answer_cannot_go_on_and_says_why() -> None:
     told.tip()
     ready = ready_of(told.session)
     for form in ("claude-code", "codex"):
-        assert unfit(ready, form, None) == "no answer is in it yet"
-    assert unfit(ready_of(story()), "codex", None) == ""
+        assert unfit_reason(ready, form, None) == "no answer is in it yet"
+    assert unfit_reason(ready_of(story()), "codex", None) == ""
 
 
 def test_it_is_written_where_the_tool_looks(tmp_path: Path) -> None:
     env, ready = {"HOME": str(tmp_path)}, ready_of(load(rollout(tmp_path / "rollout.jsonl")).session)
-    place = place_for(ready, "claude-code", tmp_path / "rollout.jsonl", env)
+    place = default_path(ready, "claude-code", tmp_path / "rollout.jsonl", env)
     assert place == f"{tmp_path}/.claude/projects/-home-dev-shop/"
     made = save(ready, "claude-code", tmp_path / "rollout.jsonl", (), place)
     assert made.command == f"claude --resume {made.path.stem}" and made.path.parent == Path(place)
-    assert place_for(ready_of(story()), "codex", None, env) == f"{tmp_path}/.codex/sessions/"
+    assert default_path(ready_of(story()), "codex", None, env) == f"{tmp_path}/.codex/sessions/"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ctxtui.services.editing.variant_files import KEPT, keep_variant
+from ctxtui.services.editing.variant_files import MAX_VARIANT_FILES, write_variant
 
 
 def test_the_same_variant_is_one_file(tmp_path: Path) -> None:
     folder = tmp_path / "lab"
-    first = keep_variant(folder, "abc/../d", "budget target=80000", b"one\n")
-    again = keep_variant(folder, "abc/../d", "budget target=80000", b"two\n")
+    first = write_variant(folder, "abc/../d", "budget target=80000", b"one\n")
+    again = write_variant(folder, "abc/../d", "budget target=80000", b"two\n")
     assert first == again and first.path.parent == folder and again.path.read_bytes() == b"two\n"
     assert not first.elsewhere and list(folder.iterdir()) == [first.path]
     assert (first.path.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -19,16 +19,16 @@ def test_the_same_variant_is_one_file(tmp_path: Path) -> None:
 
 def test_what_was_written_first_goes(tmp_path: Path) -> None:
     made = []
-    for number in range(KEPT + 3):
-        made.append(keep_variant(tmp_path, "session", f"policy {number}", b"{}\n").path)
+    for number in range(MAX_VARIANT_FILES + 3):
+        made.append(write_variant(tmp_path, "session", f"policy {number}", b"{}\n").path)
         os.utime(made[-1], (number, number))
-    last = keep_variant(tmp_path, "session", "last", b"{}\n").path
+    last = write_variant(tmp_path, "session", "last", b"{}\n").path
     left = set(tmp_path.iterdir())
-    assert left == {*made[4:], last} and len(left) == KEPT
+    assert left == {*made[4:], last} and len(left) == MAX_VARIANT_FILES
 
 
 def test_where_the_folder_cannot_be_written_it_is_a_temporary_file_and_says_so() -> None:
-    made = keep_variant(Path(os.devnull) / "lab", "session", "budget", b"{}\n")
+    made = write_variant(Path(os.devnull) / "lab", "session", "budget", b"{}\n")
     try:
         assert made.path.read_bytes() == b"{}\n" and made.path.stat().st_mode & 0o777 == 0o600
         assert "temporary file" in made.elsewhere and "/dev/null/lab cannot be written" in made.elsewhere

@@ -13,7 +13,7 @@ from statistics import median
 import pytest
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.figures import figures
 from ctxtui.core.category import INDEX
 from ctxtui.core.errors import CtxtuiError
@@ -22,12 +22,12 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.policies.policy import Step
 from ctxtui.services.config.package_data import price_table
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.services.editing.edited_context import body
+from ctxtui.services.editing.edited_context import build_request_body
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.weights import weigh
@@ -51,7 +51,7 @@ def written_count(book: Book, counter: Counter, found: Curation) -> int:
     for one in found.applied.items:
         if one.edit is None and one.node >= 0 and book.is_reported(one.node):
             told.setdefault(tree[one.node].block.digest, deque()).append(one.node)
-    request = DIALECTS[found.form.replace("-", "_")].decode_request(body(found).body, None)
+    request = DIALECTS[found.form.replace("-", "_")].decode_request(build_request_body(found).body, None)
     made, reported = Tree(), dict[int, float]()
     head = ROOT
     for item in request.items:
@@ -73,8 +73,8 @@ def errors(session: Session, ends: tuple[bool, ...] = (False, True)) -> Iterator
     counter = Counter()
     book = book_for(session, counter, Settings())
     count_all(book, counter)
-    chosen = choose(session)
-    for name, policy in every_policy().items():
+    chosen = choose_call(session)
+    for name, policy in load_policies().items():
         for after in ends:
             found = curated(book, counter, chosen, steps=(Step(policy, {}),), after=after, prices=price_table())
             if found.applied.is_changed and not found.applied.refused:
@@ -136,7 +136,7 @@ def test_without_edits_the_body_is_the_composition() -> None:
         session, counter = load(path).session, Counter()
         book = book_for(session, counter, Settings())
         count_all(book, counter)
-        chosen = choose(session)
+        chosen = choose_call(session)
         tag = curated(book, counter, chosen, prices=price_table()).tag
         got = figures(book, chosen.call)
         assert tag.without == tag.under and tag.under.body == sum(got.categories.values()), path.name
@@ -154,7 +154,7 @@ def test_on_recordings_the_tag_tells_the_request_that_is_written() -> None:
     for path in files if THOROUGH else Random("law").sample(sorted(files), min(14, len(files))):
         try:
             session = load(path).session
-            choose(session)
+            choose_call(session)
         except CtxtuiError:
             continue  # holds no context
         try:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.on_record import on_record
-from ctxtui.analysis.lab.recorded import simulated_calls
+from ctxtui.analysis.lab.on_record import apply_to_record
+from ctxtui.analysis.lab.recorded_steps import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.block import HEADER
@@ -30,7 +30,7 @@ from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.lab.experiment import bench_for, bench_of, run
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
@@ -104,7 +104,7 @@ def followed(account: Account, told: Findings) -> list[tuple[PricedFinding, Proo
     found = [one for one in told.found if one.finding.edits] if later else []
     bench, numbers = bench_for(account), {call.id: n for n, call in enumerate(calls, 1)}
     runs = run(bench, [Variant(), *(staged(later, one.finding.edits) for one in found)])
-    own, *others = (on_record(bench, runs[0], one) for one in runs)
+    own, *others = (apply_to_record(bench, runs[0], one) for one in runs)
     proved = []
     for one, under in zip(found, others, strict=True):
         pairs = [(a, b) for a, b in zip(own.calls, under.calls, strict=True) if numbers.get(a.id, 0) > told.number]
@@ -129,7 +129,7 @@ class _Law:
         self.per_token = abs(once.get(MISS) or 0.0) / max(tag.freed, 1)
         """USD of a token that is not read."""
         # Automatic caches read in steps: what of one step is fresh costs as much as where nothing is read.
-        in_steps = not cached_by(account.book)(self.here).mechanism.writes_at_markers
+        in_steps = not cache_rules_by_call(account.book)(self.here).mechanism.writes_at_markers
         self.step = STEP * self.per_token if in_steps else 0.0
 
     def tokens(self, *, whole: bool) -> Iterator[str]:
@@ -195,7 +195,7 @@ class _Law:
     def _out_of_reach(self, number: int) -> bool:
         """Whether a call has so many more blocks than were there when it was priced that what was written before the
         edits is not looked up any more from its marker."""
-        reach = cached_by(self.account.book)(self.here).lookback
+        reach = cache_rules_by_call(self.account.book)(self.here).lookback
         places = [sum(item.item.block.kind != HEADER for item in self._under(n).items) for n in (number - 1, number)]
         tree, first = self.account.session.tree, min(self._under(number).changes, default=0)
         entries = [
@@ -327,8 +327,8 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     assert one.proved is not None
     assert one.finding.so_far == pytest.approx(-(one.proved.usd or 0.0))
     assert one.saves == pytest.approx(-(one.proved.usd or 0.0) / one.proved.calls * told.horizon)
-    assert [edit.kind for edit in one.stages] == ["breakpoint"] * len(one.stages)
-    assert one.stages
+    assert [edit.kind for edit in one.staged_edits] == ["breakpoint"] * len(one.staged_edits)
+    assert one.staged_edits
     assert not one.why_not
     assert f"{Breakpoint.keys[0]} sets one" in one.finding.setting
 
@@ -387,6 +387,6 @@ def test_recordings_carry_it_too(path: Path) -> None:
     usages = simulated(session)
     calls = len(session.thread_calls()) if session.order else 0
     for number in sorted({calls // 2, calls * 3 // 4}):
-        if 0 < number < calls and choose(session, "", number).number == number:
+        if 0 < number < calls and choose_call(session, "", number).number == number:
             told, made = promised(session, number)
             assert list(unlike(made, told, usages, whole=False)) == []

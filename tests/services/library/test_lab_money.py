@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.lab.placed_marks import spelled, strategy_names
+from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
 from ctxtui.analysis.lab.report import session_lab
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.analysis.lab.variant_session import variant_session
@@ -18,10 +18,10 @@ from ctxtui.core.session import Session
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.lab.experiment import bench_of, run
 from ctxtui.services.lab.marker_costs import under_markers
-from ctxtui.services.library.preflight import placings
+from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.recordings.open import load
 from ctxtui.views.lists.lab import lab_lines
 from tests.analysis.lab.recordings import COUNTER, grown
@@ -59,7 +59,7 @@ def unlike(session: Session) -> list[str]:
         if one.usd is None or not one.calls:
             continue
         opened = variant_session(session, one, "what if")
-        costs = account(opened, COUNTER, Settings()).costs
+        costs = make_account(opened, COUNTER, Settings()).costs
         known = [cost.usd for cost in costs.values() if cost is not None]
         if len(known) != len(one.calls) or sum(known) != pytest.approx(one.usd, rel=1e-9, abs=1e-9):
             found.append(f"{one.variant}: {one.usd} in the lab, {sum(known)} opened")
@@ -89,12 +89,12 @@ def test_so_does_a_long_run(tmp_path: Path) -> None:
 def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: str, tmp_path: Path) -> None:
     """`ctxtui cache --markers` and the finding that names a strategy ask one function."""
     session = MADE[name](tmp_path)
-    found = [one for one in placings(session, COUNTER, Settings()) if not one.relative]
-    names = [spelled(tried.name) for one in found for tried in one.tried]
-    markers = under_markers(account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
+    found = [one for one in try_all_markers(session, COUNTER, Settings()) if not one.relative]
+    names = [spell_name(tried.name) for one in found for tried in one.tried]
+    markers = under_markers(make_account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
     for one in found:
         for tried in one.tried:
-            under = markers.of(spelled(tried.name), session.thread_calls(one.thread))
+            under = markers.edited_calls(spell_name(tried.name), session.thread_calls(one.thread))
             assert under is not None and under.usd is not None
             assert one.own - tried.cost == pytest.approx(-under.usd, abs=1e-9), tried.name
         assert one.plan.cost <= min(one.own, one.tried[0].cost) + 1e-9

@@ -123,7 +123,7 @@ def test_a_session_of_the_store_alone_is_listed(home: Path) -> None:
     (one,) = [s for s in shelf.stored(shelf.glimpses()) if s.group != "samples"]
     assert (one.path, one.stored, one.known, one.size) == ("", id_, False, 4)
     assert [(s.calls, s.turns) for s in shelf.figures([one], threading.Event())] == [(4, 2)]
-    assert [s.stored for s in shelf.again() if s.group != "samples"] == [id_]
+    assert [s.stored for s in shelf.refresh() if s.group != "samples"] == [id_]
 
 
 def test_what_was_read_once_is_not_read_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

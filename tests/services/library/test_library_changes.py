@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.session_actions import first_run, welcomed
+from ctxtui.services.library.session_actions import is_first_run, mark_welcomed
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ def test_a_file_that_grows_is_touched_once_and_live(projects: Path) -> None:
     _write(projects / "a.jsonl")
     shelf = SessionLibrary(Settings(), projects)
     (one,) = [s for s in shelf.glimpses() if s.group != "samples"]
-    assert shelf.touched([one]) == [] and not one.live
+    assert shelf.find_changed([one]) == [] and not one.live
     with (projects / "a.jsonl").open("a") as file:
         file.write("{}\n")
-    (now,) = shelf.touched([one])
+    (now,) = shelf.find_changed([one])
     assert now.live and now.size == one.size + 3 and now.mtime > one.mtime
-    assert shelf.touched([now]) == []
+    assert shelf.find_changed([now]) == []
 
 
 def test_a_session_at_rest_is_no_longer_live(projects: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_session_at_rest_is_no_longer_live(projects: Path) -> None:
     (one,) = [s for s in shelf.glimpses() if s.group != "samples"]
     assert one.live
     time.sleep(0.3)
-    assert [s.live for s in shelf.touched([one])] == [False]
+    assert [s.live for s in shelf.find_changed([one])] == [False]
 
 
 def test_a_new_file_changes_its_folder(projects: Path) -> None:
@@ -70,17 +70,17 @@ def test_a_file_that_went_is_not_touched(projects: Path) -> None:
     shelf = SessionLibrary(Settings(), projects)
     found = shelf.glimpses()
     (projects / "a.jsonl").unlink()
-    assert [s for s in shelf.touched(found) if s.group != "samples"] == []
+    assert [s for s in shelf.find_changed(found) if s.group != "samples"] == []
 
 
 def test_the_first_run_is_first_once(projects: Path) -> None:
     settings = Settings()
-    assert first_run(settings)
-    welcomed(settings)
-    assert not first_run(settings)
+    assert is_first_run(settings)
+    mark_welcomed(settings)
+    assert not is_first_run(settings)
 
 
 def test_a_home_that_cannot_be_written_is_no_error(projects: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXTUI_HOME", "/proc/nowhere")
-    welcomed(Settings())
-    assert first_run(Settings())
+    mark_welcomed(Settings())
+    assert is_first_run(Settings())

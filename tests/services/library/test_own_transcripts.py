@@ -70,7 +70,7 @@ def test_one_row_and_each_call_once(home: Path, tmp_path: Path, seen: str) -> No
     (before,) = alone.figures([one for one in alone.glimpses() if one.path == str(transcript)], Event())
     path = record(by, transcript.stem)
     library = SessionLibrary(settings, tmp_path)
-    shown = [one for one in library.stored(library.placed()) if one.id == transcript.stem]
+    shown = [one for one in library.stored(library.glimpses_with_directories()) if one.id == transcript.stem]
     (row,) = shown
     assert row.path == str(path) and row.source == "attached" and row.group == "here"
     (known,) = library.figures(shown, Event())
@@ -81,7 +81,7 @@ def test_one_row_and_each_call_once(home: Path, tmp_path: Path, seen: str) -> No
     (again,) = [one for one in known_sessions(settings) if one.id == transcript.stem]
     assert again.spent == known.spent and again.models == known.models
     assert library.remembered(shown)[row.key].spent == known.spent
-    sums = totals_by([known]).whole
+    sums = totals_by([known]).total
     assert (sums.calls, sums.tokens) == (len(ids), known.total_tokens)
     if seen != "two more":
         assert known.total_tokens == before.total_tokens and known.cost_usd == pytest.approx(before.cost_usd)

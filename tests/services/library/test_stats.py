@@ -70,7 +70,7 @@ def test_rows_add_up_to_the_whole_and_every_call_counts_once(sessions: list[Sess
     for field in ("usd", "lost"):
         assert sum(getattr(row, field) or 0.0 for row in found.rows) == pytest.approx(getattr(found.total, field) or 0)
     # As Home and `cost` have it.
-    whole = totals_by(sessions).whole
+    whole = totals_by(sessions).total
     assert (whole.calls, whole.tokens, whole.unpriced) == (found.total.calls, found.total.tokens, found.total.unpriced)
     assert (whole.usd is None) == (found.total.usd is None)
     assert (whole.usd or 0.0) == pytest.approx(found.total.usd or 0.0)

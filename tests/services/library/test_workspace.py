@@ -16,7 +16,7 @@ def looked(work: Work, cwd: Path) -> dict[int, tuple[str, int, str]]:
     work.story.call("done")
     tree = work.story.session.tree
     repeats = DuplicateFinder(tree, Names(tree), str(cwd))
-    repeats.show(work.story.head)
+    repeats.search_path(work.story.head)
     return {one.node: (one.kind, one.other, one.path) for one in in_workspace(tree, repeats.files(), str(cwd))}
 
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.config.config import load
-from ctxtui.services.config.mcp_servers import McpServer, parse_server, servers
+from ctxtui.services.config.mcp_servers import McpServer, load_servers, parse_server
 from ctxtui.services.mcp import connection
 from ctxtui.services.mcp.connection import ServerFailed, ServerState
 from ctxtui.services.mcp.offered import model_name
@@ -237,7 +237,7 @@ def test_a_project_starts_nothing_before_it_was_asked(tmp_path: Path) -> None:
     (tmp_path / "ctxtui.toml").write_text('[mcp.toml]\ncommand = "other"\nallow = ["*"]\n')
     user = tmp_path / "user.toml"
     user.write_text('[mcp.mine]\ncommand = "good"\n')
-    found = {one.name: one for one in servers(load(cwd=tmp_path, user=user, env={}), tmp_path)}
+    found = {one.name: one for one in load_servers(load(cwd=tmp_path, user=user, env={}), tmp_path)}
     assert found["mine"].command == "good" and not found["mine"].project
     assert found["theirs"].timeout == 5 and found["toml"].allow == ()
     leave = ServerPermissions(tmp_path / "data")
@@ -267,9 +267,9 @@ def test_what_is_spelled_wrongly_is_named() -> None:
         with pytest.raises(BadConfig, match=why):
             parse_server("x", table, "file:1")
     server = parse_server("x", {"command": "${CMD:-ls}", "args": ["${A}"]})
-    assert server.filled({"A": "1"}).args == ("1",) and server.filled({"A": "1"}).command == "ls"
+    assert server.expand_variables({"A": "1"}).args == ("1",) and server.expand_variables({"A": "1"}).command == "ls"
     with pytest.raises(BadConfig, match="A, which the MCP server x asks for, is not set"):
-        server.filled({})
+        server.expand_variables({})
     assert model_name("a.b", "c d") == "mcp__a_b__c_d" and len(model_name("server", "t" * 90)) == 64
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxtui.services.config.clients import CLIENTS as KNOWN
-from ctxtui.services.config.clients import client_of
+from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import FoundRecording, find_recordings, read_directories, recording_at
 from ctxtui.services.recordings.open import load
@@ -40,7 +40,7 @@ def found_in(home: Path, cwd: Path, **env: str) -> list[FoundRecording]:
 def by_client(found: list[FoundRecording]) -> dict[str, list[FoundRecording]]:
     told: dict[str, list[FoundRecording]] = {}
     for one in found:
-        client = client_of(one.source)
+        client = find_client(one.source)
         assert client is not None
         told.setdefault(client.name, []).append(one)
     return told
@@ -242,7 +242,7 @@ REAL = {
 
 @pytest.mark.parametrize("name", REAL)
 def test_what_real_clients_wrote_is_found_and_told_of(home: Path, shop: Path, name: str) -> None:
-    from ctxtui.services.library.glances import glance
+    from ctxtui.services.library.glances import read_head
 
     pattern, folder = REAL[name]
     originals = need_corpus("clients", pattern)
@@ -251,7 +251,7 @@ def test_what_real_clients_wrote_is_found_and_told_of(home: Path, shop: Path, na
     found = by_client(found_in(home, shop))
     assert found.keys() == {name} and len(found[name]) >= len(originals)
     for one in read_directories(found[name], (Path("/home/dev/shop"),)):
-        told = glance(one.path, one.source)
+        told = read_head(one.path, one.source)
         assert one.title or told.title, one.file
         assert (one.version or told.version) or name in ("pi", "llm"), one.file
         assert (one.cwd or told.cwd) or name in ("llm", "mini-swe-agent"), one.file

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.config.projects import folder_name, is_own_folder, is_worktree_folder, related
+from ctxtui.services.config.projects import folder_name, is_own_folder, is_worktree_folder, related_directories
 from ctxtui.services.recordings.discover import find_recordings, id_of
 
 UUID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
@@ -125,9 +125,9 @@ def test_the_repository_and_its_worktrees_belong_together(tmp_path: Path) -> Non
     tree.mkdir(parents=True)
     (main / ".git/worktrees/fix/gitdir").write_text(f"{tree}/.git\n")
     (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/fix\n")
-    assert set(related(main / "src", {})) == {main / "src", main, tree}
-    assert set(related(tree, {})) == {tree, main}
-    assert related(tmp_path, {}) == (tmp_path,)
+    assert set(related_directories(main / "src", {})) == {main / "src", main, tree}
+    assert set(related_directories(tree, {})) == {tree, main}
+    assert related_directories(tmp_path, {}) == (tmp_path,)
 
 
 def test_a_linked_spelling_of_the_directory_counts(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_a_linked_spelling_of_the_directory_counts(tmp_path: Path) -> None:
     real.mkdir()
     link = tmp_path / "link"
     link.symlink_to(real)
-    assert set(related(real, {"PWD": str(link)})) == {real, link}
-    assert set(related(real, {"PWD": "/somewhere/else"})) == {real}
+    assert set(related_directories(real, {"PWD": str(link)})) == {real, link}
+    assert set(related_directories(real, {"PWD": "/somewhere/else"})) == {real}
 
 
 def test_thousands_of_files_take_no_time(home: Path, tmp_path: Path) -> None:

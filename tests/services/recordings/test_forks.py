@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ctxtui.analysis.growth.forks import lines
+from ctxtui.analysis.growth.forks import list_lines
 from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
@@ -57,4 +57,4 @@ def test_lines_of_the_open_session_stand_among_them(tmp_path: Path) -> None:
         (1, 1, "4–5", 4),
         (1, 3, "6", 6),
     ]
-    assert len(lines(session)) == 3
+    assert len(list_lines(session)) == 3

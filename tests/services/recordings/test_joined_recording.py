@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
@@ -19,13 +19,13 @@ from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.exporting import resumed
+from ctxtui.services.editing.exporting import copy_own_transcript
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.summary_memory import usage_pass
 from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate
-from ctxtui.transcripts.joined import SessionJoin, news_between
+from ctxtui.transcripts.joined import SessionJoin, events_between
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from tests.corpus import ABSENT, corpus_files, few_params
@@ -182,7 +182,7 @@ def test_lists_and_the_quick_pass_have_the_same_calls(home: Path, tmp_path: Path
         assert [call.tokens for call in told.spent] == used
     assert known.total_tokens == quick.total_tokens and known.cost_usd == pytest.approx(quick.cost_usd)
     # A folder with one of the two brings both.
-    (inside,) = [one for one in library.inside(Path(row.own).parent) if one.id == path.stem]
+    (inside,) = [one for one in library.in_folder(Path(row.own).parent) if one.id == path.stem]
     assert (inside.key, inside.own, inside.size) == (row.key, row.own, row.size)
 
 
@@ -287,7 +287,7 @@ def test_calls_that_come_between_make_another_session() -> None:
     old, new = Session(), Session()
     for session, calls in ((old, [two]), (new, [one, two])):
         session.calls, session.order = {call.id: call for call in calls}, {"main": [call.id for call in calls]}
-    assert news_between(old, new) is None and news_between(new, new) == []
+    assert events_between(old, new) is None and events_between(new, new) == []
 
 
 def test_what_ctxtui_did_not_record_is_opened_as_ever(home: Path, tmp_path: Path) -> None:
@@ -304,16 +304,19 @@ def test_what_ctxtui_did_not_record_is_opened_as_ever(home: Path, tmp_path: Path
 def test_the_clients_own_records_are_what_is_copied_for_it(home: Path, tmp_path: Path) -> None:
     transcript = plant(home, tmp_path)
     alone = load(transcript)
-    chosen = choose(alone.session)
-    expected = resumed(alone, chosen, "claude-code")
+    chosen = choose_call(alone.session)
+    expected = copy_own_transcript(alone, chosen, "claude-code")
     record(list(alone.session.calls.values())[2:], transcript.stem)
     joined = load(transcript)
-    found = resumed(joined, choose(joined.session), "claude-code")
+    found = copy_own_transcript(joined, choose_call(joined.session), "claude-code")
     assert joined.transcript == transcript
     assert found.data.count(b"\n") == expected.data.count(b"\n") and found.lost == expected.lost
     # What only went by here is translated.
-    one = choose(joined.session)
-    assert resumed(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data != found.data
+    one = choose_call(joined.session)
+    assert (
+        copy_own_transcript(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data
+        != found.data
+    )
 
 
 def test_a_fork_counts_the_calls_that_are_shown(home: Path, tmp_path: Path) -> None:

@@ -89,10 +89,10 @@ def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.Monke
     (seen,) = [one for one in shelf.glimpses() if one.path == str(path)]
     assert not seen.live
     running.append(RunningClient(str(home), now - 5000, frozenset()))
-    (changed,) = shelf.touched([seen])
+    (changed,) = shelf.find_changed([seen])
     assert changed.live
     running.clear()
-    assert not shelf.touched([changed])[0].live
+    assert not shelf.find_changed([changed])[0].live
 
 
 def test_any_known_client_owns_the_newest_session_of_its_directory(

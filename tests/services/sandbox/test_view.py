@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.config.environment import handed_on
+from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.sandbox.view import View, build_view
 from tests.services.sandbox.conftest import SECRETS, Sh
 
@@ -174,14 +174,14 @@ def test_variables_are_those_that_are_named(sh: Sh, monkeypatch: pytest.MonkeyPa
     done = sh("env")
     assert "SECRETVALUE" not in done.text and "LC_ALL=C.UTF-8" in done.text and "PATH=" in done.text
     assert "DATABASE_URL=SECRETVALUE" in sh("env", variables="DATABASE_URL UV_*").text
-    assert handed_on({"A": "1", "HOME": "/h", "UV_X": "2"}, "UV_*") == {"HOME": "/h", "UV_X": "2"}
+    assert passed_variables({"A": "1", "HOME": "/h", "UV_X": "2"}, "UV_*") == {"HOME": "/h", "UV_X": "2"}
 
 
 def test_commands_and_servers_get_variables_by_one_list() -> None:
     from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
 
     env = dict.fromkeys(DEFAULT_INHERITED_ENV_VARS, "1")
-    assert sys.platform == "win32" or handed_on(env) == env
+    assert sys.platform == "win32" or passed_variables(env) == env
 
 
 def test_further_places_are_read_where_the_user_names_them(sh: Sh, tmp_path: Path, home: Path) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Session, TipMoved, threads_of
 from ctxtui.services.config.package_data import price_table
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
 from ctxtui.tui.inspector.side_panels import Sides
@@ -28,7 +28,7 @@ from tests.sampling import few
 
 def study_anew(session: Session) -> Study:
     """A study in which nothing is worked out yet."""
-    return Study(session, book_of(session, counted=False), None, price_here(price_table()))
+    return Study(session, book_of(session, counted=False), None, local_pricer(price_table()))
 
 
 def rest(study: Study) -> None:
@@ -47,7 +47,7 @@ def shown(study: Study) -> list[object]:
         out += [list(columns.update(known.calls, known.events, known.missed)), columns.top]
         for index in sorted({0, len(calls) // 2, len(calls) - 1}):
             scene = study.scene(thread, index)
-            out += [scene.figures, scene.tip, scene.running.reading(scene.tip)(scene.tip)]
+            out += [scene.figures, scene.tip, scene.running.token_reader(scene.tip)(scene.tip)]
             out += [sides.composed(study, known, scene, ()), known.ledger and known.ledger.categories(index + 1)]
     return out
 
@@ -159,7 +159,7 @@ def test_a_message_that_no_call_has_read_changes_no_list_of_calls() -> None:
     rest(study)
     known = study.thread(MAIN)
     assert known.calls is calls and known.events is events and study.totals is totals
-    assert study.scene(MAIN, 0).running.counted(story.head)
+    assert study.scene(MAIN, 0).running.is_counted(story.head)
 
 
 def test_columns_that_grew_are_as_high_as_those_made_at_once() -> None:

@@ -11,7 +11,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.study.study import Study
 from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
@@ -38,7 +38,7 @@ class Followed:
         self.story = Story().user("a").call("one")
         self.bench = Bench()
         counter, session = Counter(self.bench), self.story.session
-        self.study = Study(session, Book(session, model_table(), counter), counter, price_here(PriceTable()))
+        self.study = Study(session, Book(session, model_table(), counter), counter, local_pricer(PriceTable()))
         self.study.thread(MAIN)
         self.work()
 
@@ -58,11 +58,11 @@ def test_a_message_is_counted_before_it_is_shown() -> None:
     before = there.bench.asked
     assert there.study.count_new() and there.bench.asked == before, "the screen's thread waits for no count"
     running, head = there.study.scene(MAIN, 0).running, there.story.head
-    assert running.counted(head)
+    assert running.is_counted(head)
     fresh = study_of(there.story.session).scene(MAIN, 0).running
-    assert running.own(head) == fresh.own(head) > 0
+    assert running.block_tokens(head) == fresh.block_tokens(head) > 0
     there.work()
-    assert running.own(head) == fresh.own(head)
+    assert running.block_tokens(head) == fresh.block_tokens(head)
 
 
 def test_what_is_not_counted_yet_is_left_to_the_worker() -> None:
@@ -103,6 +103,6 @@ def test_a_report_that_comes_without_a_block_is_taken_in() -> None:
     while study.work():
         pass
     fresh = study_of(story.session)
-    read, anew = study.book.contexts.of(told.call), fresh.book.contexts.of(told.call)
+    read, anew = study.book.contexts.read_of(told.call), fresh.book.contexts.read_of(told.call)
     assert read is not None and anew is not None and read.residual == anew.residual > 0
     assert study.scene(MAIN, 1).figures == fresh.scene(MAIN, 1).figures

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.pricing.price import PriceTable
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.study.study import Study
 from tests.cases.scenes import study_of
 from tests.cases.sessions import Story, book_of, every_category, long_session, use
@@ -24,7 +24,7 @@ def finish(study: Study) -> int:
 
 def test_everything_is_worked_out_slice_by_slice() -> None:
     session = long_session(400)
-    study = Study(session, book_of(session, counted=False), None, price_here(PriceTable()))
+    study = Study(session, book_of(session, counted=False), None, local_pricer(PriceTable()))
     known = study.thread(MAIN)
     assert not study.scene(MAIN, 0).counted and study.progress[0] < study.progress[1]
     assert finish(study) > 5
@@ -69,7 +69,7 @@ def test_a_session_read_in_pieces_is_weighed_as_one_that_is_read_at_once(first: 
     told = cleared(1)[0].script.session
     whole = book_of(told)
     session = Session(told.tree)
-    study = Study(session, book_of(session, counted=False), None, price_here(PriceTable()))
+    study = Study(session, book_of(session, counted=False), None, local_pricer(PriceTable()))
     calls = list(told.calls.values())
     for piece in (calls[:first], calls[first:]):
         session.fold(map(CallSeen, piece))
@@ -93,7 +93,7 @@ def test_what_a_report_shows_to_be_gone_is_news_of_its_call() -> None:
     told = [call for call in made.calls if call.usage is not None]
     for call in told:
         session.apply(CallSeen(replace(call, usage=None)))
-    study = Study(session, book_of(session, counted=False), None, price_here(PriceTable()))
+    study = Study(session, book_of(session, counted=False), None, local_pricer(PriceTable()))
     finish(study)
     for index, call in enumerate(told):
         session.apply(CallSeen(call))
@@ -132,7 +132,7 @@ def test_sums_follow_weights_that_were_learnt() -> None:
     assert study.running(session.model) is not running
     call = session.thread_calls()[-1]
     got = figures(study.book, call)
-    assert study.running(session.model).read(call.sent_head, call.sent_head) == sum(got.categories.values())
+    assert study.running(session.model).read_tokens(call.sent_head, call.sent_head) == sum(got.categories.values())
     known = study.thread(MAIN)
     assert known.ledger is not None and known.ledger.done == len(known.calls) and known.next_ledger is None
 
@@ -154,7 +154,7 @@ def test_calls_that_come_while_others_are_priced_are_priced_too() -> None:
             grown.append(1)
             story.user("b").call("two").user("c").call("three")
             study.session_grew()
-        return price_here(PriceTable())(calls)
+        return local_pricer(PriceTable())(calls)
 
     study = Study(session, book_of(session, counted=False), None, pricer)
     known = study.thread(MAIN)

@@ -15,7 +15,7 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.aider.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
 
@@ -80,9 +80,9 @@ def path_of(session: Session) -> list[Item]:
     return list(session.tree.items(session.threads["main"].tip))
 
 
-def ordered(data: bytes, sent: list[KeptBlock] | None = None, **more: Any) -> ResumedFile:
+def ordered(data: bytes, sent: list[SentBlock] | None = None, **more: Any) -> ResumedFile:
     path = path_of(read(data, name=NAME).session)
-    kept = sent if sent is not None else [KeptBlock(item, at) for at, item in enumerate(path)]
+    kept = sent if sent is not None else [SentBlock(item, at) for at, item in enumerate(path)]
     return resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=NOW, **more))
 
 
@@ -102,8 +102,8 @@ def test_aider_restores_what_was_said() -> None:
 
 def test_what_is_dropped_is_gone_and_what_is_put_in_is_there() -> None:
     path = path_of(read(CHAT.encode(), name=NAME).session)
-    note = KeptBlock(Item(block.text("Mind the\n\ngap."), Place("messages", "user")))
-    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    note = SentBlock(Item(block.text("Mind the\n\ngap."), Place("messages", "user")))
+    kept = [SentBlock(item, at) for at, item in enumerate(path)]
     kept = [one for one in kept if "adds up" not in str(one.item.block.value())]
     made = ordered(CHAT.encode(), [note, *kept])
     assert restored(made.data) == [("user", "Mind the\n\ngap."), SAID[0], *SAID[2:]]
@@ -121,7 +121,7 @@ def test_lines_that_aider_would_pass_over_are_kept_and_named() -> None:
     path = path_of(read(CHAT.encode(), name=NAME).session)
     odd = block.text("# A heading\n> a quotation\n#### a smaller one\ntext")
     kept = [
-        KeptBlock(Item(odd, item.place) if item.block.value().get("text") == "8080." else item, at)
+        SentBlock(Item(odd, item.place) if item.block.value().get("text") == "8080." else item, at)
         for at, item in enumerate(path)
     ]
     made = ordered(CHAT.encode(), kept)
@@ -135,7 +135,7 @@ def test_what_aider_writes_itself_is_named_once() -> None:
         Item(block.text("I have *added these files to the chat*"), Place("messages", "user")),
         *path_of(read(CHAT.encode(), name=NAME).session),
     ]
-    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    kept = [SentBlock(item, at) for at, item in enumerate(path)]
     made = resume(ResumeOrder(source=CHAT.encode(), path=path, sent=kept, ids=ids(), now=NOW))
     assert restored(made.data) == SAID and len(made.lost) == 1 and "anew" in made.lost[0]
 
@@ -144,8 +144,8 @@ def test_what_aider_writes_itself_is_named_once() -> None:
 @settings(deadline=None)
 def test_whatever_goes_and_comes_is_what_aider_restores(drop: set[int], notes: list[str]) -> None:
     path = path_of(read(CHAT.encode(), name=NAME).session)
-    new = [KeptBlock(Item(block.text(one), Place("messages", "user"))) for one in notes]
-    kept = [KeptBlock(item, at) for at, item in enumerate(path) if at not in drop or item.block.kind == "header"]
+    new = [SentBlock(Item(block.text(one), Place("messages", "user"))) for one in notes]
+    kept = [SentBlock(item, at) for at, item in enumerate(path) if at not in drop or item.block.kind == "header"]
     made = ordered(CHAT.encode(), [*new, *kept])
     wanted = [one for one in [*new, *kept] if one.item.block.kind == "text"]
     told = [(one.item.place.role, _plain(str(one.item.block.value()["text"]))) for one in wanted]
@@ -171,7 +171,7 @@ def test_the_record_of_messages_gives_the_conversation_and_not_what_aider_puts_r
         ("assistant", "It is free."),
     ]
     path = [Item(block.text(words), Place("messages", role)) for role, words in sent]
-    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    kept = [SentBlock(item, at) for at, item in enumerate(path)]
     made = resume(ResumeOrder(source=b"TO LLM 2026-11-22T09:38:43\n", path=path, sent=kept, ids=ids(), now=NOW))
     assert restored(made.data) == [
         ("user", "Which port?"),
@@ -185,6 +185,6 @@ def test_the_record_of_messages_gives_the_conversation_and_not_what_aider_puts_r
 def test_both_records_of_a_chat_are_written_back_alike(file: Path) -> None:
     data = file.read_bytes()
     path = path_of(read(data, name=file.name).session)
-    kept = [KeptBlock(item, at) for at, item in enumerate(path)]
+    kept = [SentBlock(item, at) for at, item in enumerate(path)]
     made = resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=NOW))
     assert restored(made.data) == restored(file.with_name("aider.chat.history.md").read_bytes())

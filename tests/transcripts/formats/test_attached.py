@@ -14,8 +14,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.transcripts.formats.attached import reader
-from ctxtui.transcripts.kit.http_exchange.line_kinds import BODY, KNOWN
-from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.transcripts.kit.http_exchange.line_kinds import BODY_KEYS, LINE_MEMBERS
+from ctxtui.transcripts.registry import describe_file, detect
 from tests.transcripts.reading import as_bytes, calls, law_2, read, survives_cuts, survives_values
 
 TEXT = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
@@ -49,10 +49,10 @@ def dump(told: list[Any]) -> bytes:
 def test_every_line_and_member_is_described() -> None:
     section = TEXT.partition("## Attached recordings")[2].partition("\n## ")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE))
-    assert rows.keys() == KNOWN.keys()
-    for kind, members in KNOWN.items():
+    assert rows.keys() == LINE_MEMBERS.keys()
+    for kind, members in LINE_MEMBERS.items():
         assert all(f"`{member}`" in rows[kind] for member in members), kind
-    assert all(f"`{member}`" in section for member in BODY)
+    assert all(f"`{member}`" in section for member in BODY_KEYS)
 
 
 def test_a_call_with_its_answer_and_times() -> None:
@@ -174,7 +174,7 @@ def test_it_is_known_by_its_first_line() -> None:
     for cut in (30, 60, 4000):
         form = detect(dump(lines())[:cut], "x")
         assert form is not None and form.name == "attached"
-    assert what_is(dump(lines()[:1]), NAME) == "a recording of ctxtui's own without any request to a model"
+    assert describe_file(dump(lines()[:1]), NAME) == "a recording of ctxtui's own without any request to a model"
     survives_values(lines()[0], NAME)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.transcripts.registry import what_is
+from ctxtui.transcripts.registry import describe_file
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
     as_bytes,
@@ -150,4 +150,4 @@ def test_corpus(path: Path) -> None:
     assert whole.cache_read == sum(r["cached"] for r in reports)
     if not reports:
         assert all(t.tip == 0 for t in session.threads.values())
-        assert what_is(data, path.name) == "a Gemini CLI session without any message of a model"
+        assert describe_file(data, path.name) == "a Gemini CLI session without any message of a model"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.transcripts.registry import what_is
+from ctxtui.transcripts.registry import describe_file
 from tests.cases import wire_traffic as cases
 from tests.cases.wire_traffic import Pair
 from tests.corpus import corpus_params
@@ -62,4 +62,4 @@ def test_corpus(path: Path) -> None:
     data = path.read_bytes()
     session = read(data, path.name)
     assert not session.calls and not session.threads
-    assert what_is(data, path.name) == "a HAR file without model traffic"
+    assert describe_file(data, path.name) == "a HAR file without model traffic"

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.call import EpochStart, Fidelity
 from ctxtui.core.session import Session
-from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.transcripts.registry import describe_file, detect
 from tests.cases.agents import openhands_events, openhands_log
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
@@ -85,7 +85,7 @@ def test_a_state_with_its_folder_of_events() -> None:
     session = Session()
     reader = form.open(session.tree)
     session.fold([*reader.feed(data), *reader.settle()])
-    assert not session.calls and what_is(data, "base_state.json") == "an OpenHands state without events"
+    assert not session.calls and describe_file(data, "base_state.json") == "an OpenHands state without events"
     for n, event in enumerate(openhands_events()):
         part = reader.part(f"event-{n:05}-x.json")
         session.fold([*part.feed(as_bytes(event)), *part.settle()])

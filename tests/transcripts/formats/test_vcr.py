@@ -15,7 +15,7 @@ import yaml
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats import vcr
-from ctxtui.transcripts.registry import what_is
+from ctxtui.transcripts.registry import describe_file
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.cases import wire_traffic as cases
@@ -115,12 +115,15 @@ def test_a_refused_request_is_a_call_with_its_error() -> None:
 def test_google_blocks_and_usage() -> None:
     session, call = only(cases.google())
     assert call.usage and (call.usage.fresh, call.usage.cache_read, call.usage.reasoning) == (32, 8, 6)
-    assert call.extra["params"] == {"generationConfig": {"temperature": 0}}
+    assert call.skeleton is not None and call.model == "gemini-9"
+    sent = Request(tuple(session.tree.items(call.raw_head)), call.skeleton)
+    assert encode(sent) == cases.body(cases.google()[1]).encode()
+    assert sent.params == {"generationConfig": {"temperature": 0}}
     assert shown(session, call.response_head) == [
         ("tools", "", "tool"), ("system", "", "text"),
         ("messages", "user", "header"), ("messages", "user", "text"),
-        ("messages", "model", "header"), ("messages", "model", "tool_use"),
-        ("messages", "user", "header"), ("messages", "user", "tool_result"),
+        ("messages", "model", "header"), ("messages", "model", "function_call"),
+        ("messages", "user", "header"), ("messages", "user", "function_response"),
         ("messages", "model", "header"), ("messages", "model", "thinking"), ("messages", "model", "text"),
     ]  # fmt: skip
 
@@ -161,7 +164,7 @@ def test_a_cassette_without_model_traffic() -> None:
     data = python_cassette([cases.elsewhere()])
     session = read(data, NAME)
     assert not session.calls and all(t.tip == 0 for t in session.threads.values())
-    assert what_is(data, NAME) == "a VCR cassette without model traffic"
+    assert describe_file(data, NAME) == "a VCR cassette without model traffic"
 
 
 def test_a_cut_cassette_gives_what_is_whole() -> None:

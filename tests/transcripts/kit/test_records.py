@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxtui.core import block, canonical
 from ctxtui.core.session import Skipped
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.records import Broken, FoundObject, LineBuffer, Piece, RecordStream, TextLine, tidy
+from ctxtui.transcripts.kit.records import BrokenRecord, LineBuffer, Piece, RawRecord, RecordStream, TextLine, minify
 from tests.transcripts.driving import chunked
 
 VALUES = st.recursive(
@@ -36,7 +36,7 @@ def told(data: bytes) -> list[str]:
     assert pieces(data, 1) == found, "byte by byte it is the same"
     short = []
     for piece in found[0]:
-        if isinstance(piece, FoundObject):
+        if isinstance(piece, RawRecord):
             short.append(f"{piece.line} {canonical.dump_text(canonical.loads(piece.raw))}")
         else:
             short.append(f"{piece.line} ! {piece.reason}")
@@ -102,7 +102,7 @@ def test_records_of_files_in_any_state(data: bytes, expected: list[str]) -> None
 )
 def test_what_is_mended_is_noted(data: bytes, note: str) -> None:
     (found,), tail = pieces(data)
-    assert isinstance(found, FoundObject) and found.note == note and tail is None
+    assert isinstance(found, RawRecord) and found.note == note and tail is None
     assert isinstance(canonical.loads(found.raw), dict)
 
 
@@ -119,12 +119,12 @@ def test_a_line_of_ten_megabytes() -> None:
     data = json.dumps({"a": "x" * 10_000_000}).replace(" ", "").encode() + b"\n"
     stream = RecordStream()
     found = [piece for chunk in chunked(data, 65_536) for piece in stream.feed(chunk)]
-    assert len(found) == 1 and isinstance(found[0], FoundObject) and found[0].clean
+    assert len(found) == 1 and isinstance(found[0], RawRecord) and found[0].clean
 
 
 def test_broken_text_keeps_its_bytes() -> None:
     (found,), _ = pieces(b'{"a":\xff\n')
-    assert isinstance(found, Broken) and found.raw == b'{"a":\xff'
+    assert isinstance(found, BrokenRecord) and found.raw == b'{"a":\xff'
 
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
@@ -139,7 +139,7 @@ def test_tidy_text_is_canonical(value: object, ascii_: bool, indent: int | None)
 
 def tidied(raw: bytes) -> tuple[bytes, bool]:
     try:
-        return tidy(raw)
+        return minify(raw)
     except (msgspec.DecodeError, RecursionError):  # only the lenient decoder reads it
         return raw, False
 
@@ -150,11 +150,11 @@ def test_a_block_from_bytes_is_the_block_of_its_value(value: dict[str, object], 
     if marked:
         part["content"] = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
     raw, clean = tidied(json.dumps(part, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    assert raw_block.of_part(raw, "tool_result", clean) == block.from_part(canonical.loads(raw))
+    assert raw_block.from_part(raw, "tool_result", clean) == block.from_part(canonical.loads(raw))
 
 
 @given(st.text())
 def test_a_text_block_from_bytes_is_the_one_of_the_words(words: str) -> None:
     for ascii_ in (True, False):
         raw, clean = tidied(json.dumps(words, ensure_ascii=ascii_).encode("utf-8", "surrogatepass"))
-        assert raw_block.of_text(raw, clean) == block.text(words)
+        assert raw_block.from_text(raw, clean) == block.text(words)

@@ -9,7 +9,7 @@ import pytest
 from textual import events
 
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.session_actions import first_look
+from ctxtui.services.library.session_actions import mark_first_session
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.commands import EVERYWHERE, key_text
 from ctxtui.tui.dialogs.tips import TipsScreen
@@ -34,13 +34,13 @@ def test_their_keys_are_keys() -> None:
 
 def test_they_are_offered_once(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path / "own"))
-    assert first_look(settings) and not first_look(settings)
-    assert not first_look(Settings(data_dir=str(tmp_path / "other"), tips=False))
+    assert mark_first_session(settings) and not mark_first_session(settings)
+    assert not mark_first_session(Settings(data_dir=str(tmp_path / "other"), tips=False))
 
 
 def test_where_nothing_can_be_written_they_do_not_come_again_and_again(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert not first_look(Settings(data_dir=str(tmp_path / "file")))
+    assert not mark_first_session(Settings(data_dir=str(tmp_path / "file")))
 
 
 async def test_each_goes_by_one_key_and_any_other_key_does_what_it_does() -> None:

@@ -63,13 +63,13 @@ class Shelf:
         """What is there."""
         return list(self.sessions)
 
-    again = listed = glimpses
+    refresh = all_sessions = glimpses
 
     def folders_changed(self) -> bool:
         """Whether files came or went."""
         return False
 
-    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
+    def find_changed(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
         """What is said to have changed."""
         changed, self.changed = self.changed, []
         return changed

@@ -11,7 +11,7 @@ from textual.app import App
 from ctxtui.analysis.money.usage_stats import WorstMiss
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
-from ctxtui.services.counting.count_cache import Memory
+from ctxtui.services.counting.count_cache import CountCache
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of
@@ -188,7 +188,7 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
         before = worker.attempt(StatsMaker.make, "model")
         assert before is not None and (before.left, before.unread, before.stats.total.uncounted) == (1, 0, 1)
         used = before.stats.total
-        Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
+        CountCache(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
         figured = [answer((one, settings)) for one in SessionLibrary(settings, tmp_path).glimpses()]
         after = worker.attempt(StatsMaker.make, "model")

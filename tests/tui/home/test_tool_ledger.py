@@ -10,7 +10,7 @@ from textual.app import App
 
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
-from ctxtui.services.counting.count_cache import Memory
+from ctxtui.services.counting.count_cache import CountCache
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.worker import Worker
@@ -87,7 +87,7 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
     try:
         before = worker.attempt(LedgerMaker.make)
         assert before is not None and (before.left, before.ledger.sessions) == (1, 0)
-        Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
+        CountCache(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
         for one in SessionLibrary(settings, tmp_path).glimpses():
             answer((one, settings))

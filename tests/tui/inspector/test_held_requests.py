@@ -142,7 +142,7 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         await pilot.press("end")
         scene = screen.panels.scene
         assert scene is not None
-        await until(pilot, lambda: scene.running.counted(scene.call.raw_head))
+        await until(pilot, lambda: scene.running.is_counted(scene.call.raw_head))
         first, *rest = this_call(scene).facts
         assert first == "edits: 1 applied" and rest[0].startswith("program has ") and rest[0].endswith(" was sent")
         # On the screen, too, though the pane of what is applied stands in the place of the call's.

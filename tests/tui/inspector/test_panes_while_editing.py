@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.core.session import Session
 from ctxtui.curation.price.price_tag import Breakage
 from ctxtui.tui.inspector.screen import SessionScreen
@@ -42,7 +42,7 @@ def at(screen: SessionScreen, words: str) -> None:
     screen.panels.transcript.move_to(next(n for n, body in enumerate(bodies) if words in body))
 
 
-def shown(screen: SessionScreen) -> Coming | None:
+def shown(screen: SessionScreen) -> NextCallForecast | None:
     """The forecast that is on the screen, as far as it is of now."""
     coming = screen.panels.coming
     return coming if coming is not None and not coming.outdated else None
@@ -95,7 +95,9 @@ async def test_the_forecast_stays_while_edits_are_staged_and_applied() -> None:
         await pilot.press("b")
         await until(pilot, lambda: shown(screen) not in (None, untouched))
         marked = shown(screen)
-        assert marked is not None and marked.marks == untouched.marks + 1 and marked.input == untouched.input
+        assert (
+            marked is not None and marked.marker_count == untouched.marker_count + 1 and marked.input == untouched.input
+        )
         await pilot.press("u")
         at(screen, "line of code")
         await pilot.press("d")

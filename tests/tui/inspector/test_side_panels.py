@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.session import MAIN
 from ctxtui.tui.inspector.side_panels import Sides
@@ -16,13 +16,13 @@ def test_what_blocks_have_cost_is_worked_out_anew_when_a_call_is_entered_or_take
     table = talk(8)
     known = table.study.thread(MAIN)
     kept, rows = Sides(table.study.session.tree), ContextRows(Readings(table.study.session, table.study.book.names))
-    ledger = CostLedger(table.study.book, table.scene.running, Stays(table.study.session.tree))
+    ledger = CostLedger(table.study.book, table.scene.running, BlockLifetimes(table.study.session.tree))
     known.ledger = ledger
     seen = set()
     for done in (1, 2, 3, 8, 2, 5, 8):
         if done < ledger.done:
-            ledger.back(done)
-            ledger.stays.back(done)
+            ledger.truncate(done)
+            ledger.stays.truncate(done)
         ledger.advance(known.calls, table.study.costs, done - ledger.done)
         assert ledger.done == done
         for call in (3, 7):

@@ -7,10 +7,10 @@ from typing import TypeVar
 import pytest
 from textual.pilot import Pilot
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.library.growth import growth_report
 from ctxtui.services.recordings.recording import Loaded
@@ -35,7 +35,7 @@ class WithGrowth(HandMade):
         assert kind.name == "growth" and kind.about == "main"
         if self.trouble:
             raise CtxtuiError(self.trouble)
-        return growth_report(account(self.session, Counter(), Settings()), choose(self.session, kind.about))  # type: ignore[return-value]
+        return growth_report(make_account(self.session, Counter(), Settings()), choose_call(self.session, kind.about))  # type: ignore[return-value]
 
 
 def seen(pilot: Pilot[None]) -> str:

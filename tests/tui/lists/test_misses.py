@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import pytest
 
-from ctxtui.analysis.cache.missed import STRIPPED, TTL, Missed, PartingBlock
-from ctxtui.analysis.cache.misses import Misses
+from ctxtui.analysis.cache.miss import STRIPPED, TTL, CacheMiss, DifferingBlock
+from ctxtui.analysis.cache.miss_finder import Misses
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import MISSES, Report
@@ -20,11 +20,11 @@ from tests.tui.inspector.test_inspector import until
 
 T = TypeVar("T")
 
-OLD = PartingBlock("memory", "CLAUDE.md", "line one\nuse npm run e2e\nline three")
-NEW = PartingBlock("memory", "CLAUDE.md", "line one\nuse npm test\nline three " + HOSTILE)
+OLD = DifferingBlock("memory", "CLAUDE.md", "line one\nuse npm run e2e\nline three")
+NEW = DifferingBlock("memory", "CLAUDE.md", "line one\nuse npm test\nline three " + HOSTILE)
 
 
-def miss(number: int, cause: str, usd: float | None, **more: object) -> Missed:
+def miss(number: int, cause: str, usd: float | None, **more: object) -> CacheMiss:
     fields = {
         "thread": "main",
         "number": number,
@@ -45,7 +45,7 @@ def miss(number: int, cause: str, usd: float | None, **more: object) -> Missed:
         "block": 3,
         "blocks": 342,
     }
-    return Missed(**{**fields, **more})  # type: ignore[arg-type]
+    return CacheMiss(**{**fields, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("room", [100, 110, 120, 200])
@@ -55,7 +55,7 @@ def test_what_is_said_of_stripped_thinking_fits_its_column(room: int) -> None:
     assert "earlier thinking dropped" in row and "…" not in row and len(row) == room
 
 
-def told(one: Missed) -> str:
+def told(one: CacheMiss) -> str:
     return "\n".join(plain(line) for line in misses.detail(one, [one], 118, 30))
 
 
@@ -67,9 +67,9 @@ def test_less_that_was_read_than_both_requests_have_in_common_is_explained() -> 
 
 
 def test_blocks_that_have_nothing_in_common_are_not_compared_word_by_word() -> None:
-    call = PartingBlock("tool_call", "read_file b.txt", '{"path":"b.txt"}')
-    result = PartingBlock("tool_result", "read_file a.txt", "line 0 of a\n" * 40)
-    other = PartingBlock("tool_call", "run", "npm install --save-dev everything anew")
+    call = DifferingBlock("tool_call", "read_file b.txt", '{"path":"b.txt"}')
+    result = DifferingBlock("tool_result", "read_file a.txt", "line 0 of a\n" * 40)
+    other = DifferingBlock("tool_call", "run", "npm install --save-dev everything anew")
     for new in (result, other):
         said = told(miss(5, STRIPPED, 0.1, old=call, new=new))
         assert "word diff" not in said
@@ -151,6 +151,6 @@ async def test_without_misses_and_with_trouble(what: Misses | CtxtuiError, words
 
 
 def test_sums_that_lack_a_price_say_so() -> None:
-    whole = plain(misses.heading(Misses(FOUND.found[:2], usd=53.86)))
+    whole = plain(misses.heading(Misses(FOUND.misses[:2], usd=53.86)))
     assert "$3.37 lost of $53.86" in whole and "≥" not in whole
-    assert "≥ $3.37 lost of ≥ $53.86" in plain(misses.heading(Misses(FOUND.found, usd=53.86, unpriced=1)))
+    assert "≥ $3.37 lost of ≥ $53.86" in plain(misses.heading(Misses(FOUND.misses, usd=53.86, unpriced=1)))

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import priced
+from ctxtui.services.counting.accounts import priced_account
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import MISSES, STATEMENT, Report
 from ctxtui.tui.inspector.screen import InspectorScreen
@@ -37,7 +37,7 @@ class WithBill(HandMade):
             raise CtxtuiError(self.trouble)
         book = book_of(self.session, counted=False)
         book.advance()
-        made = priced(self.session, book, Settings())
+        made = priced_account(self.session, book, Settings())
         if kind is MISSES:
             return made.misses()  # type: ignore[return-value]
         if kind is STATEMENT:

@@ -102,7 +102,7 @@ def test_the_page_of_the_documents_is_written_from_it() -> None:
 
 def test_one_sign_means_what_its_pane_says() -> None:
     words = glossary()
-    assert [words.glyph("Σ", pane).mask_word for pane in ("calls", "context") if words.glyph("Σ", pane)] == [
+    assert [words.glyph("Σ", pane).word for pane in ("calls", "context") if words.glyph("Σ", pane)] == [
         "compaction",
         "summary",
     ]  # type: ignore[union-attr]

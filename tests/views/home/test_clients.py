@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.services.config.clients import CLIENTS, places_of
+from ctxtui.services.config.clients import CLIENTS, search_places
 from ctxtui.views.home import columns
 from ctxtui.views.home.preview import growth
 from ctxtui.views.home.session_list import Group, ListOrder, SessionsSought, arrange
@@ -45,7 +45,7 @@ def test_the_preview_says_how_a_client_writes_its_requests() -> None:
 
 def test_without_sessions_it_says_where_it_looked() -> None:
     sought = tuple(
-        SessionsSought(name, " · ".join(places)) for name, places in places_of({"pi": False}, {"HOME": "/home/me"})
+        SessionsSought(name, " · ".join(places)) for name, places in search_places({"pi": False}, {"HOME": "/home/me"})
     )
     sample = SessionSummary(key="s", group=SAMPLES)
     rows = arrange([sample], ListOrder(), "/d", "~", sought)

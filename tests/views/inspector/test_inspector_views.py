@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ctxtui.analysis.content.tools import ToolUse
-from ctxtui.analysis.context_window import COMPACTION, WORDS, ContextWindow
+from ctxtui.analysis.context_window import COMPACTION, ORIGIN_TEXTS, ContextWindow
 from ctxtui.analysis.figures import context_size
-from ctxtui.analysis.growth.thread_tree import family
+from ctxtui.analysis.growth.thread_tree import thread_nodes
 from ctxtui.analysis.money.spending import SpendingRow
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.short_names import Names
@@ -183,7 +183,7 @@ def test_pointing_and_showing_agree() -> None:
         at = context_map.cursor_token(scene, node)
         if (
             at is not None
-            and scene.running.own(node)
+            and scene.running.block_tokens(node)
             and scene.position(node) > scene.position(scene.session.tree[node].parent)
         ):
             assert context_map.node_at(scene, path, at) == node
@@ -321,7 +321,7 @@ def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
         scene = study.scene(MAIN, number)
         path = scene.session.tree.path(scene.head)
         assert travelled.update(scene, path) == Heaviest().update(scene, path)
-        sizes = [scene.running.own(node) for node in travelled.update(scene, path)]
+        sizes = [scene.running.block_tokens(node) for node in travelled.update(scene, path)]
         assert sizes == sorted(sizes, reverse=True) and sizes
 
 
@@ -343,7 +343,7 @@ def test_which_limit_is_in_force_is_on_the_map_and_in_a_header_with_room() -> No
         and width(header.draw_header(what, 160)) == 160
     )
     assert "compacts" not in plain(header.draw_header(what, 80))
-    assert {bars.limit_short(replace(limits, origin=one)) for one in WORDS} == {
+    assert {bars.limit_short(replace(limits, origin=one)) for one in ORIGIN_TEXTS} == {
         "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as asked for", "168.5k was taken",
         "model takes 168.5k", "168.5k by setting",
     }  # fmt: skip
@@ -361,7 +361,7 @@ def test_a_thread_whose_last_call_has_no_report_has_the_context_that_the_header_
     size = partial(context_size, study.book)
     told = header.header(study.scene(MAIN, len(session.thread_calls(MAIN))), "recorded", None, False).used
     row = threads.ThreadSums().rows(session, {}, size)[0]
-    assert row.tokens == family(session, {}, size)[0].tokens == told
+    assert row.tokens == thread_nodes(session, {}, size)[0].tokens == told
     assert told is not None and told > 0 and (row.peak or 0) >= told
 
 
@@ -384,7 +384,7 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
     sums = threads.ThreadSums()
     costs: dict[str, Cost | None] = {}
     for number, id_ in enumerate([*calls, ""]):
-        kin = {one.id: one for one in family(session, costs, _reported)}
+        kin = {one.id: one for one in thread_nodes(session, costs, _reported)}
         for row in sums.rows(session, costs, _reported):
             own = kin[row.id]
             assert (row.tokens, row.peak, row.calls) == (own.tokens, own.peak, own.calls)
@@ -405,7 +405,7 @@ def test_a_sum_of_untold_calls_has_no_average() -> None:
     session = with_subagents()
     for call in session.thread_calls("find"):
         session.apply(CallSeen(replace(call, extra={SUM: True})))
-    (row,) = (one for one in family(session, {}, _reported) if one.id == "find")
+    (row,) = (one for one in thread_nodes(session, {}, _reported) if one.id == "find")
     (sent,) = (column for column in threads.table("").columns if column.name == "sent in all")
     assert sent.sum is not None and sent.sum(row) == f"{row.sent:,} tokens of input; in how many calls is not recorded."
 
@@ -414,7 +414,7 @@ def test_tools_are_counted_along_the_path() -> None:
     scene = STUDY.scene(MAIN, 5)
     use = ToolUse(scene.session.tree)
     for number in (0, 3, 5, 2, 5):
-        use.show(STUDY.scene(MAIN, number).head)
+        use.read_path(STUDY.scene(MAIN, number).head)
     got = toolset(scene, use)
     assert [(server.name, server.calls) for server in got.servers] == [("puppeteer", 1), ("", 3)]
     assert got.defined == 2 and got.unused == 0

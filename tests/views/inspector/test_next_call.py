@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.inspector.next_call import lines, notes, plain_lines
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, plain, width
 
 THEN = 1_700_000_000.0
-WARM = Coming(
+WARM = NextCallForecast(
     model="claude-opus-4",
     input=106_000,
     lo=105_000,
@@ -26,11 +26,11 @@ WARM = Coming(
     expires=THEN + 286,
     life=300,
     inferred=True,
-    marks=2,
+    marker_count=2,
 )
 
 
-def told(now: float, room: int, what: Coming = WARM) -> str:
+def told(now: float, room: int, what: NextCallForecast = WARM) -> str:
     drawn = lines(what, now, room, 3)
     assert all(width(line) < room for line in drawn)
     return "\n".join(plain(line) for line in drawn)

@@ -39,23 +39,23 @@ def test_groups_that_are_learnt_as_a_session_grows_are_those_learnt_at_once() ->
     story.results(("e", "found x\n" * 30)).call("more", use("f", "Read", file_path="/w/README.md"))
     story.results(("f", "words\n" * 90)).call("done")
     scene = scene_of(story.session)
-    path, size = tree.path(scene.head), scene.running.own
-    assert grown.of(path, size) is None, "what came is not learnt yet"
-    before = grown.learnt
+    path, size = tree.path(scene.head), scene.running.block_tokens
+    assert grown.groups_on(path, size) is None, "what came is not learnt yet"
+    before = grown.learnt_count
     grown.learn_new()
     fresh = HeavyGroups(tree, "/w")
     fresh.learn_new()
-    assert grown.learnt == fresh.learnt > before
-    assert list(grown.of(path, size) or ()) == list(fresh.of(path, size) or ()) != []
+    assert grown.learnt_count == fresh.learnt_count > before
+    assert list(grown.groups_on(path, size) or ()) == list(fresh.groups_on(path, size) or ()) != []
 
 
 def test_groups_are_files_programs_and_tools_and_add_up() -> None:
     scene = scene_of(reads().session)
     tree, path = scene.session.tree, scene.session.tree.path(scene.head)
     groups = HeavyGroups(tree, "/w")
-    assert groups.of(path, scene.running.own) is None, "nothing is learnt yet"
+    assert groups.groups_on(path, scene.running.block_tokens) is None, "nothing is learnt yet"
     groups.learn(range(1, len(tree)))
-    found = groups.of(path, scene.running.own)
+    found = groups.groups_on(path, scene.running.block_tokens)
     assert found is not None
     named = {(group.name, group.what): group for group in found}
     assert named["README.md", FILE].count == 2 and ("npm", OUTPUT) in named and ("Write", BODIES) in named
@@ -71,7 +71,7 @@ def test_the_figures_are_those_of_the_composition_at_any_width() -> None:
     tree = scene.session.tree
     groups = HeavyGroups(tree, "/w")
     groups.learn(range(1, len(tree)))
-    one = WhySoBig(what=what, groups=groups.of(tree.path(scene.head), scene.running.own), key="!")
+    one = WhySoBig(what=what, groups=groups.groups_on(tree.path(scene.head), scene.running.block_tokens), key="!")
     fullest = plain(why_so_big.line(one, 300))
     assert "README.md twice = " in fullest and "npm output " in fullest and "Write bodies" in fullest
     for room in (60, 80, 120, 200, 300):

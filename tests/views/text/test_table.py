@@ -55,8 +55,8 @@ def test_words_may_stand_in_place_of_figures() -> None:
 
 @pytest.mark.parametrize("room", [60, 80, 99, 100, 120, 200])
 def test_the_heads_of_the_misses_stand_over_their_figures(room: int) -> None:
-    table = misses.table(FOUND.found)
-    line, heads = plain(table.draw(FOUND.found[0], room)), plain(table.heads(room))
+    table = misses.table(FOUND.misses)
+    line, heads = plain(table.draw(FOUND.misses[0], room)), plain(table.heads(room))
     for head, figure in (("again", "87.5k"), ("lost", "$1.86")):
         assert heads.index(head) + len(head) == line.index(figure) + len(figure)
     assert room < misses.NARROW or heads.index("foreseen") == line.index("✓")

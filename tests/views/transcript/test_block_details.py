@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.duplicates import IDENTICAL, WORKSPACE, Repeat
+from ctxtui.analysis.content.duplicates import IDENTICAL, WORKSPACE, Duplicate
 from ctxtui.core.tree import Tree
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain
@@ -69,8 +69,8 @@ def test_what_stands_for_a_block_must_stand_on_the_path() -> None:
     session = read_twice().session
     tree: Tree = session.tree
     path = tree.path(session.thread_calls()[-1].sent_head)
-    other, gone = Repeat(path[3], IDENTICAL, path[1]), Repeat(path[3], IDENTICAL, len(tree) - 1)
+    other, gone = Duplicate(path[3], IDENTICAL, path[1]), Duplicate(path[3], IDENTICAL, len(tree) - 1)
     assert if_on_path(tree, path, other) == other and if_on_path(tree, path[:2], other) == other
     assert if_on_path(tree, path, gone) is None and if_on_path(tree, path, None) is None
-    file = Repeat(path[3], WORKSPACE, 0, path="a.py")
+    file = Duplicate(path[3], WORKSPACE, 0, path="a.py")
     assert if_on_path(tree, path, file) == file

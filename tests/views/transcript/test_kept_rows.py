@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.package_data import model_table, price_table
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.text.grid import Grid
@@ -88,7 +88,7 @@ def made(rows: ContextRows, study: Study, index: int) -> list[object]:
 def test_what_was_made_before_is_what_would_be_made_now(session: Callable[[], Session]) -> None:
     """While blocks are counted, calls priced, contexts held against reports, and from call to call and back."""
     counts = book(session(), model_table(), 3)
-    study = Study(counts.session, counts, None, price_here(price_table()))
+    study = Study(counts.session, counts, None, local_pricer(price_table()))
     study.session_grew()
     kept, calls, seen = ContextRows(Readings(study.session, counts.names)), len(study.thread(MAIN).calls), set[str]()
     while study.work():

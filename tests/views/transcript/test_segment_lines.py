@@ -59,7 +59,9 @@ def test_many_segments_stand_by_label_with_their_number() -> None:
     scene, lines = scene_of(systems.feedback(15)), drawn(systems.feedback(15))
     assert list(figures(lines)) == ["15 × trial", "15 × code", "15 × metrics", "15 × reasoning", "no label"]
     node = scene.session.tree.path(scene.head)[1]
-    assert sum(float(tokens) for tokens in figures(lines).values() if "k" not in tokens) <= scene.running.own(node)
+    assert sum(float(tokens) for tokens in figures(lines).values() if "k" not in tokens) <= scene.running.block_tokens(
+        node
+    )
 
 
 @pytest.mark.parametrize("room", [10, 40, 72, 120])
@@ -81,9 +83,9 @@ def test_a_block_is_shown_where_most_of_it_counts() -> None:
     assert (tree[node].category, scene.running.category(node)) == (user, memory)
     assert set(context_map(scene, tree.path(head), None, 4000).shown) >= {memory}
     rows = RowIndex(tree)
-    rows.show(head, hidden=frozenset({user}), elsewhere=scene.running.elsewhere)
+    rows.show(head, hidden=frozenset({user}), elsewhere=scene.running.moved_categories)
     assert list(rows.entries) == [node]
     rows.show(head, hidden=frozenset({memory}))
     assert list(rows.entries) == [node], "nothing was counted yet"
-    rows.show(head, hidden=frozenset({memory}), elsewhere=scene.running.elsewhere)
+    rows.show(head, hidden=frozenset({memory}), elsewhere=scene.running.moved_categories)
     assert list(rows.entries) == []

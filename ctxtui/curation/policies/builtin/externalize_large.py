@@ -20,7 +20,7 @@ from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
-from ctxtui.curation.trials import Trial, trials
+from ctxtui.curation.trials import Trial, parse_trials
 
 NAME = "externalize_large"
 MAX_LINE_CHARS: Final = 100
@@ -85,7 +85,7 @@ def _first(text: str) -> str:
 def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
     """The parts of a message that lists trials: for each its heading, its program, and its description."""
     parts: list[dict[str, Json]] = []
-    for trial in trials(text):
+    for trial in parse_trials(text):
         code = trial.code if trial.code and trial.code.stop - trial.code.start >= settings["code"] else None
         if code is None and trial.stop - trial.heading.stop < settings["code"]:
             continue

@@ -15,7 +15,7 @@ from ctxtui.curation.policies.context_spans import free_runs, summarize_runs
 from ctxtui.curation.policies.earlier import Stretch
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings
-from ctxtui.curation.trials import trials
+from ctxtui.curation.trials import parse_trials
 
 NAME = "generation_window"
 
@@ -114,7 +114,7 @@ def _name(situation: PolicyContext, message: Message, pattern: re.Pattern[str]) 
 def _describe_generation(situation: PolicyContext, generation: _Generation) -> str:
     """One line about a generation."""
     texts = [situation.context.reading(p).text for p in situation.blocks(*generation.stretch)]
-    listed = {trial.name: trial for text in texts for trial in trials(text)}
+    listed = {trial.name: trial for text in texts for trial in parse_trials(text)}
     scores = {
         name: trial.score for name, trial in listed.items() if trial.score is not None and trial.valid is not False
     }

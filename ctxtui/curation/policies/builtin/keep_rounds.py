@@ -17,7 +17,7 @@ from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import results
-from ctxtui.curation.record_summary import Distinct, Facts, facts, outcomes, short, told_of_tests
+from ctxtui.curation.record_summary import Distinct, Facts, collect_facts, lines_about_tests, outcome_lines, short
 
 MAX_FILES: Final = 20
 """Maximum files named in one range."""
@@ -66,7 +66,7 @@ class StepRange(Struct, kw_only=True):
 
 def read_test_run(text: str) -> SuiteRun | None:
     """Read test results from an output; None if it has none."""
-    lines = [line for line in told_of_tests(text) if not _SUITES.match(line)]
+    lines = [line for line in lines_about_tests(text) if not _SUITES.match(line)]
     passed = sum(int(match) for line in lines for match in _PASSED.findall(line))
     failed = sum(int(match) for line in lines for match in _FAILED.findall(line))
     names = tuple(dict.fromkeys(one or other for one, other in _NAME.findall(text)))
@@ -90,7 +90,7 @@ def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -
     for number, positions in rounds:
         if not ranges or ranges[-1].commits:
             ranges.append(StepRange(first=number, last=number))
-        round_facts, current = facts(context, positions), ranges[-1]
+        round_facts, current = collect_facts(context, positions), ranges[-1]
         current.last = number
         if broken and round_facts.changed and round_facts.answer:
             _add(current.fixes, [short(round_facts.answer, ANSWER_CELLS)])
@@ -107,11 +107,11 @@ def _add_round(current: StepRange, round_facts: Facts, context: Context, positio
     _add(current.written, round_facts.changed)
     _add(current.read, round_facts.read)
     _add(current.commits, round_facts.commits)
-    outcome_lines = [outcomes(context, position) for position in results]
-    errors = [error for _, lines in outcome_lines for error in lines]
+    result_lines = [outcome_lines(context, position) for position in results]
+    errors = [error for _, lines in result_lines for error in lines]
     _add(current.errors, [_PLAIN_ERROR.sub("", error) for error in errors])
     if not runs:
-        _add(current.told_tests, [line for lines, _ in outcome_lines for line in lines])
+        _add(current.told_tests, [line for lines, _ in result_lines for line in lines])
     return bool(errors) or any(run.failed for run in runs)
 
 
@@ -126,7 +126,7 @@ def _test_run(context: Context, position: int) -> SuiteRun | None:
 
 def _add(items: Distinct, more: Iterable[str]) -> None:
     for one in more:
-        items.tell(one)
+        items.add(one)
 
 
 def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[str] = ()) -> str:
@@ -213,7 +213,7 @@ def _describe_run(situation: PolicyContext, run: Sequence[int]) -> str:
     inside = ((number, [p for p in situation.blocks(*round_) if p in positions_in_run]) for number, round_ in touched)
     rounds = [(number, positions) for number, positions in inside if positions]
     between = positions_in_run.difference(*(positions for _, positions in rounds))
-    requests = facts(situation.context, sorted(between)).asked
+    requests = collect_facts(situation.context, sorted(between)).asked
     what = format_range("round", rounds[0][0], rounds[-1][0]) if rounds else ""
     return describe_steps(step_ranges(situation.context, rounds), what, requests)
 

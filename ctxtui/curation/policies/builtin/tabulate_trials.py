@@ -13,7 +13,7 @@ from ctxtui.curation.context import ASSISTANT, Context, is_call
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
-from ctxtui.curation.trials import Trial, trials
+from ctxtui.curation.trials import Trial, parse_trials
 
 NAME = "tabulate_trials"
 _HEAD: Final = ("| Rank | Trial | Score | Status |", "|------|-------|-------|--------|")
@@ -50,7 +50,7 @@ def _lists(context: Context, length: int, lists: list[_List] | None) -> list[_Li
         item = context.items[position]
         own = item.place.section == "messages" and item.place.role not in ASSISTANT and not is_call(item.block.kind)
         if own and has_editable_text(item.block):
-            listed = trials(context.reading(position).text)
+            listed = parse_trials(context.reading(position).text)
             if listed and not any(trial.code for trial in listed):
                 lists.append(_List(position, listed))
     return lists

@@ -9,8 +9,8 @@ from ctxtui.attach.gate import Gate, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 
 
 class ForkGate(Struct):
@@ -35,12 +35,12 @@ class ForkGate(Struct):
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Answer with the recorded answer, or else as `live` decides."""
-        sender = sender_of(waiting.head.last)
-        thread, body = sender.thread or MAIN, value(waiting.body)
+        sender = identify_sender(waiting.head.last)
+        thread, body = sender.thread or MAIN, parse_body(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
-        if not isinstance(body, dict) or not dialect_of(exchange, body) or thread in self._live_threads:
+        if not isinstance(body, dict) or not detect_dialect(exchange, body) or thread in self._live_threads:
             return await self.live.decide(waiting)
-        is_side_call = bool(side_call(exchange.path, body))
+        is_side_call = bool(classify_side_call(exchange.path, body))
         recorded = self.answers.take_answer(waiting.url, waiting.body)
         if recorded is not None:
             self.played += 1

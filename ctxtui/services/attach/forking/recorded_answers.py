@@ -18,11 +18,11 @@ from ctxtui.offline.playback import Said, said
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.formats.attached import NAME
 from ctxtui.transcripts.kit.conversations import CLIENT_TEXT
-from ctxtui.transcripts.kit.fields import at, count, listed, obj, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, get_path
 from ctxtui.transcripts.kit.http_exchange.decode import decode
-from ctxtui.transcripts.kit.http_exchange.line_kinds import BodiesByReference, bytes_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
+from ctxtui.transcripts.kit.http_exchange.line_kinds import BodiesByReference, decode_bytes
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
+from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.wire.translate.turns import RESULT, SYSTEM
 
 VOLATILE_TEXT: Final = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F][0-9a-fA-F.:-]*")
@@ -148,14 +148,14 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
     exchanges: list[AnsweredExchange] = []
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            record = obj(value(line))
-            name = word(record.get("x"))
+            record = as_dict(parse_body(line))
+            name = as_str(record.get("x"))
             pending = open_.get(name)
             if "asked" in record:
-                request = obj(record["asked"])
-                body = bodies.body(name, obj(request.get("body")))
+                request = as_dict(record["asked"])
+                body = bodies.body(name, as_dict(request.get("body")))
                 if body is not None:
-                    open_[name] = _PendingExchange(Exchange(body, url=word(request.get("url")), line=number))
+                    open_[name] = _PendingExchange(Exchange(body, url=as_str(request.get("url")), line=number))
             elif isinstance(pending, _Socket):
                 exchanges += pending.add_record(record, number)
             elif pending is not None:
@@ -164,7 +164,7 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
                     open_[name] = _Socket(pending.exchange.url)
                 elif "ended" in record:
                     del open_[name]
-                    if pending.is_answered and not word(record.get("error")):
+                    if pending.is_answered and not as_str(record.get("error")):
                         exchanges.append(
                             AnsweredExchange(exchange=pending.exchange, raw=pending.raw, begun=pending.exchange.line)
                         )
@@ -193,12 +193,12 @@ class _PendingExchange:
 
     def add_record(self, record: dict[str, Json]) -> None:
         if "answered" in record:
-            answer = obj(record["answered"])
-            self._status = count(answer.get("status"))
-            pairs = [listed(pair) for pair in listed(answer.get("headers"))]
-            self._fields = [(word(pair[0]), word(pair[1])) for pair in pairs if len(pair) == 2]
+            answer = as_dict(record["answered"])
+            self._status = as_count(answer.get("status"))
+            pairs = [as_list(pair) for pair in as_list(answer.get("headers"))]
+            self._fields = [(as_str(pair[0]), as_str(pair[1])) for pair in pairs if len(pair) == 2]
         elif "data" in record:
-            self._pieces.append(bytes_of({"base64" if record.get("base64") else "text": record["data"]}))
+            self._pieces.append(decode_bytes({"base64" if record.get("base64") else "text": record["data"]}))
 
     @property
     def is_websocket(self) -> bool:
@@ -220,7 +220,7 @@ class _Socket:
     """A WebSocket, and the answers that came over it."""
 
     def __init__(self, url: str) -> None:
-        self._talk = SocketTalk(url)
+        self._talk = SocketExchanges(url)
         self._begun = 0
 
     def add_record(self, record: dict[str, Json], number: int) -> Iterator[AnsweredExchange]:
@@ -228,16 +228,18 @@ class _Socket:
         if "frame" not in record:
             return
         from_client = record.get("by") == "client"
-        exchange = self._talk.frame(word(record["frame"]), from_client, None)
+        exchange = self._talk.frame(as_str(record["frame"]), from_client, None)
         begun, self._begun = self._begun, number if from_client else self._begun
-        if exchange is None or warm_up(exchange):
+        if exchange is None or warm_up_id(exchange):
             # A warm-up request goes to the provider: it costs nothing.
             return
-        events = [obj(value(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: ")]
+        events = [
+            as_dict(parse_body(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: ")
+        ]
         last = events[-1] if events else {}
-        if word(last.get("type")) == "response.completed":
+        if as_str(last.get("type")) == "response.completed":
             raw = _raw([("content-type", "text/event-stream")], exchange.response)
-            yield AnsweredExchange(exchange=exchange, raw=raw, begun=begun, id=word(at(last, "response", "id")))
+            yield AnsweredExchange(exchange=exchange, raw=raw, begun=begun, id=as_str(get_path(last, "response", "id")))
 
 
 def _raw(fields: Sequence[tuple[str, str]], body: bytes) -> bytes:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
@@ -28,18 +28,18 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, LeavingRequest, PreparedRequest
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import Next, count_for, first_of, next_in
+from ctxtui.services.editing.next_request import Next, count_for_model, forecast_first, next_call_in
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.editing.priced_policies import act_at_price
-from ctxtui.services.editing.waiting_edits import due, released
+from ctxtui.services.editing.waiting_edits import apply_due, conditions_met
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
-from ctxtui.transcripts.kit.http_exchange.exchanges import with_held
+from ctxtui.transcripts.kit.http_exchange.exchanges import with_server_items
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 
 MAX_OPEN_RECORDINGS: Final = 4
@@ -59,7 +59,7 @@ class _OpenRecording(Struct):
     def from_loaded(cls, loaded: Loaded, settings: Settings) -> _OpenRecording:
         counter = Counter()
         book = book_for(loaded.session, counter, settings)
-        return cls(loaded, book, counter, Replay(book, cached_by(book)), SessionEdits(loaded, settings))
+        return cls(loaded, book, counter, Replay(book, cache_rules_by_call(book)), SessionEdits(loaded, settings))
 
     @property
     def session(self) -> Session:
@@ -77,7 +77,7 @@ class _DecodedRequest(Struct, frozen=True):
         """The request as the next call of its thread under the applied edits; None if the thread has no call yet."""
         request = self.request
         parts = recording.replay, recording.book, recording.counter, request.settings, request.thread
-        return next_in(*parts, overlay.applied, at, head=self.head, model=self.decoded.model)
+        return next_call_in(*parts, overlay.applied, at, head=self.head, model=self.decoded.model)
 
 
 class Preparer:
@@ -104,12 +104,12 @@ class Preparer:
             if previous is None:
                 return PreparedRequest(why="it goes on from what the provider keeps, which is not on record")
             previous_items = recording.session.tree.items(previous.response_head)
-            decoded = with_held(decoded, [item for item in previous_items if item.place.section == "messages"])
+            decoded = with_server_items(decoded, [item for item in previous_items if item.place.section == "messages"])
         leaving = _DecodedRequest(request, decoded, recording.session.tree.extend(ROOT, decoded.items))
         calls = recording.session.thread_calls(request.thread)
         if not calls or calls[-1].usage is None:
             call = _as_call(exchange, decoded, leaving.head, request.thread)
-            first = first_of(recording.replay, recording.book, recording.counter, request.settings, call)
+            first = forecast_first(recording.replay, recording.book, recording.counter, request.settings, call)
             return PreparedRequest(forecast=ForecastSummary(first.input, first.total, ""))
         overlay = recording.edits.of(request.thread)
         done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
@@ -123,17 +123,17 @@ class Preparer:
     ) -> tuple[tuple[str, ...], str]:
         """Apply edits that waited for this request and run the policies; return what was done, and a problem or ""."""
         request, done = leaving.request, list[str]()
-        if recording.edits.moved():
-            recording.edits.take(recording.edits.stored())
+        if recording.edits.has_database_changed():
+            recording.edits.add_stored(recording.edits.stored())
         if overlay.waiting:
             is_other_model = last.model != leaving.decoded.model
-            due_times = due(
+            due_times = conditions_met(
                 frozenset(overlay.waiting.values()),
                 partial(leaving.next, recording, overlay),
                 request.at,
                 is_other_model,
             )
-            done.append(released(overlay, due_times))
+            done.append(apply_due(overlay, due_times))
         if request.policies:
             done.append(self._run_policies(recording, leaving, overlay, last))
         trouble = ""
@@ -153,23 +153,23 @@ class Preparer:
         card = book.card(model)
         context = Context.of_call(recording.session.tree, last, leaving.head)
         rules = rules_for(context.dialect, card)
-        count_for(book, counter, model)
+        count_for_model(book, counter, model)
         sizes = BlockSizes(book, model, context)
         applied = apply(context, overlay.applied, rules)
         policy_context = PolicyContext(
             context=context,
             log=tuple(overlay.log),
-            tokens=sizes.at,
-            count=sizes.of,
+            tokens=sizes.tokens_at,
+            count=sizes.block_tokens,
             usable=context_window(book, last, request.settings.usable_share).usable,
             rules=rules,
             cold=not next_call.asked.read,
-            hidden=max(0, next_call.asked.prompt.total - sizes.whole) if not overlay.applied else 0,
+            hidden=max(0, next_call.asked.prompt.total - sizes.total) if not overlay.applied else 0,
         )
         prices = EditPrices(
             applied, next_call.asked, next_call.weigh, counter(card), counting_terms(book, last, context)
         )
-        steps = chosen_steps(request.policies, request.policy_settings)
+        steps = build_steps(request.policies, request.policy_settings)
         return act_at_price(steps, policy_context, overlay, prices.tag, request.settings.horizon)
 
     def _open_recording(self, request: LeavingRequest) -> _OpenRecording:
@@ -187,7 +187,7 @@ class Preparer:
         return recording
 
 
-def miss_reason(forecast: Coming, calls: Sequence[Call]) -> str:
+def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
     """The reason why a thread's next call will miss the cache; "" if it will hit, or nothing was cached. It misses if
     it reads at most half of the input of the last of `calls`.
     """

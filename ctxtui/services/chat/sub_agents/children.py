@@ -19,7 +19,7 @@ from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpe
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here, prices_for
+from ctxtui.services.counting.pricing import local_pricer, prices_for
 from ctxtui.services.editing.overlay import ThreadEdits
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Children:
 def _make_forecaster(host: Host, chat_model: ChatModel) -> RequestForecaster:
     counter = host.files.counter = host.files.counter or Counter()
     book = book_for(host.session, counter, host.config.settings)
-    return make_forecaster(book, counter, chat_model, price_here(prices_for(host.config.settings)))
+    return make_forecaster(book, counter, chat_model, local_pricer(prices_for(host.config.settings)))
 
 
 class NoAgents:

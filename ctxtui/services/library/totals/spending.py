@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merged
-from ctxtui.analysis.money.totals import NOTHING, SessionTotals, added
+from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merge_rows
+from ctxtui.analysis.money.totals import NOTHING, SessionTotals, add_calls
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
@@ -40,7 +40,7 @@ def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRo
             rows += _shared_out(one, own, one.by_category if by == CATEGORY else one.by_tool)
         else:
             rows += [_row(call, name_of(one, call, by)) for call in own]
-    return merged(rows)
+    return merge_rows(rows)
 
 
 def sums_of(one: SessionSummary) -> SessionTotals:
@@ -56,15 +56,15 @@ def sums_of(one: SessionSummary) -> SessionTotals:
 
 def with_sums(one: SessionSummary) -> SessionSummary:
     """A summary with the sums of its calls; copies of others' are none."""
-    sums = added((call.side, _row(call, "")) for call in one.spent if not call.copied)
-    usd = 0.0 if one.is_made else sums.whole.usd
+    sums = add_calls((call.side, _row(call, "")) for call in one.spent if not call.copied)
+    usd = 0.0 if one.is_made else sums.total.usd
     return replace(
         one,
-        total_tokens=sums.whole.tokens,
-        cost_usd=None if sums.whole.at_least else usd,
+        total_tokens=sums.total.tokens,
+        cost_usd=None if sums.total.at_least else usd,
         known_usd=usd,
-        unpriced=sums.whole.unpriced,
-        partial=sums.whole.partial,
+        unpriced=sums.total.unpriced,
+        partial=sums.total.partial,
         subagents=sums.agents,
         main_calls=sums.main.calls,
         main_tokens=sums.main.tokens,
@@ -78,7 +78,7 @@ def totals_by(sessions: Iterable[SessionSummary]) -> SessionTotals:
     """What all sessions come to, every call counted once."""
     found = SessionTotals()
     for _, own in sessions_with_owned_calls(sessions):
-        found = found.plus(added((call.side, _row(call, "")) for call in own))
+        found = found.plus(add_calls((call.side, _row(call, "")) for call in own))
     return found
 
 

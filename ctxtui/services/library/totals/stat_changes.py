@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.money.usage_stats import Comparison, Metric, SeenChange, UsageSums, change, ratio
+from ctxtui.analysis.money.usage_stats import Comparison, Metric, SeenChange, UsageSums, estimate_change, estimate_ratio
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals.spending import summed, used_by
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
@@ -190,6 +190,6 @@ _COUNTED: Final = 5
 
 def _metrics(each: list[list[UsageSums]], figures: Iterable[tuple[str, str, _Sum, _Sum]]) -> Iterator[Metric]:
     for name, unit, above, below in figures:
-        first, second = (ratio([(above(one), below(one)) for one in side]) for side in each)
-        difference = change(first, second) if first is not None and second is not None else None
+        first, second = (estimate_ratio([(above(one), below(one)) for one in side]) for side in each)
+        difference = estimate_change(first, second) if first is not None and second is not None else None
         yield Metric(name, unit, first, second, difference)

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Final
 
 from ctxtui.analysis.money.quota_windows import (
+    CallUse,
     ReportedWindow,
-    Used,
-    five_hours,
+    five_hour_windows,
     last_week,
     reported_window,
 )
@@ -62,8 +62,8 @@ def stats_of(
     every = list(sessions_with_owned_calls(known))
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
     own = [(one, calls) for one, calls in own if calls]
-    used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
-    windows = five_hours(used)
+    used = [CallUse(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
+    windows = five_hour_windows(used)
     starts = [window.start for window in windows]
     parts = [_by_name(one, calls, by, starts) for one, calls in own]
     within = [one for one in known if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since]
@@ -147,7 +147,7 @@ def _reported(every: OwnCalls, since: float, told: Iterable[tuple[str, QuotaRepo
         reported_window(
             report,
             (
-                Used(call.started, call.tokens, call.cost, call.partial)
+                CallUse(call.started, call.tokens, call.cost, call.partial)
                 for one, calls in every
                 if one.source in to[report.limit]
                 for call in calls

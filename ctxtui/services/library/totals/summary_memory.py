@@ -20,11 +20,11 @@ from ctxtui.core.usage import QuotaReport
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.labels import rules_in_force
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.labels import load_rules
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.summarize import Price, filled_usage
 from ctxtui.services.recordings.open import load_usage
-from ctxtui.store.cache import name_of_stored
+from ctxtui.store.cache import stored_session_key
 from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
@@ -43,7 +43,7 @@ def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
     """Under which version summaries are remembered; `labelling` are the label rules in force, where they are known."""
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
-    rules = labelling or rules_in_force(settings.labels)
+    rules = labelling or load_rules(settings.labels)
     return f"{VERSION} {__version__} {price_table().version} {shaping} {rules.digest}"
 
 
@@ -54,7 +54,7 @@ def usage_version_for(settings: Settings) -> str:
 
 def place_of(seen: SessionSummary) -> tuple[str, int]:
     """What a session is remembered by beside its time: its file and that one's size, or the database's id and calls."""
-    return seen.path or name_of_stored(seen.stored), seen.size
+    return seen.path or stored_session_key(seen.stored), seen.size
 
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
@@ -100,8 +100,8 @@ def each_remembered(
     try:
         with Store.open(path) as store:
             # What is known in full comes last, and takes the place of the usage alone.
-            rows = store.summaries(usage_version_for(settings)) if usage else []
-            rows += store.summaries(version_for(settings))
+            rows = store.load_summaries(usage_version_for(settings)) if usage else []
+            rows += store.load_summaries(version_for(settings))
     except CtxtuiError:
         return  # whoever listed the sessions has told what is wrong with the database
     kept = {(name, size, mtime): told for name, size, mtime, told in rows}
@@ -123,7 +123,7 @@ def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
         return ""
     try:
         with Store.open(path) as store:
-            rows = store.summaries_otherwise((now, usage_version_for(settings)))
+            rows = store.outdated_summaries((now, usage_version_for(settings)))
     except CtxtuiError:
         return ""  # whoever listed the sessions has told what is wrong with the database
     kept = {(name, size, mtime): version for name, size, mtime, version in rows}
@@ -150,13 +150,13 @@ def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
         return
     # Nothing is lost but the time to read them again.
     with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
-        store.remember_less(rows, usage_version_for(settings), version_for(settings))
+        store.save_brief_summaries(rows, usage_version_for(settings), version_for(settings))
 
 
 def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
     """Each of `unread` that is a file, with what its calls used or the error that reading it ended in. What was read is
     remembered when all are, or whoever asks has enough."""
-    price = price_of(prices_for(settings))
+    price = make_call_pricer(prices_for(settings))
     found: list[SessionSummary] = []
     try:
         for one in unread:

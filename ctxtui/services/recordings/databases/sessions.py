@@ -24,8 +24,8 @@ from ctxtui.core.errors import NotFound, Several, Unreadable
 from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC, MARK, is_database
-from ctxtui.transcripts.kit.fields import at, moment, one_line, word
-from ctxtui.transcripts.kit.readers import HEAD, decoded
+from ctxtui.transcripts.kit.fields import as_str, as_time, get_path, one_line
+from ctxtui.transcripts.kit.readers import TABLES_KEY, decode_column
 
 TABLES: Final = (
     "session", "message", "part", "session_v2", "session_message", "schema_version", "sessions", "conversations",
@@ -86,7 +86,7 @@ def read_rows(path: Path, wanted: RowFilter | None = None) -> Iterator[bytes]:
     """
     with open_readonly(path) as connection:
         tables = tables_of(connection)
-        head = _line({HEAD: tables})
+        head = _line({TABLES_KEY: tables})
         if detect(head) is None:
             # Another program's database: yield the magic bytes, so that the error names its type.
             yield MAGIC
@@ -278,42 +278,42 @@ def _read_columns(connection: sqlite3.Connection, table: str, wanted: Sequence[s
 def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
     columns = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
     tables = ("session_v2", "session")
-    known = {word(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
+    known = {as_str(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
     messages_by_session: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in known}
     for table in ("message", "session_message"):
         for row in _read_columns(connection, table, ("session_id", "time_created", "time_updated")):
-            messages_by_session.setdefault(word(row.get("session_id")), []).append(row)
+            messages_by_session.setdefault(as_str(row.get("session_id")), []).append(row)
     for id_, messages in messages_by_session.items():
         row = known.get(id_, {})
-        times = [moment(one.get(key)) or 0.0 for one in messages for key in ("time_created", "time_updated")]
-        parent = word(row.get("parent_id"))
+        times = [as_time(one.get(key)) or 0.0 for one in messages for key in ("time_created", "time_updated")]
+        parent = as_str(row.get("parent_id"))
         yield DatabaseSession(
             id=id_,
             source=OPENCODE,
-            title=word(row.get("title")),
-            cwd=word(row.get("directory")),
+            title=as_str(row.get("title")),
+            cwd=as_str(row.get("directory")),
             parent=parent if parent in messages_by_session else "",
-            created=moment(row.get("time_created")) or min(times, default=0.0),
-            updated=max(moment(row.get("time_updated")) or 0.0, *times, 0.0),
-            model=word(at(decoded(row.get("model")), "id")),
-            version=word(row.get("version")),
+            created=as_time(row.get("time_created")) or min(times, default=0.0),
+            updated=max(as_time(row.get("time_updated")) or 0.0, *times, 0.0),
+            model=as_str(get_path(decode_column(row.get("model")), "id")),
+            version=as_str(row.get("version")),
             messages=len(messages),
         )
 
 
 def _goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
-    counts = Counter(word(row.get("session_id")) for row in _read_columns(connection, "messages", ("session_id",)))
+    counts = Counter(as_str(row.get("session_id")) for row in _read_columns(connection, "messages", ("session_id",)))
     columns = ("id", "name", "description", "working_dir", "created_at", "updated_at", "model_config_json")
     for row in _read_columns(connection, "sessions", columns):
-        id_ = word(row.get("id"))
+        id_ = as_str(row.get("id"))
         yield DatabaseSession(
             id=id_,
             source=GOOSE,
-            title=word(row.get("name")) or word(row.get("description")),
-            cwd=word(row.get("working_dir")),
-            created=moment(row.get("created_at")) or 0.0,
-            updated=moment(row.get("updated_at")) or 0.0,
-            model=word(at(decoded(row.get("model_config_json")), "model_name")),
+            title=as_str(row.get("name")) or as_str(row.get("description")),
+            cwd=as_str(row.get("working_dir")),
+            created=as_time(row.get("created_at")) or 0.0,
+            updated=as_time(row.get("updated_at")) or 0.0,
+            model=as_str(get_path(decode_column(row.get("model_config_json")), "model_name")),
             messages=counts[id_],
         )
 
@@ -324,26 +324,26 @@ def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSe
         for row in (
             _read_columns(connection, table, ("id", "name", "forked_from", "datetime_utc")) if table in there else ()
         ):
-            known[word(row.get("id"))] = row
+            known[as_str(row.get("id"))] = row
     turns_by_session: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in known}
     for table, of in (("responses", "conversation_id"), ("turns", "thread_id")):
         columns = ("id", of, "model", "resolved_model", "datetime_utc")
         for row in _read_columns(connection, table, columns) if table in there else ():
-            id_ = word(row.get("id"))
-            turns_by_session.setdefault(word(row.get(of)) or id_, {})[id_] = row
+            id_ = as_str(row.get("id"))
+            turns_by_session.setdefault(as_str(row.get(of)) or id_, {})[id_] = row
     for name, turns in turns_by_session.items():
-        times = [moment(one.get("datetime_utc")) or 0.0 for one in turns.values()]
-        last = max(turns.values(), key=lambda one: (word(one.get("datetime_utc")), word(one.get("id"))), default={})
+        times = [as_time(one.get("datetime_utc")) or 0.0 for one in turns.values()]
+        last = max(turns.values(), key=lambda one: (as_str(one.get("datetime_utc")), as_str(one.get("id"))), default={})
         row = known.get(name, {})
-        parent = word(row.get("forked_from"))
+        parent = as_str(row.get("forked_from"))
         yield DatabaseSession(
             id=name,
             source=LLM,
-            title=word(row.get("name")),
+            title=as_str(row.get("name")),
             parent=parent if parent in turns_by_session else "",
-            created=min(times, default=0.0) or moment(row.get("datetime_utc")) or 0.0,
-            updated=max(times, default=0.0) or moment(row.get("datetime_utc")) or 0.0,
-            model=word(last.get("resolved_model")) or word(last.get("model")),
+            created=min(times, default=0.0) or as_time(row.get("datetime_utc")) or 0.0,
+            updated=max(times, default=0.0) or as_time(row.get("datetime_utc")) or 0.0,
+            model=as_str(last.get("resolved_model")) or as_str(last.get("model")),
             messages=len(turns),
         )
 

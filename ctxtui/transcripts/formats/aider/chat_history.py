@@ -14,8 +14,8 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import money, one_line, seconds
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_usd, one_line, parse_timestamp
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.records import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 
@@ -34,7 +34,7 @@ _SCALE: Final = {"": 1, "k": 1_000, "M": 1_000_000}
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a chat history."""
-    text = file_head.text_of_head(head)
+    text = file_head.decode_head(head)
     if "# aider chat started at 2" in text:
         return 0.95
     return 0.7 if "aider.chat.history" in name else 0.0
@@ -85,7 +85,7 @@ class AiderReader(Reader):
         if started:
             yield from self._close()
             yield from self._answer(None, "")
-            self._clock = seconds(started.group(1))
+            self._clock = parse_timestamp(started.group(1))
             self._dialogue.restart(EpochStart.RESUME, "a new chat")
             self._asked = self._copied = False
             return
@@ -106,7 +106,7 @@ class AiderReader(Reader):
             return
         if kind == "typed":
             yield from self._answer(None, "")
-            said = spoken("user", words)
+            said = make_message("user", words)
             self._whole += said
             self._dialogue.say(said)
             self._asked = True
@@ -134,7 +134,7 @@ class AiderReader(Reader):
         """Add the pending answer as a call; token counts without an answer (an interrupted one) are a call too."""
         if self._waiting is None and usage is None:
             return
-        items = spoken("assistant", "\n\n".join(self._waiting)) if self._waiting else []
+        items = make_message("assistant", "\n\n".join(self._waiting)) if self._waiting else []
         extra: dict[str, Json] = {"figures": figures, "rounded": True} if figures else {}
         extra |= {COPIED_BY: MAKER} if self._copied else {}
         line = self._waiting_line if self._waiting else 0
@@ -173,7 +173,7 @@ def _usage(words: str) -> Usage | None:
     cost = _COST.search(words)
     rest = found["sent"] - read - written
     try:
-        spent = money(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None
+        spent = as_usd(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None
     except ValueError:
         spent = None
     return Usage(

@@ -19,8 +19,8 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.aider.chat_history import NAME, AiderReader
 from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.kit import file_head, messages
-from ctxtui.transcripts.kit.fields import one_line, seconds
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import one_line, parse_timestamp
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.records import LineBuffer
 from ctxtui.transcripts.reader import Reader
 
@@ -35,7 +35,7 @@ _PART: Final = re.compile(r"^(type|text): ", re.MULTILINE)
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins such a file."""
-    lines = file_head.text_of_head(head).lstrip("\r\n").split("\n", 2)
+    lines = file_head.decode_head(head).lstrip("\r\n").split("\n", 2)
     first = _HEADER.fullmatch(lines[0].rstrip("\r"))
     if not first:
         return 0.0
@@ -128,19 +128,19 @@ class LlmHistoryReader(Reader):
             if not role:
                 yield Skipped(first.line, f"message {number + 1} of the request has neither words nor a role")
                 continue
-            head = self._tree.extend(head, spoken(role, *_parts(words)))
+            head = self._tree.extend(head, make_message(role, *_parts(words)))
             if role == "user":
                 self._title = self._title if self._given else one_line(words)
         words = _words(answered.lines, "ASSISTANT") if answered else ""
         known = Call(
             self._id(first.time),
             MAIN,
-            started=seconds(first.time) if asked else None,
-            ended=seconds(answered.time) if answered else None,
+            started=parse_timestamp(first.time) if asked else None,
+            ended=parse_timestamp(answered.time) if answered else None,
             line=first.line,
             bytes_=(first.start, max(first.end, answered.end if answered else 0)),
         )
-        said = spoken("assistant", words) if words else []
+        said = make_message("assistant", words) if words else []
         self._tip = self._tree.extend(head, said)
         yield CallSeen(replace(known, raw_head=head, sent_head=head, response_head=self._tip))
 

@@ -42,7 +42,7 @@ _APART: Final = "> And:  "
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a chat history, so that aider has the requested context when it restores it."""
-    spoken = _spoken(order)
+    spoken = _spoken_texts(order)
     lost: list[str] = []
     said: list[tuple[bool, str]] = []
     for item, at in order.sent:
@@ -66,19 +66,19 @@ def resume(order: ResumeOrder) -> ResumedFile:
     before: bool | None = None
     for typed, words in said:
         lines += [_APART, ""] if before is typed else []
-        lines += [*(_asked(words) if typed else _answer(words, lost)), ""]
+        lines += [*(_prompt_lines(words) if typed else _answer_lines(words, lost)), ""]
         before = typed
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     stamp = started.replace(":", "-").replace(" ", "T")
     return ResumedFile(data, count_losses(lost), "", f"curated.{stamp}.aider.chat.history.md")
 
 
-def _asked(words: str) -> Iterator[str]:
+def _prompt_lines(words: str) -> Iterator[str]:
     for line in words.strip("\n").splitlines():
         yield f"{_TYPED}{line.rstrip()}  "
 
 
-def _answer(words: str, lost: list[str]) -> Iterator[str]:
+def _answer_lines(words: str, lost: list[str]) -> Iterator[str]:
     for line in words.strip("\n").splitlines():
         if _MARK.match(line):
             lost.append(_INDENTED)
@@ -87,7 +87,7 @@ def _answer(words: str, lost: list[str]) -> Iterator[str]:
             yield line
 
 
-def _spoken(order: ResumeOrder) -> dict[int, str]:
+def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
     """Text of the person and the model, by index on the path; aider inserts everything else.
 
     The chat history holds only that text. In the message history, aider's own texts are recognized by their wording
@@ -100,8 +100,8 @@ def _spoken(order: ResumeOrder) -> dict[int, str]:
     }
     source = order.source.decode("utf-8", "replace")
     if _CHAT in source:
-        known = sorted(set(_told(source)), key=len, reverse=True)
-        return {at: found for at, words in texts.items() if (found := _known(words, known))}
+        known = sorted(set(_history_texts(source)), key=len, reverse=True)
+        return {at: found for at, words in texts.items() if (found := _find_known(words, known))}
     spoken: dict[int, str] = {}
     own = False
     for at, words in texts.items():
@@ -114,13 +114,13 @@ def _spoken(order: ResumeOrder) -> dict[int, str]:
     return spoken
 
 
-def _known(words: str, known: list[str]) -> str:
+def _find_known(words: str, known: list[str]) -> str:
     """Longest known text that `words` equals or begins with; aider's reminder may follow user input."""
     plain = _plain(words)
     return next((one for one in known if one and (plain == one or plain.startswith(f"{one}\n"))), "")
 
 
-def _told(history: str) -> Iterator[str]:
+def _history_texts(history: str) -> Iterator[str]:
     """Yield the text of both sides in a chat history, message by message."""
     held: list[str] = []
     kind = ""

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.bodies.values import Text, walked
-from ctxtui.transcripts.kit.fields import listed, moment, obj, word
-from ctxtui.transcripts.kit.http_exchange.pair import value as parsed
-from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, is_answer, is_count, is_message, sort_of
+from ctxtui.transcripts.formats.bodies.values import JsonText, walk_value
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str, as_time
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body as parsed
+from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, classify, is_answer, is_count, is_message
 from ctxtui.wire.codec import spans
 from ctxtui.wire.sse import is_stream
 
@@ -44,7 +44,7 @@ class Pair(Struct, frozen=True):
     are the request's.
     """
 
-    request: Text | None = None
+    request: JsonText | None = None
     sent: bool = False
     messages: list[Json] | None = None
     answer: Json = None
@@ -54,18 +54,18 @@ class Pair(Struct, frozen=True):
     ended: float | None = None
 
 
-def find(text: Text) -> Pair | None:
+def find_pair(text: JsonText) -> Pair | None:
     """Find the request and the answer in a record; None if it has neither."""
     record = text.value()
     if not isinstance(record, dict):
         return None
     found = _request(record, text)
     answer = _answer(record, _ANSWERS_AT_TOP, _DEPTH)
-    if found is None and not (isinstance(answer, str) or is_answer(obj(answer))):
+    if found is None and not (isinstance(answer, str) or is_answer(as_dict(answer))):
         return None
     pair = found or Pair()
     started, ended = _time(record, _STARTED), _time(record, _ENDED)
-    path = word(record.get("path")) or word(record.get("url"))
+    path = as_str(record.get("path")) or as_str(record.get("url"))
     return replace(pair, answer=answer, headers=_headers(record), path=path, started=started, ended=ended)
 
 
@@ -76,23 +76,28 @@ def has_answer(request: Json) -> bool:
 
 def _headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
     """Headers of the request: an object, or a list of pairs."""
-    held = record.get("request_headers") or obj(record.get("request")).get("headers") or record.get("headers")
-    pairs = obj(held).items() if isinstance(held, dict) else (listed(one) for one in listed(held))
-    return tuple((word(one[0]), word(one[1])) for one in pairs if len(one) == 2)
+    held = record.get("request_headers") or as_dict(record.get("request")).get("headers") or record.get("headers")
+    pairs = as_dict(held).items() if isinstance(held, dict) else (as_list(one) for one in as_list(held))
+    return tuple((as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2)
 
 
 def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
-    for place in (record, obj(record.get("request")), obj(record.get("response")), obj(record.get("metadata"))):
+    for place in (
+        record,
+        as_dict(record.get("request")),
+        as_dict(record.get("response")),
+        as_dict(record.get("metadata")),
+    ):
         for name in names:
-            seconds = moment(place.get(name))
+            seconds = as_time(place.get(name))
             # Smaller numbers are durations or counts, not times.
             if seconds is not None and seconds > 1e9:
                 return seconds
     return None
 
 
-def _request(record: dict[str, Json], text: Text) -> Pair | None:
-    if sort_of(record) == BodyShape.REQUEST:
+def _request(record: dict[str, Json], text: JsonText) -> Pair | None:
+    if classify(record) == BodyShape.REQUEST:
         # The request's members are mixed with the answer's, so which were sent is not known.
         return Pair(_written({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
     path = _path(record, REQUESTS, _DEPTH)
@@ -102,23 +107,23 @@ def _request(record: dict[str, Json], text: Text) -> Pair | None:
     if isinstance(value, list):
         return Pair(messages=value)
     if isinstance(value, str):
-        return Pair(walked(value.strip()), sent=True)
+        return Pair(walk_value(value.strip()), sent=True)
     raw = _slice(text, keys)
     # Pretty-printed text was not sent in that form; only its members were.
-    return Pair(_written(value) if raw is None or "\n" in raw else walked(raw), sent=True)
+    return Pair(_written(value) if raw is None or "\n" in raw else walk_value(raw), sent=True)
 
 
-def _written(value: Json) -> Text:
-    return walked(canonical.dump_text(value))
+def _written(value: Json) -> JsonText:
+    return walk_value(canonical.dump_text(value))
 
 
 def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
     """The request (an object, its text, or messages) inside `value`, and the keys that lead to it."""
     for name in names:
         held = value.get(name)
-        if isinstance(held, str) and held.lstrip()[:1] == "{" and sort_of(parsed(held)) == BodyShape.REQUEST:
+        if isinstance(held, str) and held.lstrip()[:1] == "{" and classify(parsed(held)) == BodyShape.REQUEST:
             return held, []
-        if sort_of(held) in (BodyShape.REQUEST, BodyShape.MESSAGES):
+        if classify(held) in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return held, [name]
         if isinstance(held, dict) and depth > 1:
             inner = _path(held, names, depth - 1)
@@ -127,7 +132,7 @@ def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[J
     return None
 
 
-def _slice(text: Text, keys: list[str]) -> str | None:
+def _slice(text: JsonText, keys: list[str]) -> str | None:
     """Text under `keys` of a record's text; the last of duplicate keys counts."""
     at, end = 0, len(text.text)
     try:
@@ -157,7 +162,7 @@ def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
             is_answer(held)
             or is_count(held)
             or "error" in held
-            or (is_message(held) and word(held.get("role")) == "assistant")
+            or (is_message(held) and as_str(held.get("role")) == "assistant")
         ):
             return held
         inner = _answer(held, RESPONSES, depth - 1) if depth > 1 else None
@@ -168,14 +173,14 @@ def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
 
 def events_text(value: Json) -> str:
     """Join a list of stream events to the text of their stream; "" if it is not one."""
-    items = listed(value)
-    told = [obj(item) for item in items]
-    streamed = [word(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in told]
+    items = as_list(value)
+    told = [as_dict(item) for item in items]
+    streamed = [as_str(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in told]
     if not items or not all(streamed):
         return ""
     return "".join(f"data: {canonical.dump_text(item)}\n\n" for item in items)
 
 
 def _is_event(item: dict[str, Json]) -> bool:
-    kind = word(item.get("type"))
+    kind = as_str(item.get("type"))
     return kind.startswith(("message_", "content_block_", "response.")) or kind in ("ping", "error")

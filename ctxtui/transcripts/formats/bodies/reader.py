@@ -17,22 +17,30 @@ from ctxtui.core.session import MAIN, Described, Event, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.bodies import pairs
 from ctxtui.transcripts.formats.bodies.pairs import Pair
-from ctxtui.transcripts.formats.bodies.values import BLANK, Margins, Text, ValueStream, decoded, encoded, walked
+from ctxtui.transcripts.formats.bodies.values import (
+    BLANK,
+    JsonText,
+    Margins,
+    ValueStream,
+    decode_text,
+    encode_text,
+    walk_value,
+)
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.conversations import Conversation
-from ctxtui.transcripts.kit.fields import moment, obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import Decoded, counted
+from ctxtui.transcripts.kit.fields import as_dict, as_str, as_time
+from ctxtui.transcripts.kit.http_exchange.decode import Decoded, count_response
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.pair import betas_in, sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import identify_sender, read_betas
 from ctxtui.transcripts.kit.http_exchange.shapes import (
     BodyShape,
     answer_dialect,
-    dialect,
+    classify,
+    detect_dialect,
     is_answer,
     is_count,
     is_message,
-    listed_messages,
-    sort_of,
+    list_messages,
 )
 from ctxtui.transcripts.reader import Reader
 from ctxtui.wire import sse
@@ -63,13 +71,13 @@ class BodyDecoder:
         if pair.request is not None:
             found = self._request(pair.request, pair.sent)
         elif pair.messages is None:
-            found = self.opened(echoed(pair.answer))
+            found = self.opened(echoed_items(pair.answer))
         else:
-            spoken = dialect(pair.messages, self._source)
+            spoken = detect_dialect(pair.messages, self._source)
             body = canonical.dumps({"input" if spoken == RESPONSES else "messages": pair.messages})
             items = codec.decode(body, GRAMMARS[spoken], self._memo).items
             found = Decoded(spoken, tuple(items), "", {}, Response())
-        return found._replace(response=answer_of(pair.answer, found.dialect) or Response())
+        return found._replace(response=decode_answer(pair.answer, found.dialect) or Response())
 
     def opened(self, items: list[Item]) -> Decoded:
         """Start a context with `items` that grows record by record."""
@@ -80,18 +88,18 @@ class BodyDecoder:
         section = next(s for s in GRAMMARS[self._source].sections if s.name == "messages")
         return [part.item for part in section.split(value, "$")]
 
-    def _request(self, text: Text, sent: bool) -> Decoded:
+    def _request(self, text: JsonText, sent: bool) -> Decoded:
         value = text.value()
         if not isinstance(value, dict) or text.members is None:
             raise Malformed("a request must be an object", place="$")
-        spoken = dialect(value, self._source)
+        spoken = detect_dialect(value, self._source)
         request = codec.decode_walked(text.text, text.members, 0, GRAMMARS[spoken], self._memo)
-        model = word(value.get("model"))
+        model = as_str(value.get("model"))
         skeleton = request.skeleton if model and sent else None
         return Decoded(spoken, request.items, model, request.params, Response(), skeleton)
 
 
-def known_of(pair: Pair, decoded: Decoded, text: Text) -> Call:
+def base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
     """Build a call from the fields of the record `text` outside its bodies.
 
     Without an answer's id, equal records are the same call. A request without a model may be incomplete.
@@ -103,15 +111,15 @@ def known_of(pair: Pair, decoded: Decoded, text: Text) -> Call:
         "" if decoded.response.id else f"call-{canonical.digest(text.raw)[:16]}",
         "",
         provider=provider,
-        started=pair.started or moment(created),
+        started=pair.started or as_time(created),
         ended=pair.ended,
         fidelity=Fidelity.WIRE if decoded.model else Fidelity.TRANSCRIPT,
         line=text.line,
-        extra=betas_in(pair.headers),
+        extra=read_betas(pair.headers),
     )
 
 
-def echoed(answer: Json) -> list[Item]:
+def echoed_items(answer: Json) -> list[Item]:
     """Decode tools and instructions that a Responses answer repeats from its request."""
     told = {key: answer[key] for key in ("instructions", "tools") if isinstance(answer, dict) and answer.get(key)}
     if not told:
@@ -122,7 +130,7 @@ def echoed(answer: Json) -> list[Item]:
 _PREFIXES: Final = (("response.", RESPONSES), ("message_", ANTHROPIC), ("content_block_", ANTHROPIC))
 
 
-def answer_of(value: Json, dialect: str) -> Response | None:
+def decode_answer(value: Json, dialect: str) -> Response | None:
     """Decode `value` (a JSON value, or an event stream's text) as an answer to a request in `dialect`.
 
     None if it is not an answer. An interrupted or unreadable one is kept as far as possible.
@@ -132,7 +140,7 @@ def answer_of(value: Json, dialect: str) -> Response | None:
     if not isinstance(value, dict):
         return None
     if is_count(value):
-        return counted(value)
+        return count_response(value)
     try:
         if is_answer(value):
             return DIALECTS[answer_dialect(value)].decode_response(value)
@@ -146,7 +154,7 @@ def answer_of(value: Json, dialect: str) -> Response | None:
 
 def _streamed(text: str, dialect: str) -> Response | None:
     events = sse.parse_stream(text.encode("utf-8", "surrogateescape"))
-    reader = DIALECTS[_spoken(events) or dialect].stream_reader()
+    reader = DIALECTS[_stream_dialect(events) or dialect].stream_reader()
     reader.feed(events)
     try:
         return reader.response()
@@ -154,10 +162,10 @@ def _streamed(text: str, dialect: str) -> Response | None:
         return Response(error=str(error), complete=False)
 
 
-def _spoken(events: list[sse.ServerEvent]) -> str:
+def _stream_dialect(events: list[sse.ServerEvent]) -> str:
     for event in events:
-        value = obj(event.value())
-        kind = word(value.get("type"))
+        value = as_dict(event.value())
+        kind = as_str(value.get("type"))
         if "choices" in value:
             return CHAT
         for prefix, name in _PREFIXES:
@@ -203,7 +211,7 @@ class BodiesReader(Reader):
         rest = self._stream.rest
         if not self._values and rest is not None and rest.data != self._mended:
             self._mended = rest.data
-            events += self._cut(decoded(rest.data))
+            events += self._cut(decode_text(rest.data))
         if self._lone is not None and rest is None and self._lone[1].skeleton is not None:
             talk, call = self._lone
             events += self._threads.update(talk, replace(call, skeleton=self._margins.around(self._lone[1].skeleton)))
@@ -214,7 +222,7 @@ class BodiesReader(Reader):
             events.append(Described(title=title))
         return events
 
-    def _take(self, found: Text | Skipped) -> Iterator[Event]:
+    def _take(self, found: JsonText | Skipped) -> Iterator[Event]:
         if isinstance(found, Skipped):
             yield found
             return
@@ -236,9 +244,9 @@ class BodiesReader(Reader):
     def _described(self) -> Described:
         return Described(source=self._source.replace("_", " "))
 
-    def _value(self, text: Text) -> Iterator[Event]:
+    def _value(self, text: JsonText) -> Iterator[Event]:
         value = text.value()
-        sort = sort_of(value)
+        sort = classify(value)
         if sort == BodyShape.MESSAGE:
             yield from self._message(value, text)
             return
@@ -246,40 +254,40 @@ class BodiesReader(Reader):
         if sort == BodyShape.ANSWER:
             yield from self._call(Pair(answer=value), text)
         elif sort == BodyShape.MESSAGES:
-            yield from self._call(Pair(messages=listed_messages(value)), text)
+            yield from self._call(Pair(messages=list_messages(value)), text)
         elif sort == BodyShape.REQUEST and not pairs.has_answer(value):
             yield from self._call(Pair(request=text, sent=True), text)
             self._lone = self._threads.last if self._values == 1 else None
         else:
             yield from self._other(text)
 
-    def _other(self, text: Text) -> Iterator[Event]:
-        pair = pairs.find(text)
+    def _other(self, text: JsonText) -> Iterator[Event]:
+        pair = pairs.find_pair(text)
         if pair is not None:
             yield from self._call(pair, text)
         elif text.items and any(isinstance(item.value, dict | list) for item in text.items):
             # A list of records, such as an export.
             for item in text.items:
                 before = text.text[: item.start]
-                line, start = text.line + before.count("\n"), text.start + len(encoded(before))
-                yield from self._take(walked(text.text[item.start : item.end], line, start))
+                line, start = text.line + before.count("\n"), text.start + len(encode_text(before))
+                yield from self._take(walk_value(text.text[item.start : item.end], line, start))
         else:
             yield Skipped(text.line, NO_CONTEXT)
 
-    def _call(self, pair: Pair, text: Text) -> Iterator[Event]:
+    def _call(self, pair: Pair, text: JsonText) -> Iterator[Event]:
         decoded = self._decoder.decode(pair)
         place = (text.start, text.start + len(text.raw))
-        sender = sender_of({name.lower(): value for name, value in pair.headers})
+        sender = identify_sender({name.lower(): value for name, value in pair.headers})
         client = self._exchanges.client(decoded, sender, pair.path, pair.request.value() if pair.request else None)
-        known = replace(known_of(pair, decoded, text), bytes_=place)
+        known = replace(base_call(pair, decoded, text), bytes_=place)
         yield from self._exchanges.add(decoded, known, client, sender.session)
 
-    def _message(self, value: Json, text: Text) -> Iterator[Event]:
+    def _message(self, value: Json, text: JsonText) -> Iterator[Event]:
         """Append a message to the growing context of messages that are one a line."""
         items = self._decoder.message(value)
         if self._growing is None:
             decoded = self._decoder.opened(items)
-            yield from self._exchanges.add(decoded, known_of(Pair(), decoded, text))
+            yield from self._exchanges.add(decoded, base_call(Pair(), decoded, text))
             self._growing = self._threads.last
             return
         talk, call = self._growing
@@ -289,11 +297,11 @@ class BodiesReader(Reader):
 
     def _cut(self, text: str) -> Iterator[Event]:
         """Read an incomplete file of one body: the received part is a context, but not a complete call."""
-        value = file_head.mend(text.lstrip(BLANK))
-        if sort_of(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
+        value = file_head.repair_json(text.lstrip(BLANK))
+        if classify(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
         try:
-            body = walked(canonical.dump_text(value))
+            body = walk_value(canonical.dump_text(value))
             pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
             items = self._decoder.decode(pair).items
         except (Malformed, RecursionError):
@@ -305,8 +313,8 @@ class BodiesReader(Reader):
 def is_record(text: str) -> bool:
     """Whether a line's text is a record by itself, not part of one that spans many lines."""
     try:
-        found = walked(text)
-        record = sort_of(found.value()) in (BodyShape.REQUEST, BodyShape.ANSWER) or pairs.find(found) is not None
+        found = walk_value(text)
+        record = classify(found.value()) in (BodyShape.REQUEST, BodyShape.ANSWER) or pairs.find_pair(found) is not None
     except (Malformed, RecursionError):
         return False
     return record and not text[len(found.text) :].strip()
@@ -333,7 +341,7 @@ _DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"}
 
 def sniff_as(name: str, head: bytes, file_name: str) -> float:
     """Confidence that a head is in dialect `name`."""
-    spoken, sure = _told(head[: file_head.HEAD_BYTES])
+    spoken, sure = _detect(head[: file_head.HEAD_BYTES])
     return sure if spoken == name else 0.0
 
 
@@ -343,16 +351,16 @@ def open_as(name: str, tree: Tree) -> BodiesReader:
 
 
 @lru_cache(maxsize=4)
-def _told(head: bytes) -> tuple[str, float]:
+def _detect(head: bytes) -> tuple[str, float]:
     """Dialect of a head and the confidence in it; cached, since three formats ask for it."""
-    found = file_head.values(head)[:_LOOKED_AT]
-    lists = [value for value in found if isinstance(value, list) and sort_of(value) == BodyShape.OTHER]
+    found = file_head.parse_values(head)[:_LOOKED_AT]
+    lists = [value for value in found if isinstance(value, list) and classify(value) == BodyShape.OTHER]
     found += [item for value in lists for item in value[:_LOOKED_AT]]
-    best = _begun(found[-1]) if found and len(head) >= file_head.HEAD_BYTES else ("", 0.0)
-    lines = [value for value in found if sort_of(value) == BodyShape.MESSAGE]
+    best = _detect_cut(found[-1]) if found and len(head) >= file_head.HEAD_BYTES else ("", 0.0)
+    lines = [value for value in found if classify(value) == BodyShape.MESSAGE]
     for value in found:
         try:
-            spoken, sure = _one(value, lines)
+            spoken, sure = _detect_value(value, lines)
         except (Malformed, RecursionError):
             continue
         if sure > best[1]:
@@ -360,7 +368,7 @@ def _told(head: bytes) -> tuple[str, float]:
     return best
 
 
-def _begun(value: Json) -> tuple[str, float]:
+def _detect_cut(value: Json) -> tuple[str, float]:
     """Detect a request longer than the head by the members before its messages: a long system prompt, many tools.
 
     A pair is detected by its request.
@@ -368,7 +376,7 @@ def _begun(value: Json) -> tuple[str, float]:
     if not isinstance(value, dict):
         return "", 0.0
     if isinstance(value.get("request"), dict) and "response" not in value:
-        return _begun(value["request"])
+        return _detect_cut(value["request"])
     if isinstance(value.get("input"), str) and value.keys() <= _BEFORE_INPUT:
         # The text itself is long; only later members would identify an embedding request.
         return RESPONSES, _SURE_OF_TOOLS
@@ -387,30 +395,30 @@ def _begun(value: Json) -> tuple[str, float]:
     return (RESPONSES, _SURE_OF_TOOLS) if isinstance(value.get("instructions"), str) and "model" in value else ("", 0.0)
 
 
-def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
-    sort = sort_of(value)
+def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:
+    sort = classify(value)
     sure = _SURE.get(sort, 0.0)
     if sort == BodyShape.REQUEST and value.keys() & _OTHERS:
         # A gateway's own log, whose reader knows its other members too.
         sure = _LOG
     match sort:
         case BodyShape.REQUEST:
-            return dialect(value), sure
+            return detect_dialect(value), sure
         case BodyShape.ANSWER:
             return answer_dialect(value), sure
         case BodyShape.MESSAGES:
-            return dialect(listed_messages(value)), sure
+            return detect_dialect(list_messages(value)), sure
         case BodyShape.MESSAGE:
-            return dialect(lines), sure
-    pair = pairs.find(_text(value)) if isinstance(value, dict) else None
+            return detect_dialect(lines), sure
+    pair = pairs.find_pair(_text(value)) if isinstance(value, dict) else None
     if pair is None:
         return "", 0.0
     if pair.request is not None:
-        return dialect(pair.request.value()), _PAIR
+        return detect_dialect(pair.request.value()), _PAIR
     if pair.messages is not None:
-        return dialect(pair.messages), _PAIR
+        return detect_dialect(pair.messages), _PAIR
     return (answer_dialect(pair.answer) if isinstance(pair.answer, dict) else CHAT), _PAIR
 
 
-def _text(value: Json) -> Text:
-    return walked(canonical.dump_text(value))
+def _text(value: Json) -> JsonText:
+    return walk_value(canonical.dump_text(value))

@@ -14,7 +14,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.records import BRACKET, LineBuffer, TextLine, depth, skip
+from ctxtui.transcripts.kit.records import BRACKET, LineBuffer, TextLine, bracket_depth, skip
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
 
@@ -25,7 +25,7 @@ INTO: Final = frozenset({"messages", "input", "tools", "functions", "system", "i
 """Members that are walked element by element, since they hold a request's context."""
 
 
-class Text(Struct, frozen=True):
+class JsonText(Struct, frozen=True):
     """One JSON value: its text, which begins on line `line` (1-based), at byte `start` of the file.
 
     An object has its walked `members`, a list its `items`, anything else neither. Bytes that are not UTF-8 are lone
@@ -41,7 +41,7 @@ class Text(Struct, frozen=True):
     @property
     def raw(self) -> bytes:
         """The bytes as in the file."""
-        return encoded(self.text)
+        return encode_text(self.text)
 
     def value(self) -> Json:
         """Return the whole value."""
@@ -50,26 +50,26 @@ class Text(Struct, frozen=True):
         return None if self.items is None else [item.value for item in self.items]
 
 
-def encoded(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """Return the bytes that `text` was read from."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Decode bytes that may not all be UTF-8."""
     return data.decode("utf-8", "surrogateescape")
 
 
-def walked(text: str, line: int = 1, start: int = 0) -> Text:
+def walk_value(text: str, line: int = 1, start: int = 0) -> JsonText:
     """Walk the value at the beginning of `text`. Raises `Malformed` if there is none."""
     if text[:1] == "{":
         members = list(spans.members(text, 0, INTO))
         end = spans.close(text, members[-1].end if members else 1)
-        return Text(line, start, text[:end], members=members)
+        return JsonText(line, start, text[:end], members=members)
     if text[:1] == "[":
         items = list(spans.elements(text, 0))
-        return Text(line, start, text[: spans.close(text, items[-1].end if items else 1)], items=items)
-    return Text(line, start, text[: spans.read(text, 0).end])
+        return JsonText(line, start, text[: spans.close(text, items[-1].end if items else 1)], items=items)
+    return JsonText(line, start, text[: spans.read(text, 0).end])
 
 
 class ValueStream:
@@ -85,10 +85,10 @@ class ValueStream:
         self._depth = 0
         self._whole = whole
 
-    def feed(self, data: bytes) -> list[Text | Skipped]:
+    def feed(self, data: bytes) -> list[JsonText | Skipped]:
         return [found for line in self._lines.feed(data) for found in self._line(line)]
 
-    def settle(self) -> list[Text | Skipped]:
+    def settle(self) -> list[JsonText | Skipped]:
         rest = self._lines.rest
         found, left = _values(_joined([*self._open, rest]))
         if left is None:
@@ -106,20 +106,20 @@ class ValueStream:
         joined = _joined([*self._open, self._lines.rest])
         return joined if joined.data.strip(b" \t\r\n\0") else None
 
-    def _line(self, line: TextLine) -> Iterator[Text | Skipped]:
-        if self._open and line.data[:1] == b"{" and self._whole(decoded(line.data)):
+    def _line(self, line: TextLine) -> Iterator[JsonText | Skipped]:
+        if self._open and line.data[:1] == b"{" and self._whole(decode_text(line.data)):
             yield Skipped(self._open[0].number, "a JSON value without an end")
             self._open, self._depth = [], 0
         if self._open:
             self._open.append(line)
-            self._depth += depth(line.data)
+            self._depth += bracket_depth(line.data)
             if self._depth > 0:
                 return
             line, self._open, self._depth = _joined(self._open), [], 0
         found, left = _values(line)
         yield from found
         if left is not None and _opens(left.data):
-            self._open, self._depth = [left], depth(left.data)
+            self._open, self._depth = [left], bracket_depth(left.data)
         elif left is not None:
             yield _bad(left)
 
@@ -129,23 +129,23 @@ def _joined(lines: list[TextLine]) -> TextLine:
     return first if len(lines) == 1 else TextLine(first.number, first.start, b"\n".join(line.data for line in lines))
 
 
-def _values(line: TextLine) -> tuple[list[Text], TextLine | None]:
+def _values(line: TextLine) -> tuple[list[JsonText], TextLine | None]:
     """Values at the beginning of a line's text, and the rest that is not a value."""
     number, start, data = line
-    text = decoded(data)
-    found: list[Text] = []
+    text = decode_text(data)
+    found: list[JsonText] = []
     at = 0
     while True:
         begin = skip(text, at, BLANK)
         number += text.count("\n", at, begin)
-        start += len(encoded(text[at:begin]))
+        start += len(encode_text(text[at:begin]))
         if begin == len(text):
             return found, None
         try:
             # Offsets count from the value's own first character.
-            one = walked(text if not begin else text[begin : spans.read(text, begin).end], number, start)
+            one = walk_value(text if not begin else text[begin : spans.read(text, begin).end], number, start)
         except Malformed:
-            return found, TextLine(number, start, encoded(text[begin:]))
+            return found, TextLine(number, start, encode_text(text[begin:]))
         found.append(one)
         at = begin + len(one.text)
         number += one.text.count("\n")
@@ -154,20 +154,20 @@ def _values(line: TextLine) -> tuple[list[Text], TextLine | None]:
 
 def _opens(data: bytes) -> bool:
     # A value continues on the next line if a bracket is open; text cut inside a string cannot.
-    return data[:1] in (b"{", b"[") and depth(data) > 0 and b'"' not in BRACKET.sub(b"", data)
+    return data[:1] in (b"{", b"[") and bracket_depth(data) > 0 and b'"' not in BRACKET.sub(b"", data)
 
 
 def _bad(line: TextLine) -> Skipped:
-    text = decoded(line.data)
+    text = decode_text(line.data)
     try:
-        walked(text)
+        walk_value(text)
     except Malformed as error:
         reason = error.message if text[0] in "{[" else "no JSON"
         return Skipped(line.number, f"{reason} ({len(text):,} characters)")
     return Skipped(line.number, "no JSON")
 
 
-MOST: Final = 4096
+MAX_HEAD_BYTES: Final = 4096
 """Maximum bytes kept from before the body."""
 
 _BLANK: Final = " \t\r\n"
@@ -183,8 +183,8 @@ class Margins:
         self._bounds: tuple[int, int] | None = None
 
     def feed(self, data: bytes) -> None:
-        if len(self._head) < MOST:
-            self._head += data[: MOST - len(self._head)]
+        if len(self._head) < MAX_HEAD_BYTES:
+            self._head += data[: MAX_HEAD_BYTES - len(self._head)]
         if self._bounds is not None:
             self._behind += data
         self._offset += len(data)
@@ -197,8 +197,8 @@ class Margins:
     def around(self, skeleton: Skeleton) -> Skeleton:
         """Add the surrounding text to `skeleton`, of the body that is the file's only value."""
         start, _ = self._bounds or (0, 0)
-        before, behind = decoded(bytes(self._head[:start])), decoded(bytes(self._behind))
-        plain = start <= MOST and not before.removeprefix("\ufeff").strip(_BLANK) and not behind.strip(_BLANK)
+        before, behind = decode_text(bytes(self._head[:start])), decode_text(bytes(self._behind))
+        plain = start <= MAX_HEAD_BYTES and not before.removeprefix("\ufeff").strip(_BLANK) and not behind.strip(_BLANK)
         if not plain or not before + behind:
             return skeleton
         first, *rest = skeleton.parts["frame"]

@@ -29,31 +29,31 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart, raw_parts
+from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart, parse_parts
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     Anchor,
     ApiResponse,
     Point,
-    append,
-    context,
+    append_items,
+    build_context,
+    find_sendable,
+    last_prompt_time,
     later_time,
-    newest,
-    said_at,
-    sendable,
-    under,
+    newest_time,
+    with_front,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
-from ctxtui.transcripts.joined import with_exchange
-from ctxtui.transcripts.kit.fields import completed, seconds
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.joined import merge_exchange
+from ctxtui.transcripts.kit.fields import complete_epoch, parse_timestamp
+from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.reader import NeedsContexts
 
-_NO_TIME: Final = 0.5
+_MIN_ANSWER_SECONDS: Final = 0.5
 """Minimum seconds between a person's message and its answer."""
 
 
-class Sent(Struct, frozen=True):
+class SentRequest(Struct, frozen=True):
     """Recorded parts of a request.
 
     `front` is the node at the end of its system prompt and tools (`ROOT`: neither is known; `front_whole`: both
@@ -65,7 +65,7 @@ class Sent(Struct, frozen=True):
     exchange: Call | None = None
 
 
-class CallSoFar:
+class PendingCall:
     """A call as last emitted, with the updates from later records of its answer."""
 
     def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
@@ -91,14 +91,14 @@ class CallSoFar:
         self._end = max(self._end, end)
         if said.content:
             self.answer.contents += (said.content,)
-        before, usage = self.usage, later(self.usage, said.report.usage)
+        before, usage = self.usage, newer_report(self.usage, said.report.usage)
         if not (usage and "requestId" in self.extra and usage is before):
-            self.extra = extra_of(record, said, self.extra)
+            self.extra = add_facts(record, said, self.extra)
         if usage is None or usage is before:
             return
         self.usage = usage
         if self.epoch.detail:
-            self.epoch = completed(self.epoch, usage.input)
+            self.epoch = complete_epoch(self.epoch, usage.input)
 
     def made(self, tree: Tree) -> Call:
         """Build the call."""
@@ -128,7 +128,7 @@ class CallSoFar:
         return made
 
 
-def later(old: Usage | None, new: Usage | None) -> Usage | None:
+def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
     """Return the newer of two reports of one answer, but keep a final report over one from before the answer's end."""
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
@@ -138,7 +138,7 @@ def later(old: Usage | None, new: Usage | None) -> Usage | None:
 def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
     """Add the minimum tokens of an answer whose final usage is not reported yet."""
     if answer.contents:
-        blocks = {part.block.digest: part.block for raw in answer.contents for part in raw_parts(raw, None)}
+        blocks = {part.block.digest: part.block for raw in answer.contents for part in parse_parts(raw, None)}
         answer.least = sum(map(min_tokens, blocks.values()))
     else:
         new = answer.blocks(tree, answer.weighed)
@@ -148,7 +148,7 @@ def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict
 
 
 def first_facts(
-    record: ClaudeRecord, sent: Sent, asked: Point, input_before: int, times: tuple[float | None, float | None]
+    record: ClaudeRecord, sent: SentRequest, asked: Point, input_before: int, times: tuple[float | None, float | None]
 ) -> dict[str, Json]:
     """Collect a call's `extra` when its first `record` arrives.
 
@@ -159,11 +159,11 @@ def first_facts(
     exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
     known: dict[str, Json] = {FRONT_RECORDED: True} if sent.front != ROOT and sent.front_whole and not exact else {}
     if exchange is None and not known:
-        known = _asked(said_at(asked), *times)
-    return _client(record) | known | _shrunk(asked.anchor, input_before)
+        known = _prompt_time(last_prompt_time(asked), *times)
+    return _client(record) | known | _compaction_facts(asked.anchor, input_before)
 
 
-def _shrunk(anchor: Anchor, input_before: int) -> dict[str, Json]:
+def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
     """Trigger and size of the compaction that the context begins with."""
     if anchor.used or not anchor.trigger:
         return {}
@@ -176,14 +176,20 @@ def _client(record: ClaudeRecord) -> dict[str, Json]:
     return found | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else found
 
 
-def _asked(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
-    """Time of a person's message, if a copy gave other records its own time: no answer is faster than `_NO_TIME`."""
-    if said is None or before is None or at is None or at - before >= _NO_TIME or before - said < _NO_TIME:
+def _prompt_time(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
+    """Time of a person's message, if other records have a copy's time: no answer is that fast."""
+    if (
+        said is None
+        or before is None
+        or at is None
+        or at - before >= _MIN_ANSWER_SECONDS
+        or before - said < _MIN_ANSWER_SECONDS
+    ):
         return {}
     return {"asked_at": said}
 
 
-def extra_of(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
+def add_facts(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
     """Add a record's facts to a call's `known` ones."""
     found = dict(known)
     if record.copied_by:
@@ -211,7 +217,7 @@ class Answers:
         self._owners: dict[str, ApiResponse] = {}
         self._results: dict[str, str] = {}
         """Tool call id -> digest of its result block."""
-        self._so_far: CallSoFar | None = None
+        self._so_far: PendingCall | None = None
         """The call whose answer is being read."""
         self.calls: dict[str, Call] = {}
         """Every call as last emitted."""
@@ -241,18 +247,18 @@ class Answers:
         parent: Point,
         said: ClaudeMessage,
         record: ClaudeRecord,
-        found: FoundObject,
-        sent: Sent,
+        found: RawRecord,
+        sent: SentRequest,
     ) -> ApiResponse:
         """Begin a new call of `thread`, whose request was sent after `parent`; `sent` is its recorded part."""
-        asked, head = sendable(parent), ROOT
+        asked, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head
         elif self.contexts:
-            head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
+            head = with_front(self._tree, sent.front, build_context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
-        at, before = seconds(record.timestamp), newest(asked)
+        at, before = parse_timestamp(record.timestamp), newest_time(asked)
         extra = first_facts(record, sent, asked, thread.input, (before, at))
         thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
         asked.anchor.used = True
@@ -266,16 +272,16 @@ class Answers:
             head,
             provider=PROVIDER,
             model=said.model,
-            started=began(before, at),
+            started=estimate_start(before, at),
             epoch=thread.epoch,
             line=found.line,
             bytes_=(found.start, found.end),
             extra=extra,
         )
         if sent.exchange is not None:
-            call = with_exchange(call, sent.exchange)
+            call = merge_exchange(call, sent.exchange)
         self.calls[id_] = call
-        self._so_far = CallSoFar(call, answer, set())
+        self._so_far = PendingCall(call, answer, set())
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
         thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
@@ -296,7 +302,7 @@ class Answers:
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer or so_far.told is not self.calls[answer.id]:
             blocks = {one.digest for one in answer.blocks(self._tree)}
-            so_far = self._so_far = CallSoFar(self.calls[answer.id], answer, blocks)
+            so_far = self._so_far = PendingCall(self.calls[answer.id], answer, blocks)
         self._say(so_far, said)
         so_far.take(said, record, at, end)
         return so_far.model, so_far.usage
@@ -321,8 +327,8 @@ class Answers:
             answer, call = self._answers[id_], self.calls[id_]
             if answer.front != old:
                 continue
-            answer.context = under(self._tree, front, answer.context, old)
-            answer.head = under(self._tree, front, answer.head, old)
+            answer.context = with_front(self._tree, front, answer.context, old)
+            answer.head = with_front(self._tree, front, answer.head, old)
             answer.front = front
             answer.version += 1
             self.calls[id_] = made = replace(
@@ -334,7 +340,7 @@ class Answers:
             )
             yield CallSeen(made)
 
-    def _say(self, so_far: CallSoFar, said: ClaudeMessage) -> None:
+    def _say(self, so_far: PendingCall, said: ClaudeMessage) -> None:
         items, answer = [], so_far.answer
         for part in said.parts:
             if part.makes:
@@ -343,7 +349,7 @@ class Answers:
                 so_far.blocks.add(part.block.digest)
                 items.append(Item(part.block, ASSISTANT))
         if items:
-            answer.head = append(self._tree, answer.head, items)
+            answer.head = append_items(self._tree, answer.head, items)
             answer.version += 1
 
     def _calls_tool(self, answer: ApiResponse, call_id: str) -> None:
@@ -382,7 +388,7 @@ class Answers:
                 owner.version += 1
 
 
-def began(before: float | None, at: float | None) -> float | None:
+def estimate_start(before: float | None, at: float | None) -> float | None:
     """Estimate when the request answered at `at` was sent: at `before`, the newest record in its context.
 
     None if `before` is later, as in a copied file, whose records may have the copy's time.

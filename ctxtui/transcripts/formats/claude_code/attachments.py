@@ -26,8 +26,8 @@ _NOT_SENT: Final = frozenset(
 )
 """Kinds with text that the client does not send. A hook's success is sent at two events (below)."""
 _SENT_HOOKS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
-_HEADS: Final = ("path", "filePath", "filename", "displayPath", "planFilePath", "server", "uri")
-_WORDS: Final = (
+_HEADING_KEYS: Final = ("path", "filePath", "filename", "displayPath", "planFilePath", "server", "uri")
+_TEXT_KEYS: Final = (
     "content text prompt snippet message additionalContext planContent lines addedLines addedBlocks removedNames "
     "blockingError response systemMessage reason newDate style items memories skills files file cells source todos "
     "subject contents messages diagnostics hookSpecificOutput"
@@ -40,7 +40,7 @@ _META_TEXT: Final = re.compile(
 _MEMORY_TEXT: Final = re.compile(r"\s*<system-reminder>.{0,400}?# claudeMd", re.DOTALL)
 
 
-_BY_SYSTEM: Final = frozenset(
+_SYSTEM_KINDS: Final = frozenset(
     "environment model deferred_tools_delta agent_listing_delta skill_listing date total_tokens_reminder "
     "auto_mode".split()
 )
@@ -54,28 +54,28 @@ def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
     It is a text of a system turn without its wrapper, or blocks of the user's message; `role` is the recorded role
     ("" if none).
     """
-    side = role or ("system" if kind in _BY_SYSTEM else "user")
+    side = role or ("system" if kind in _SYSTEM_KINDS else "user")
     found = []
     for one in rendered if isinstance(rendered, list) else []:
         content = one.get("content") if isinstance(one, dict) else None
         for part in content if isinstance(content, list) else [content]:
             if isinstance(part, str) and part.strip():
                 bare = _WRAPPED.fullmatch(part) if side == "system" else None
-                mark = "" if side == "system" else mark_of(part) or META
+                mark = "" if side == "system" else text_mark(part) or META
                 found.append(Item(block.text(bare.group(1) if bare else part), Place("messages", side, mark)))
             elif isinstance(part, dict):
                 found.append(Item(block.from_part(part), Place("messages", side, META if side == "user" else "")))
     return found
 
 
-def mark_of(words: str) -> str:
+def text_mark(words: str) -> str:
     """Return the mark of a user text that the client wrote without flagging it (most are flagged by ``isMeta``)."""
     if not _META_TEXT.match(words):
         return ""
     return MEMORY if _MEMORY_TEXT.match(words) else META
 
 
-def items_of(attachment: Json) -> list[Item]:
+def attachment_items(attachment: Json) -> list[Item]:
     """Convert an attachment to the items that the model reads; empty for a silent kind."""
     if not isinstance(attachment, dict):
         return []
@@ -88,9 +88,9 @@ def items_of(attachment: Json) -> list[Item]:
     place = Place("messages", "user", mark)
     found = [Item(image, place) for image in _images(attachment)]
     words = _lines(attachment)
-    head = "" if person or not words else next((str(attachment[k]) for k in _HEADS if attachment.get(k)), "")
+    head = "" if person or not words else next((str(attachment[k]) for k in _HEADING_KEYS if attachment.get(k)), "")
     if kind in _NAMED and not words:
-        words = [str(attachment[key]) for key in (*_HEADS, "agentType") if attachment.get(key)][:1]
+        words = [str(attachment[key]) for key in (*_HEADING_KEYS, "agentType") if attachment.get(key)][:1]
     if words:
         text = "\n".join([head, *words] if head and head not in words else words)
         found.append(Item(block.text(text), place))
@@ -112,7 +112,7 @@ def _walk(value: Json, deep: int = 0) -> Iterator[str]:
             yield from _walk(item, deep + 1)
     elif isinstance(value, dict) and value.get("type") not in ("image", "base64"):
         for key, item in value.items():
-            if key in _WORDS or (deep and key in _HEADS):
+            if key in _TEXT_KEYS or (deep and key in _HEADING_KEYS):
                 yield from _walk(item, deep + 1)
 
 

@@ -14,11 +14,11 @@ from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
+from ctxtui.transcripts.formats.claude_code.attachments import META, text_mark
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import count, plain, word
-from ctxtui.transcripts.kit.records import needless_escapes, tidy
+from ctxtui.transcripts.kit.fields import as_count, as_str, strip_surrogates
+from ctxtui.transcripts.kit.records import has_needless_escapes, minify
 from ctxtui.wire import usage
 
 ESTIMATED_BY: Final = "estimated_by"
@@ -65,14 +65,14 @@ _usual: Final = msgspec.json.Decoder(_Usual)
 
 
 @lru_cache(maxsize=256)
-def report(raw: bytes, final: bool) -> Report:
+def parse_report(raw: bytes, final: bool) -> Report:
     """Parse the usage in JSON text `raw`; not `final` means that the record has no stop reason and output is partial.
 
     The records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
     """
     if not raw:
         return NO_REPORT
-    return _as_usual(raw, final) or _ended(_reported(raw), final)
+    return _as_usual(raw, final) or _with_final(_reported(raw), final)
 
 
 @lru_cache(maxsize=64)
@@ -109,20 +109,20 @@ def _as_usual(raw: bytes, final: bool) -> Report | None:
     return Report(told if told.input else None, 0, extra)
 
 
-def report_of(value: Json, final: bool) -> Report:
-    """Like `report`, for the JSON value; all zeros are no usage: no call has an empty input."""
-    return _ended(_of_value(value), final)
+def report_from_value(value: Json, final: bool) -> Report:
+    """Like `parse_report`, for the JSON value; all zeros are no usage: no call has an empty input."""
+    return _with_final(_of_value(value), final)
 
 
 def _of_value(value: Json) -> Report:
     extra = {key: kept for key in _EXTRA if (kept := value.get(key))} if isinstance(value, dict) else {}
     if isinstance(value, dict) and ESTIMATED_BY in value:
-        return Report(None, count(value.get("input_tokens")), extra)
+        return Report(None, as_count(value.get("input_tokens")), extra)
     found, _ = usage.anthropic_passes(value)
     return Report(found if found is not None and found.input else None, 0, extra)
 
 
-def _ended(found: Report, final: bool) -> Report:
+def _with_final(found: Report, final: bool) -> Report:
     if found.usage is None or found.usage.output_final == final:
         return found
     return Report(usage.with_final_output(found.usage, final), found.estimated, found.extra)
@@ -175,24 +175,24 @@ _typed: Final = msgspec.json.Decoder(list[_Part])
 _parts: Final = msgspec.json.Decoder(list[Raw])
 
 
-def said(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> ClaudeMessage | None:
+def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> ClaudeMessage | None:
     """Parse the message in `record`, None if it has none.
 
-    `clean` as returned by `records.tidy` for the record, None if not checked yet. Without `contexts` most blocks
+    `clean` as returned by `records.minify` for the record, None if not checked yet. Without `contexts` most blocks
     are left out (`_outline`).
     """
     if record.loose is not None:
-        return of_value(record.loose.get("message"), record.type or "")
+        return message_from_value(record.loose.get("message"), record.type or "")
     found = record.message
     if found is None:
         return None
     role, usage = found.role or record.type or "", bytes(found.usage)
     content = bytes(found.content)
     try:
-        told = report(usage, bool(found.stop_reason)) if usage else NO_REPORT
+        told = parse_report(usage, bool(found.stop_reason)) if usage else NO_REPORT
         return ClaudeMessage(
             role,
-            raw_parts(content, clean) if contexts else _outline(content),
+            parse_parts(content, clean) if contexts else _outline(content),
             id=found.id or "",
             model=intern(found.model or ""),
             stop=intern(found.stop_reason or ""),
@@ -203,7 +203,9 @@ def said(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> 
     except msgspec.MsgspecError:
         head = {"role": found.role, "id": found.id, "model": found.model, "stop_reason": found.stop_reason}
         parts = {"content": content, "usage": usage}
-        return of_value(head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or "")
+        return message_from_value(
+            head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or ""
+        )
 
 
 def _outline(raw: bytes) -> list[ContentPart]:
@@ -212,45 +214,45 @@ def _outline(raw: bytes) -> list[ContentPart]:
     A block without its text has no digest.
     """
     if raw[:1] != b"[":
-        return raw_parts(raw, None)
+        return parse_parts(raw, None)
     found = []
     for part in _typed.decode(raw):
         kind = part.type or "text"
         if kind == "text":
             body = b'{"type":"text","text":' + (bytes(part.text) or b"null") + b"}"
         elif kind == "tool_use" and b'"prompt"' in raw:
-            return raw_parts(raw, None)
+            return parse_parts(raw, None)
         else:
             body = b"{}"
         found.append(_paired(Block("", kind, body), part.id or "", part.tool_use_id or ""))
     return found
 
 
-def of_value(message: Json, role: str) -> ClaudeMessage | None:
+def message_from_value(message: Json, role: str) -> ClaudeMessage | None:
     """Parse the JSON value `message`; a bare string is a message of `role`."""
     if isinstance(message, str):
         return ClaudeMessage(role, _value_parts(message), string=True)
     if not isinstance(message, dict):
         return None
-    stop = word(message.get("stop_reason"))
+    stop = as_str(message.get("stop_reason"))
     return ClaudeMessage(
-        word(message.get("role")) or role,
+        as_str(message.get("role")) or role,
         _value_parts(message.get("content")),
-        id=word(message.get("id")),
-        model=word(message.get("model")),
+        id=as_str(message.get("id")),
+        model=as_str(message.get("model")),
         stop=stop,
-        report=report_of(message.get("usage"), bool(stop)),
+        report=report_from_value(message.get("usage"), bool(stop)),
         string=isinstance(message.get("content"), str),
     )
 
 
-def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
-    """Parse the parts of a content's JSON text; `clean` as in `said`."""
+def parse_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
+    """Parse the parts of a content's JSON text; `clean` as in `parse_message`."""
     first = raw[:1]
     if first == b'"':
         # A string is always minified.
-        clean = not needless_escapes(raw) if clean is None else clean
-        return [ContentPart(raw_block.of_text(raw, clean))] if raw != b'""' else []
+        clean = not has_needless_escapes(raw) if clean is None else clean
+        return [ContentPart(raw_block.from_text(raw, clean))] if raw != b'""' else []
     if not raw or raw == b"null":
         return []
     if first != b"[":
@@ -258,9 +260,9 @@ def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
     try:
         parts = _typed.decode(raw)
     except msgspec.ValidationError:
-        return _mixed_parts(*(tidy(raw) if clean is None else (raw, clean)))
+        return _mixed_parts(*(minify(raw) if clean is None else (raw, clean)))
     if clean is None:
-        raw, clean = tidy(raw)
+        raw, clean = minify(raw)
     if clean and len(parts) == 1:
         # Most lists have one part, which in canonical JSON is the text between the brackets.
         return [_part_of(raw[1:-1], parts[0], clean)]
@@ -284,7 +286,7 @@ def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
     unmarked = part.cache_control is _NOTHING and part.prompt_cache_breakpoint is _NOTHING
     if unmarked and kind == "tool_result":
         unmarked = bytes(part.content)[:1] == b'"'
-    return _paired(raw_block.of_part(raw, kind, clean, unmarked=unmarked), part.id or "", part.tool_use_id or "")
+    return _paired(raw_block.from_part(raw, kind, clean, unmarked=unmarked), part.id or "", part.tool_use_id or "")
 
 
 def _value_parts(content: Json) -> list[ContentPart]:
@@ -292,9 +294,9 @@ def _value_parts(content: Json) -> list[ContentPart]:
         return []
     found = []
     for item in content if isinstance(content, list) else [content]:
-        block = raw_block.of_value(item)
+        block = raw_block.from_value(item)
         inner = item if isinstance(item, dict) else {}
-        found.append(_paired(block, word(inner.get("id")), word(inner.get("tool_use_id"))))
+        found.append(_paired(block, as_str(inner.get("id")), as_str(inner.get("tool_use_id"))))
     return found
 
 
@@ -311,7 +313,7 @@ SUMMARY = "summary"
 INTERRUPTED = "[Request interrupted by user"
 
 
-class Spoken(Struct):
+class UserContent(Struct):
     """Content of a user record: results of calls, other blocks, and the text that a person typed.
 
     `leaves`: it contains a command with which a person left the client.
@@ -324,11 +326,11 @@ class Spoken(Struct):
     leaves: bool = False
 
 
-def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
+def sort_content(record: ClaudeRecord, message: ClaudeMessage) -> UserContent:
     """Sort the content of the user record `record` with `message`."""
     mark = _mark(record)
     role = message.role if message.role != "assistant" else "user"
-    found = Spoken()
+    found = UserContent()
     for part in message.parts:
         if part.answers:
             found.results.append(part)
@@ -337,8 +339,8 @@ def spoken(record: ClaudeRecord, message: ClaudeMessage) -> Spoken:
         if part.block.kind == "text":
             value = part.block.value()
             words = block_content.read_value("text", value).text
-            found.leaves = found.leaves or (isinstance(value, dict) and leaves(str(value.get("text"))))
-        own = mark or mark_of(words)
+            found.leaves = found.leaves or (isinstance(value, dict) and is_exit_command(str(value.get("text"))))
+        own = mark or text_mark(words)
         found.items.append(Item(part.block, message_place(role, own)))
         if words.startswith(INTERRUPTED):
             found.interrupted = words
@@ -352,17 +354,17 @@ def _mark(record: ClaudeRecord) -> str:
 
 
 def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
-    """List the blocks of a message in its own order, marked as by `spoken`."""
+    """List the blocks of a message in its own order, marked as by `sort_content`."""
     found, mark, user = [], _mark(record), message.role == "user"
     for part in message.parts:
         own = ""
         if user and not part.answers:
-            own = mark or (mark_of(block_content.read(part.block).text) if part.block.kind == "text" else "")
+            own = mark or (text_mark(block_content.read(part.block).text) if part.block.kind == "text" else "")
         found.append(Item(part.block, message_place(message.role, own)))
     return found
 
 
-def leaves(words: str) -> bool:
+def is_exit_command(words: str) -> bool:
     """Whether this command leaves the client, so that another process continues the session."""
     return _LEAVES.match(words) is not None
 
@@ -377,11 +379,11 @@ def client_text(content: Json) -> list[Item]:
 def error_text(error: Json) -> str:
     """Format an API error in any envelope: status and message, else its JSON cut short."""
     if isinstance(error, str):
-        return plain(error)
+        return strip_surrogates(error)
     status, message, inner = "", "", error
     while isinstance(inner, dict):
         status = status or str(inner.get("status") or "")
         message = inner["message"] if isinstance(inner.get("message"), str) else message
         inner = inner.get("error")
     text = " ".join(filter(None, (status, message)))
-    return plain(text or block_content.read_value("", error).text[:200])
+    return strip_surrogates(text or block_content.read_value("", error).text[:200])

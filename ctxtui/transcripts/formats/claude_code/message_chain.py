@@ -18,7 +18,7 @@ from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.call import EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.kit.fields import count
+from ctxtui.transcripts.kit.fields import as_count
 
 PASSING: Final = "passing"
 """A point that adds nothing: progress, hooks, a record of a message located elsewhere."""
@@ -97,7 +97,7 @@ class Point(Struct, eq=False):
     version: int = 0
 
 
-def follow(
+def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
     """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as it was sent."""
@@ -110,7 +110,7 @@ def follow(
     return made
 
 
-def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
+def add_side_point(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
     """Make a point under `anchor` that is part of every later context, whatever the ancestry (a queued message)."""
     made = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
     anchor.sides += (made,)
@@ -118,7 +118,7 @@ def beside(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) 
     return made
 
 
-def context(tree: Tree, point: Point) -> int:
+def build_context(tree: Tree, point: Point) -> int:
     """Build the context that a request sent at `point` would have, from the records so far."""
     anchor, version = point.anchor, point.anchor.version
     if anchor.sides or anchor.rendered:
@@ -131,9 +131,9 @@ def context(tree: Tree, point: Point) -> int:
         if above.items:
             added.append(above.items)
         above = above.up
-    head = above.head if above is not None else _answered(tree, anchor)
+    head = above.head if above is not None else _results_head(tree, anchor)
     for items in reversed(added):
-        head = append(tree, head, items)
+        head = append_items(tree, head, items)
     point.head, point.version = head, version
     return head
 
@@ -143,9 +143,9 @@ def _with_sides(tree: Tree, point: Point) -> int:
     anchor, chain = point.anchor, [point]
     while chain[-1].up is not None:
         chain.append(chain[-1].up)
-    arranged = _sided(anchor, chain[::-1])
-    items = _arranged(arranged) if anchor.rendered else [item for one in arranged for item in one.items]
-    return append(tree, _answered(tree, anchor), items)
+    arranged = _with_side_points(anchor, chain[::-1])
+    items = _arrange(arranged) if anchor.rendered else [item for one in arranged for item in one.items]
+    return append_items(tree, _results_head(tree, anchor), items)
 
 
 def adds_nothing(point: Point) -> bool:
@@ -161,7 +161,7 @@ def adds_nothing(point: Point) -> bool:
     return True
 
 
-def _arranged(chain: Iterable[Point]) -> list[Item]:
+def _arrange(chain: Iterable[Point]) -> list[Item]:
     """Order the points' items as in a request: a message's results, the client's texts, the user's, one system turn."""
     found: list[Item] = []
     results: list[Item] = []
@@ -170,7 +170,7 @@ def _arranged(chain: Iterable[Point]) -> list[Item]:
     turn: list[Item] = []
 
     def close() -> None:
-        found.extend((*results, *_lined(texts, words), *words, *_one_text(turn)))
+        found.extend((*results, *_end_line(texts, words), *words, *_one_text(turn)))
         for some in (results, texts, words, turn):
             some.clear()
 
@@ -189,7 +189,7 @@ def _arranged(chain: Iterable[Point]) -> list[Item]:
     return found
 
 
-def _lined(texts: list[Item], words: list[Item]) -> list[Item]:
+def _end_line(texts: list[Item], words: list[Item]) -> list[Item]:
     """End the client's texts with a line end before user text, as the client joins them."""
     text = _words(texts[-1]) if texts and words and words[0].block.kind == "text" else ""
     if not text or text.endswith("\n"):
@@ -211,7 +211,7 @@ def _words(item: Item) -> str:
     return value["text"] if plain and isinstance(value["text"], str) else ""
 
 
-def _sided(anchor: Anchor, chain: list[Point]) -> list[Point]:
+def _with_side_points(anchor: Anchor, chain: list[Point]) -> list[Point]:
     own = {id(point) for point in chain}
     said = {item.block.digest for point in chain for item in point.items}
     extra = [
@@ -224,8 +224,8 @@ def _sided(anchor: Anchor, chain: list[Point]) -> list[Point]:
     return sorted([*chain, *extra], key=lambda point: point.order) if extra else chain
 
 
-def _answered(tree: Tree, anchor: Anchor) -> int:
-    return append(tree, anchor.head, anchor.results)
+def _results_head(tree: Tree, anchor: Anchor) -> int:
+    return append_items(tree, anchor.head, anchor.results)
 
 
 @cache
@@ -233,7 +233,7 @@ def _header(role: str) -> Item:
     return Item(block.header(role), message_place(role))
 
 
-def append(tree: Tree, head: int, items: Sequence[Item]) -> int:
+def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
     """Append `items` to `head`; neighbours of one role form one message, whose header comes first."""
     if not items:
         return head
@@ -249,12 +249,12 @@ def append(tree: Tree, head: int, items: Sequence[Item]) -> int:
     return head
 
 
-def under(tree: Tree, front: int, head: int, old: int) -> int:
+def with_front(tree: Tree, front: int, head: int, old: int) -> int:
     """Replace the system prompt and tools `old` of the context `head` with those at `front`."""
     return head if front == old else tree.extend(front, tree.items(head, old))
 
 
-def newest(point: Point) -> float | None:
+def newest_time(point: Point) -> float | None:
     """Return the time of the newest record in the context at `point`, since its anchor."""
     newest = point.anchor.latest
     for side in point.anchor.sides:
@@ -271,7 +271,7 @@ def later_time(one: float | None, other: float | None) -> float | None:
     return other if one is None or (other is not None and other > one) else one
 
 
-def said_at(point: Point) -> float | None:
+def last_prompt_time(point: Point) -> float | None:
     """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
     above: Point | None = point
     while above is not None and above.kind != SAID:
@@ -279,20 +279,20 @@ def said_at(point: Point) -> float | None:
     return above.at if above is not None else None
 
 
-def sendable(point: Point) -> Point:
+def find_sendable(point: Point) -> Point:
     """Return the point that an answer after `point` continues from: no request has an unanswered call.
 
     If the answer above still waits for results and no user text followed, the chain holds another conversation or the
     answer was abandoned: the context continues from that answer's request.
     """
     while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.asked is not None:
-        if spoken_since(point):
+        if has_prompt(point):
             break
         point = point.anchor.asked
     return point
 
 
-def spoken_since(point: Point) -> bool:
+def has_prompt(point: Point) -> bool:
     """Whether there is user text at `point` or before it, since its anchor."""
     above: Point | None = point
     while above is not None:
@@ -320,9 +320,9 @@ def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:
     """Start a context from `point`, with the results cleared that the boundary's `metadata` names."""
     listed = metadata.get("compactedToolIds") if isinstance(metadata, Mapping) else None
     ids = {one for one in listed if isinstance(one, str)} if isinstance(listed, list) else set()
-    items = [_cleared(item, ids) for item in tree.items(context(tree, point))]
+    items = [_cleared(item, ids) for item in tree.items(build_context(tree, point))]
     # The boundary's own figure counts only tool results; the last call's input is the size of the context.
-    return Anchor(append(tree, ROOT, items), EpochStart.MICROCOMPACTION, front=point.anchor.front)
+    return Anchor(append_items(tree, ROOT, items), EpochStart.MICROCOMPACTION, front=point.anchor.front)
 
 
 def _cleared(item: Item, ids: set[str]) -> Item:
@@ -345,8 +345,8 @@ def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple
     first, last = points.get(str(segment.get("headUuid"))), points.get(str(segment.get("tailUuid")))
     if first is None or last is None:
         return "", []
-    end = context(tree, last)
-    before = under(tree, last.anchor.front, _context_before(tree, first), first.anchor.front)
+    end = build_context(tree, last)
+    before = with_front(tree, last.anchor.front, _context_before(tree, first), first.anchor.front)
     if before and not tree.holds(end, before):
         return "", []
     return str(segment.get("anchorUuid")), tree.items(end, before)
@@ -354,12 +354,12 @@ def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple
 
 def _context_before(tree: Tree, point: Point) -> int:
     if point.up is not None:
-        return context(tree, point.up)
+        return build_context(tree, point.up)
     if isinstance(point.anchor, ApiResponse) and not point.items:
         return point.anchor.context
-    return context(tree, Point(point.anchor))
+    return build_context(tree, Point(point.anchor))
 
 
 def _count(metadata: Json, key: str) -> int:
     found = metadata.get(key) if isinstance(metadata, Mapping) else None
-    return count(found)
+    return as_count(found)

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.block import Item, message_place
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
-from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT, Sent
+from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT, SentRequest
 from ctxtui.transcripts.formats.claude_code.message import (
     SUMMARY,
     SYNTHETIC,
     ClaudeMessage,
-    Spoken,
+    UserContent,
     sent_items,
-    spoken,
+    sort_content,
 )
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     CLIENT,
@@ -26,16 +26,16 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     Point,
     adds_nothing,
     after_compaction,
-    append,
-    context,
+    append_items,
+    build_context,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, records_requests
-from ctxtui.transcripts.formats.claude_code.session_info import named_window
+from ctxtui.transcripts.formats.claude_code.session_info import window_from_name
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
-from ctxtui.transcripts.joined import UNANSWERED, UNANSWERED_LABEL, aside
-from ctxtui.transcripts.kit.fields import plain, seconds
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.joined import UNANSWERED, UNANSWERED_LABEL, unanswered_thread
+from ctxtui.transcripts.kit.fields import parse_timestamp, strip_surrogates
+from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.reader import NeedsContexts
 from ctxtui.wire.usage import other_passes, pass_id
 
@@ -43,23 +43,23 @@ if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
 
 
-def message(
-    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, agent: str
+def handle_message(
+    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: RawRecord, agent: str
 ) -> list[Event]:
     """Handle a record with a message."""
     thread, events = state.thread(record, agent)
     if state.contexts and records_requests(record.version):
         state.requests(agent).store.record(record, said, sent_items(record, said))
     if said.role == "assistant" and said.model != SYNTHETIC:
-        return events + _answer(state, record, said, found, thread, agent)
+        return events + _handle_answer(state, record, said, found, thread, agent)
     events = state.told() + events
     if said.role == "assistant":
         return events + _synthetic(state, record, said, thread)
-    return events + _user(state, record, said, thread, agent)
+    return events + _handle_user(state, record, said, thread, agent)
 
 
-def _answer(
-    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: FoundObject, thread: ClaudeThread, agent: str
+def _handle_answer(
+    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: RawRecord, thread: ClaudeThread, agent: str
 ) -> list[Event]:
     events: list[Event] = []
     answers = state.answers
@@ -69,11 +69,11 @@ def _answer(
     above = state.threads.points.get(str(record.parent_uuid))
     if answer is None:
         parent = state.threads.parent(record, thread, starts=False)
-        sent, notes = answered(state, record, thread, agent)
+        sent, notes = find_request(state, record, thread, agent)
         events += notes
         answer = answers.begin(id_, thread, parent, said, record, found, sent)
     above = above if above is not None and above.anchor is answer else None
-    at = seconds(record.timestamp)
+    at = parse_timestamp(record.timestamp)
     point = Point(answer, above, at=at, root=above.root if above else None)
     thread.tip = state.register(record, point)
     if answers.calls[id_].thread != thread.id:
@@ -100,13 +100,13 @@ def _synthetic(state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, th
     # The client shows an API error as an answer, but does not send it.
     words = " ".join(str(part.block.member("text") or "") for part in said.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
-    return [Happened("api error", plain(words), thread.id, seconds(record.timestamp), thread.call)]
+    return [Happened("api error", strip_surrogates(words), thread.id, parse_timestamp(record.timestamp), thread.call)]
 
 
-def _user(
+def _handle_user(
     state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, thread: ClaudeThread, agent: str
 ) -> list[Event]:
-    what = spoken(record, said)
+    what = sort_content(record, said)
     events: list[Event] = []
     owner, loose = _results(state, record, what, said.role, events)
     items = [*loose, *what.items]
@@ -118,27 +118,27 @@ def _user(
         parent = Point(after_compaction(None))
     marks = {item.place.mark for item in items}
     kind = SAID if marks & {"", SUMMARY} else RESULT if what.results else CLIENT
-    point = with_kept(state, record, state.add(record, parent, kind, items))
-    return [*events, *state.move(thread, point), *_heard(state, record, what, thread, agent)]
+    point = add_kept(state, record, state.add(record, parent, kind, items))
+    return [*events, *state.move(thread, point), *_note_input(state, record, what, thread, agent)]
 
 
 def _compacted(anchor: Anchor) -> bool:
     return anchor.began == "compaction" and not anchor.used
 
 
-def with_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
+def add_kept(state: ClaudeState, record: ClaudeRecord, point: Point) -> Point:
     """Return the point after `record`, followed by the messages that a compaction kept, if any."""
     kept = state.kept.pop(record.uuid or "", None)
     if not kept:
         return point
     old = point.anchor
-    head = append(state.tree, context(state.tree, point), kept)
+    head = append_items(state.tree, build_context(state.tree, point), kept)
     anchor = Anchor(head, old.began, old.tokens_before, trigger=old.trigger, front=old.front)
     return state.register(record, Point(anchor, kind=point.kind, order=point.order, at=point.at))
 
 
 def _results(
-    state: ClaudeState, record: ClaudeRecord, what: Spoken, role: str, events: list[Event]
+    state: ClaudeState, record: ClaudeRecord, what: UserContent, role: str, events: list[Event]
 ) -> tuple[Anchor | None, list[Item]]:
     """Add the results in a record to the answers that made their calls.
 
@@ -147,7 +147,7 @@ def _results(
     """
     owner, loose = None, []
     for part in what.results:
-        made_by, settled = state.answers.answered(part, seconds(record.timestamp), role)
+        made_by, settled = state.answers.answered(part, parse_timestamp(record.timestamp), role)
         owner = owner or made_by
         if not settled:
             loose.append(Item(part.block, message_place(role)))
@@ -161,13 +161,15 @@ def _names_agent(record: ClaudeRecord) -> bool:
     return record.loose is not None or b'"agentId"' in bytes(record.tool_use_result)
 
 
-def _heard(state: ClaudeState, record: ClaudeRecord, what: Spoken, thread: ClaudeThread, agent: str) -> list[Event]:
+def _note_input(
+    state: ClaudeState, record: ClaudeRecord, what: UserContent, thread: ClaudeThread, agent: str
+) -> list[Event]:
     events: list[Event] = []
     if what.leaves:
         thread.resumed = True
     if what.interrupted:
-        at = seconds(record.timestamp)
-        events.append(Happened("interrupt", plain(what.interrupted.strip("[]")), thread.id, at, thread.call))
+        at = parse_timestamp(record.timestamp)
+        events.append(Happened("interrupt", strip_surrogates(what.interrupted.strip("[]")), thread.id, at, thread.call))
     if thread.id == MAIN:
         state.about.asked(what.words)
     elif what.words and not thread.label:
@@ -175,7 +177,7 @@ def _heard(state: ClaudeState, record: ClaudeRecord, what: Spoken, thread: Claud
     return events
 
 
-def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
+def handle_request(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
     """Handle a record of a request or of its parts. A request followed by another one was not answered."""
     if not state.contexts:
         raise NeedsContexts("records of requests")
@@ -203,29 +205,31 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     events += notes
     if rebuilt is None:
         return events
-    call = replace(rebuilt, thread=aside(thread), error=words)
-    return [*events, ThreadSeen(aside(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
+    call = replace(rebuilt, thread=unanswered_thread(thread), error=words)
+    return [*events, ThreadSeen(unanswered_thread(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
-def meter(state: ClaudeState, record: ClaudeRecord, found: FoundObject) -> list[Event]:
+def handle_meter(state: ClaudeState, record: ClaudeRecord, found: RawRecord) -> list[Event]:
     """Handle a record of the session's usage so far."""
     if not state.contexts:
         raise NeedsContexts("what the client counts beside its calls")
     value = canonical.loads(found.raw)
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (found.start, found.end)
-    state.about.window(max(map(named_window, report), default=0) if isinstance(report, dict) else 0)
-    known = state.side.meter(report, seconds(state.clock), found.line, place, state.answers.calls)
+    state.about.window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
+    known = state.side.meter(report, parse_timestamp(state.clock), found.line, place, state.answers.calls)
     (state.silent if known else state.other)[record.type or ""] += 1
     return []
 
 
-def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
+def find_request(
+    state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
+) -> tuple[SentRequest, list[Event]]:
     """Find the request that the answer in `record` names, as far as it is recorded; also returns what is missing."""
     requests = state.requests(agent) if record.request_ref else None
     named = requests.named(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:
-        return Sent(thread.front, thread.front_whole), []
+        return SentRequest(thread.front, thread.front_whole), []
     named.answered = True
     shape = requests.shape_of(named)
     if shape is not None:
@@ -234,4 +238,4 @@ def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, age
         thread.resumed = True
     requests.answered = named
     rebuilt, notes = requests.rebuild(named)
-    return Sent(thread.front, thread.front_whole, rebuilt), [*notes]
+    return SentRequest(thread.front, thread.front_whole, rebuilt), [*notes]

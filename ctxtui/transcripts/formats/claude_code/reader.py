@@ -13,14 +13,14 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
-from ctxtui.transcripts.formats.claude_code.message import said
-from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
+from ctxtui.transcripts.formats.claude_code.message import parse_message
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, decode_strictly
 from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import KINDS
-from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
+from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, parse_shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.records import Broken, FoundObject, Piece, RecordStream, is_utf8, legible
+from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream, decode_legible, is_utf8
 from ctxtui.transcripts.reader import NeedsContexts, Reader
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ _MARKS: Final = (
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a Claude Code session file."""
     # The first line identifies most files.
-    first = _sure_of(head[: head.find(b"\n") + 1])
-    return first if first >= _SURE else _sure_of(head)
+    first = _confidence(head[: head.find(b"\n") + 1])
+    return first if first >= _SURE else _confidence(head)
 
 
-def _sure_of(head: bytes) -> float:
+def _confidence(head: bytes) -> float:
     best = 0.0
-    for record in file_head.records(head):
+    for record in file_head.parse_records(head):
         keys = record.keys()
         if "payload" in keys and "sessionId" not in keys:
             continue
@@ -89,7 +89,7 @@ class ClaudeCodeReader:
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
-        self._stream = RecordStream(strictly)
+        self._stream = RecordStream(decode_strictly)
         self._agent, self._name = agent, name
         self._foreign: bool | None = None if agent else False
 
@@ -122,33 +122,33 @@ class ClaudeCodeReader:
     def part(self, name: str) -> Reader:
         if is_body_name(name):
             raise NeedsContexts("bodies of requests")
-        return ClaudeCodeReader(self._state, agent_of(name), name)
+        return ClaudeCodeReader(self._state, agent_id(name), name)
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         contexts = self._state.contexts
         for piece in pieces:
             # Without contexts, invalid UTF-8 is found when texts are read.
-            if isinstance(piece, FoundObject) and (piece.record is None or not contexts or is_utf8(piece.raw)):
+            if isinstance(piece, RawRecord) and (piece.record is None or not contexts or is_utf8(piece.raw)):
                 events += self._record(piece)
                 continue
-            for one in legible(piece) if isinstance(piece, FoundObject) else (piece,):
-                events += self._record(one) if isinstance(one, FoundObject) else self._lost(one)
+            for one in decode_legible(piece) if isinstance(piece, RawRecord) else (piece,):
+                events += self._record(one) if isinstance(one, RawRecord) else self._lost(one)
         return events
 
-    def _record(self, piece: FoundObject) -> list[Event]:
+    def _record(self, piece: RawRecord) -> list[Event]:
         record = piece.record or decode(piece.raw)
         if not self._belongs(record):
             return []
-        events = take(self._state, record, piece, self._agent)
+        events = handle_record(self._state, record, piece, self._agent)
         return [self._named(Skipped(piece.line, piece.note)), *events] if piece.note else events
 
-    def _lost(self, piece: Broken | Skipped) -> list[Event]:
+    def _lost(self, piece: BrokenRecord | Skipped) -> list[Event]:
         if self._foreign:
             return []
         events: list[Event] = [self._named(Skipped(piece.line, piece.reason))]
-        if isinstance(piece, Broken):
-            events += self._state.told() + system_records.broken(self._state, piece, self._agent)
+        if isinstance(piece, BrokenRecord):
+            events += self._state.told() + system_records.handle_broken(self._state, piece, self._agent)
         return events
 
     def _belongs(self, record: ClaudeRecord) -> bool:
@@ -193,13 +193,13 @@ def is_body_name(name: str) -> bool:
     return name == _BODIES[0] or name.endswith(_BODIES[1:])
 
 
-def agent_of(name: str) -> str:
+def agent_id(name: str) -> str:
     """Return the id of the subagent whose file is called `name`."""
     match = _AGENT.search(name)
     return match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
 
 
-def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
+def handle_record(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
     """Return the events of one record; `agent` is the subagent whose file it is in ("" for the session's)."""
     if state.threads.repeats(record, agent):
         return []
@@ -213,37 +213,37 @@ def take(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: st
     return [*events, about.news()] if about.now is not about.told else events
 
 
-def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
+def _dispatch(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
     match record.type:
         case "system":
-            return state.told() + system_records.system(state, record, agent)
+            return state.told() + system_records.handle_system(state, record, agent)
         case "progress":
-            return state.told() + system_records.progress(state, record, found, agent)
+            return state.told() + system_records.handle_progress(state, record, found, agent)
         case "attachment":
-            return state.told() + system_records.attachment(state, record, agent)
+            return state.told() + system_records.handle_attachment(state, record, agent)
         case "queue-operation":
-            return state.told() + system_records.queue(state, record)
+            return state.told() + system_records.handle_queue(state, record)
         case "content-replacement":
-            return state.told() + system_records.replacements(state, record)
+            return state.told() + system_records.handle_replacements(state, record)
         case "cost-state" | "result" if not agent:
-            return state.told() + messages.meter(state, record, found)
+            return state.told() + messages.handle_meter(state, record, found)
         case kind if kind in KINDS:
-            return state.told() + messages.request(state, record, found, agent)
+            return state.told() + messages.handle_request(state, record, found, agent)
         case kind if kind in _TITLES:
             state.about.titled(record, known=record.leaf_uuid in state.threads.points)
             return []
     return _message(state, record, found, agent)
 
 
-def _message(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
+def _message(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
     """Handle a record with a message; one without is at most a link in the chain."""
-    message = said(record, found.clean, contexts=state.contexts)
+    message = parse_message(record, found.clean, contexts=state.contexts)
     if message is not None and message.role in _SAYING:
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block
             if first.body.find(_OUTPUT, 0, _BEGINNING) >= 0:
-                state.about.window(shown_window(read(first).text))
-        return messages.message(state, record, message, found, agent)
+                state.about.window(parse_shown_window(read(first).text))
+        return messages.handle_message(state, record, message, found, agent)
     tally = state.silent if record.type in _SILENT else state.other
     tally[record.type or "no type"] += 1
-    return state.told() + system_records.passing(state, record, agent) if record.uuid else []
+    return state.told() + system_records.handle_link(state, record, agent) if record.uuid else []

@@ -24,7 +24,7 @@ _BEFORE_REQUESTS: Final = (2, 1, 280)
 
 
 @lru_cache(maxsize=64)
-def newer(version: str | None, than: tuple[int, int, int]) -> bool:
+def is_newer(version: str | None, than: tuple[int, int, int]) -> bool:
     """Whether a client of this version may be newer than another; True for an unknown version."""
     match = _VERSION.match(version or "")
     return match is None or tuple(map(int, match.groups())) > than
@@ -33,7 +33,7 @@ def newer(version: str | None, than: tuple[int, int, int]) -> bool:
 @lru_cache(maxsize=64)
 def records_requests(version: str | None) -> bool:
     """Whether a client of this version may record its requests."""
-    return newer(version, _BEFORE_REQUESTS)
+    return is_newer(version, _BEFORE_REQUESTS)
 
 
 class MessageFields(msgspec.Struct, gc=False):
@@ -101,7 +101,7 @@ _FIELD: Final = {name: field.name for name, field in _FIELDS.items()}
 _decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
-def strictly(raw: bytes) -> ClaudeRecord:
+def decode_strictly(raw: bytes) -> ClaudeRecord:
     """Decode the JSON object `raw`; raises `msgspec.MsgspecError` if a field has an unexpected type."""
     # A named function, so that a reader's state can be pickled.
     return _decoder.decode(raw)
@@ -113,10 +113,10 @@ def decode(raw: bytes) -> ClaudeRecord:
         return _decoder.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
         value: dict[str, Json] = canonical.loads(raw)
-        return of_value(value)
+        return record_from_value(value)
 
 
-def of_value(value: dict[str, Json]) -> ClaudeRecord:
+def record_from_value(value: dict[str, Json]) -> ClaudeRecord:
     """Make a record from a JSON object."""
     fields = {}
     for name, item in value.items():

@@ -16,8 +16,8 @@ from msgspec import field
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item, from_part
 from ctxtui.core.call import MAKER
-from ctxtui.transcripts.formats.claude_code.attachments import items_of
-from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, said
+from ctxtui.transcripts.formats.claude_code.attachments import attachment_items
+from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, parse_message
 from ctxtui.transcripts.formats.claude_code.records import decode
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
@@ -33,18 +33,18 @@ from ctxtui.transcripts.kit.resume import (
     count_losses,
     find_blocks,
     first_change,
+    format_time,
     fresh_ids,
     is_answer,
     read_source,
     recorded_items,
     replace_members,
-    stamp,
 )
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import Losses
 
-_ABOUT: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
-_COPIED: Final = "copiedBy"
+_COPIED_KEYS: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+_COPIED_BY: Final = "copiedBy"
 """Member of an answer's record written by ctxtui; its call was made in another session, if at all. The client ignores
 it."""
 _REQUEST: Final = "api-request"
@@ -56,7 +56,7 @@ _SPENT: Final = "cost-state"
 _ABOUT_END: Final = _REQUESTS | {"last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta"}
 _CHAINED: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
 _NONE: Final = {"input_tokens": 0, "output_tokens": 0}
-_FEW: Final = 12
+_NEW_ID_DIGITS: Final = 12
 """Hex digits of a record's uuid in a new answer's id."""
 
 
@@ -65,8 +65,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
     The new file must be named after its session's id. Subagents' own files are not part of it.
     """
-    records, lost = read(order)
-    found, beside = places(records, order.path)
+    records, lost = read_records(order)
+    found, beside = find_positions(records, order.path)
     edits = apply_edits(order, records, found, beside, cut=order.end is not None)
     chain = ResumeChain(records)
     new = fresh_ids(order.ids, chain.known)
@@ -75,10 +75,10 @@ def resume(order: ResumeOrder) -> ResumedFile:
     last = max((n for n, _ in found.values() if not records[n].removed), default=None)
     for number, record in enumerate(records):
         for items in record.before:
-            chain.put(_made(records, number, items, next(new)), number)
+            chain.put(_make_item_record(records, number, items, next(new)), number)
     for items in edits.behind:
-        chain.put_last(_made(records, last or 0, items, next(new)), last)
-    _settle(records, order)
+        chain.put_last(_make_item_record(records, last or 0, items, next(new)), last)
+    _update_usage(records, order)
     return ResumedFile(
         b"".join(chain.lines(session_id)), count_losses([*lost, *edits.lost]), session_id, f"{session_id}.jsonl"
     )
@@ -119,7 +119,7 @@ class SourceRecord(ResumeEntry):
         return members
 
 
-def read(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
+def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
     """Read the records of the source, each once; also returns what could not be read."""
     found, lost = read_source(order)
     records: list[SourceRecord] = []
@@ -147,29 +147,29 @@ def _record(raw: bytes, tidy: bytes) -> SourceRecord:
     )
     if typed.is_sidechain or (typed.type or "").startswith(_REQUEST):
         return record
-    message = said(typed, None)
+    message = parse_message(typed, None)
     if message is not None:
         record.digests = [part.block.digest for part in message.parts]
         record.answers = {n: part.answers for n, part in enumerate(message.parts) if part.answers}
     elif typed.type == "attachment":
-        record.digests = [item.block.digest for item in items_of(typed.json("attachment"))]
+        record.digests = [item.block.digest for item in attachment_items(typed.json("attachment"))]
     elif typed.subtype == "local_command":
         record.digests = [item.block.digest for item in client_text(typed.json("content"))]
     return record
 
 
-def _made(records: Sequence[SourceRecord], near: int, items: Sequence[Item], uuid: str) -> dict[str, Any]:
+def _make_item_record(records: Sequence[SourceRecord], near: int, items: Sequence[Item], uuid: str) -> dict[str, Any]:
     role = "assistant" if is_answer(items[0]) else "user"
-    return made_record(records[near].value, role, [item.block.value() for item in items], uuid)
+    return make_record(records[near].value, role, [item.block.value() for item in items], uuid)
 
 
-def made_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
+def make_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
     """Make a record with a message of `role`, in the same session and client as the record `like`."""
-    about: dict[str, Any] = {key: like[key] for key in _ABOUT if key in like}
+    about: dict[str, Any] = {key: like[key] for key in _COPIED_KEYS if key in like}
     message: dict[str, Any] = {"role": role, "content": _content(parts)}
     if role == "assistant":
-        about |= {_COPIED: MAKER}
-        own = {"id": f"msg_{uuid.replace('-', '')[:_FEW]}", "type": "message", "model": SYNTHETIC}
+        about |= {_COPIED_BY: MAKER}
+        own = {"id": f"msg_{uuid.replace('-', '')[:_NEW_ID_DIGITS]}", "type": "message", "model": SYNTHETIC}
         end = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _NONE}
         message = {**own, "role": role, "content": parts, **end}
     time = like.get("timestamp")
@@ -194,7 +194,7 @@ _OPEN: Final = "<system-reminder>"
 _CLOSE: Final = "</system-reminder>"
 
 
-def places(
+def find_positions(
     records: Sequence[SourceRecord], path: Sequence[Item]
 ) -> tuple[dict[int, tuple[int, int]], dict[int, list[int]]]:
     """Map each index of `path` to its record and part, and to further records that it was made of.
@@ -212,7 +212,7 @@ def places(
     for at, item in recorded_items(enumerate(path)):
         if at in found or item.place.section != "messages" or item.block.kind != "text":
             continue
-        text = _bare(item.block.member("text"))
+        text = _unwrap(item.block.member("text"))
         same = [place for place in words.get(text, ()) if place not in taken]
         held = same[-1:] or [
             place
@@ -234,22 +234,22 @@ def _texts(value: dict[str, Any]) -> list[str]:
     if value.get("isSidechain"):
         return []
     if value.get("type") == "attachment" and isinstance(rendered, list):
-        return [_bare(one.get("content")) for one in rendered if isinstance(one, dict)]
+        return [_unwrap(one.get("content")) for one in rendered if isinstance(one, dict)]
     if value.get("type") == "user" and isinstance(message, dict):
         content = message.get("content")
         parts = content if isinstance(content, list) else [content]
-        return [_bare(one.get("text") if isinstance(one, dict) else one) for one in parts]
+        return [_unwrap(one.get("text") if isinstance(one, dict) else one) for one in parts]
     return []
 
 
-def _bare(words: Any) -> str:
+def _unwrap(words: Any) -> str:
     bare: str = words.strip() if isinstance(words, str) else ""
     if bare.startswith(_OPEN) and bare.endswith(_CLOSE):
         return bare[len(_OPEN) : -len(_CLOSE)].strip()
     return bare
 
 
-def _settle(records: list[SourceRecord], order: ResumeOrder) -> None:
+def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
     """Remove usage and requests after the first change.
 
     The last answer gets the computed size, marked as an estimate.
@@ -325,8 +325,8 @@ class ResumeChain:
                 if isinstance(record.value.get("sessionId"), str):
                     changes["sessionId"] = own
                 line = replace_members(record.raw, changes)
-                if record.value.get("type") == "assistant" and _COPIED not in record.value:
-                    line = add_member(line, _COPIED, canonical.dumps(MAKER))
+                if record.value.get("type") == "assistant" and _COPIED_BY not in record.value:
+                    line = add_member(line, _COPIED_BY, canonical.dumps(MAKER))
                 yield line + b"\n"
         yield from (_line({**one, "sessionId": session_id}) for one in self._last)
 
@@ -455,9 +455,9 @@ def _block(part: Body, known: frozenset[str], losses: Losses) -> Body | None:
 def _translated(order: TranslatedOrder) -> ResumedFile:
     session_id, above, lines = next(order.ids), None, []
     like = {"isSidechain": False, "userType": "external", **({"cwd": order.cwd} if order.cwd else {})}
-    like |= {"sessionId": session_id, "version": _VERSION, "timestamp": stamp(order.now)}
+    like |= {"sessionId": session_id, "version": _VERSION, "timestamp": format_time(order.now)}
     for message in order.body["messages"]:
-        record = made_record(like, message["role"], message["content"], next(order.ids))
+        record = make_record(like, message["role"], message["content"], next(order.ids))
         lines.append(_line({**record, "parentUuid": above}))
         above = record["uuid"]
     return ResumedFile(b"".join(lines), (), session_id, f"{session_id}.jsonl")

@@ -13,7 +13,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.kit.fields import one_line, plain
+from ctxtui.transcripts.kit.fields import one_line, strip_surrogates
 
 SOURCE: Final = "claude code"
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
@@ -43,7 +43,7 @@ class About(Struct):
         if same_client and record.session_id == now.id and record.version == now.version and now.cwd:
             return
         session, version = record.session_id or now.id, record.version or now.version
-        cwd, client = now.cwd or plain(record.cwd or ""), record.entrypoint or now.client
+        cwd, client = now.cwd or strip_surrogates(record.cwd or ""), record.entrypoint or now.client
         if session == now.id and version == now.version and cwd == now.cwd and client == now.client:
             return
         if session:
@@ -90,7 +90,7 @@ class About(Struct):
         return self.now
 
 
-def shown_window(words: object) -> int:
+def parse_shown_window(words: object) -> int:
     """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
@@ -100,7 +100,7 @@ def shown_window(words: object) -> int:
     return round(float(found[1]) * (1_000_000 if found[2] in "mM" else 1_000)) if found else 0
 
 
-def named_window(model: object) -> int:
+def window_from_name(model: object) -> int:
     """Return the window that a model's name requests: ``claude-opus-4-6[1m]``; 0 if none."""
     return LONG_CONTEXT if isinstance(model, str) and "[1m]" in model.lower() else 0
 

@@ -18,7 +18,7 @@ from ctxtui.core.call import IN_ALL, SUM, Call, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import count
+from ctxtui.transcripts.kit.fields import as_count
 from ctxtui.wire.usage import other_passes, pass_id
 
 SIDE: Final = "side calls"
@@ -28,7 +28,7 @@ _HOUR: Final = "cacheCreationEphemeral1hInputTokens"
 _MODEL: Final = re.compile(r"\[[^\]]*\]$|(?:[-@]20\d{6})?(?:-v\d+(?::\d+)?)?$")
 
 
-class Spent(NamedTuple):
+class TokenCounts(NamedTuple):
     """Tokens of one model: fresh, read from the cache, written to it (`hour`: of these for an hour), output
     (`reasoning`: of these thinking).
     """
@@ -40,21 +40,21 @@ class Spent(NamedTuple):
     output: int = 0
     reasoning: int = 0
 
-    def plus(self, other: Spent) -> Spent:
+    def plus(self, other: TokenCounts) -> TokenCounts:
         """Add two counts."""
-        return Spent._make(map(add, self, other))
+        return TokenCounts._make(map(add, self, other))
 
-    def less(self, other: Spent) -> Spent:
+    def less(self, other: TokenCounts) -> TokenCounts:
         """Subtract per kind, not below 0."""
-        rest = Spent(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
-        return rest if rest.fresh + rest.read + rest.write + rest.output else Spent()
+        rest = TokenCounts(*(max(0, a - b) for a, b in zip(self, other, strict=True)))
+        return rest if rest.fresh + rest.read + rest.write + rest.output else TokenCounts()
 
-    def covers(self, other: Spent) -> bool:
+    def covers(self, other: TokenCounts) -> bool:
         """Whether no count of `other` is larger; `hour` and `reasoning` are ignored, since old records lack them."""
         return all(a >= b for a, b in zip(self[:3] + self[4:5], other[:3] + other[4:5], strict=True))
 
 
-_NONE: Final = Spent()
+_NONE: Final = TokenCounts()
 
 
 class SideCalls:
@@ -63,13 +63,13 @@ class SideCalls:
     """
 
     def __init__(self) -> None:
-        self._earlier: dict[str, Spent] = {}
+        self._earlier: dict[str, TokenCounts] = {}
         """Usage of processes from before the meter reset, by model."""
-        self._now: dict[str, Spent] = {}
-        self._since: dict[str, Spent] = {}
+        self._now: dict[str, TokenCounts] = {}
+        self._since: dict[str, TokenCounts] = {}
         """Usage of the main file's calls since the last meter record, by model."""
         self._names: dict[str, str] = {}
-        self._calls: dict[str, tuple[str, Spent, bool]] = {}
+        self._calls: dict[str, tuple[str, TokenCounts, bool]] = {}
         """Recorded calls: model, usage, whether they are in the main file."""
         self._metered = False
         """Whether a meter record was read."""
@@ -79,7 +79,7 @@ class SideCalls:
         """Calls that no meter record can have counted yet."""
         self._at: float | None = None
         self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
-        self._told: dict[str, Spent] = {}
+        self._told: dict[str, TokenCounts] = {}
 
     def seen(self, id_: str, model: str, usage: Usage | None, own: bool) -> None:
         """Add or update a recorded call; `own`: in the session's own file, where the next meter record counts it."""
@@ -91,7 +91,7 @@ class SideCalls:
             # Most sessions have no meter; until one is read, only the file of each call is tracked.
             (self._others.discard if own else self._others.add)(id_)
             return
-        model, spent = plain(model), _of(usage)
+        model, spent = plain_model(model), _from_usage(usage)
         before = self._calls.get(id_)
         if before is not None and before[2] and own and before[0] == model and before[1] == spent:
             self._late.add(id_)
@@ -110,11 +110,11 @@ class SideCalls:
         `at` is the time of the last record before it; `calls` are the recorded ones.
         """
         models = report if isinstance(report, dict) else {}
-        now: dict[str, Spent] = {}
+        now: dict[str, TokenCounts] = {}
         for name, one in models.items():
             if isinstance(one, dict):
-                self._names.setdefault(plain(name), name)
-                now[plain(name)] = now.get(plain(name), _NONE).plus(_reported(one))
+                self._names.setdefault(plain_model(name), name)
+                now[plain_model(name)] = now.get(plain_model(name), _NONE).plus(_reported(one))
         if not now:
             return False
         if not self._metered:
@@ -122,9 +122,13 @@ class SideCalls:
             for call in calls.values():
                 own = call.id not in self._others
                 if call.usage is not None:
-                    self._calls[call.id] = (plain(call.model), _of(call.usage), own)
+                    self._calls[call.id] = (plain_model(call.model), _from_usage(call.usage), own)
                 for number, one in enumerate(other_passes(call.extra), 1):
-                    self._calls[pass_id(call.id, number)] = (plain(one.model or call.model), _of(one.usage), own)
+                    self._calls[pass_id(call.id, number)] = (
+                        plain_model(one.model or call.model),
+                        _from_usage(one.usage),
+                        own,
+                    )
         if not self._continued(now):
             for model, spent in self._now.items():
                 self._earlier[model] = self._earlier.get(model, _NONE).plus(spent)
@@ -133,7 +137,7 @@ class SideCalls:
         self._at, self._place = at, (line, bytes_)
         return True
 
-    def _continued(self, now: dict[str, Spent]) -> bool:
+    def _continued(self, now: dict[str, TokenCounts]) -> bool:
         """True if the cumulative counter continues; it resets when the client restarts."""
         if any(not now.get(model, _NONE).covers(spent) for model, spent in self._now.items()):
             return False
@@ -149,7 +153,7 @@ class SideCalls:
         total = dict(self._earlier)
         for model, spent in self._now.items():
             total[model] = total.get(model, _NONE).plus(spent)
-        counted: dict[str, Spent] = {}
+        counted: dict[str, TokenCounts] = {}
         for id_, (model, spent, own) in self._calls.items():
             ended = calls[id_].ended if id_ in calls else None
             before = ended is None or self._at is None or ended <= self._at
@@ -167,11 +171,11 @@ class SideCalls:
     def _in_all(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
         """Mark partially reported calls of models whose remaining usage is in the meter."""
         for id_, call in calls.items():
-            if call.is_partial and id_ not in self._late and plain(call.model) in covered:
+            if call.is_partial and id_ not in self._late and plain_model(call.model) in covered:
                 calls[id_] = made = replace(call, extra={**call.extra, IN_ALL: True})
                 yield CallSeen(made)
 
-    def _events(self, rest: dict[str, Spent]) -> Iterable[Event]:
+    def _events(self, rest: dict[str, TokenCounts]) -> Iterable[Event]:
         for model, spent in rest.items():
             if spent == self._told.get(model, _NONE):
                 continue
@@ -195,17 +199,17 @@ class SideCalls:
 
 
 @lru_cache(maxsize=64)
-def plain(model: str) -> str:
+def plain_model(model: str) -> str:
     """Strip date, revision and context window from a model's name: ``claude-opus-5-5[1m]`` is ``claude-opus-5-5``."""
     name = model.rsplit("/", 1)[-1].rpartition("anthropic.")[2]
     return _MODEL.sub("", re.sub(r"\[[^\]]*\]$", "", name))
 
 
-def _of(usage: Usage) -> Spent:
-    return Spent(usage.fresh, usage.cache_read, usage.cache_write, usage.write_1h, usage.output, usage.reasoning)
+def _from_usage(usage: Usage) -> TokenCounts:
+    return TokenCounts(usage.fresh, usage.cache_read, usage.cache_write, usage.write_1h, usage.output, usage.reasoning)
 
 
-def _usage(spent: Spent) -> Usage:
+def _usage(spent: TokenCounts) -> Usage:
     hour = min(spent.hour, spent.write)
     return Usage(
         fresh=spent.fresh,
@@ -217,6 +221,6 @@ def _usage(spent: Spent) -> Usage:
     )
 
 
-def _reported(one: dict[str, Json]) -> Spent:
-    fresh, read, write, output = (count(one.get(key)) for key in _KEYS)
-    return Spent(fresh, read, write, count(one.get(_HOUR)), output, count(one.get("thinkingTokens")))
+def _reported(one: dict[str, Json]) -> TokenCounts:
+    fresh, read, write, output = (as_count(one.get(key)) for key in _KEYS)
+    return TokenCounts(fresh, read, write, as_count(one.get(_HOUR)), output, as_count(one.get("thinkingTokens")))

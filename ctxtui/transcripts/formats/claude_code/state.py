@@ -17,14 +17,14 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     SAID,
     ApiResponse,
     Point,
-    context,
-    follow,
+    add_point,
+    build_context,
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
-from ctxtui.transcripts.kit.fields import seconds
+from ctxtui.transcripts.kit.fields import parse_timestamp
 
 if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
@@ -110,7 +110,9 @@ class ClaudeState:
         self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
     ) -> Point:
         """Add the point of `record`, with `items` after `parent`; `rendered`: an attachment as it was sent."""
-        return self.register(record, follow(parent, self.number(), seconds(record.timestamp), kind, items, rendered))
+        return self.register(
+            record, add_point(parent, self.number(), parse_timestamp(record.timestamp), kind, items, rendered)
+        )
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
         """Move the tip of `thread` to `point` if that continues it; returns the event if the tip changed."""
@@ -122,7 +124,7 @@ class ClaudeState:
         """Return the event for a changed tip of `thread`, if it changed."""
         if not self.contexts:
             return []
-        head = context(self.tree, thread.tip) if thread.tip is not None else thread.head
+        head = build_context(self.tree, thread.tip) if thread.tip is not None else thread.head
         if head == thread.head:
             return []
         thread.head = head

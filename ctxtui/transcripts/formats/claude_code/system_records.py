@@ -14,31 +14,31 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, Event, Happened
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code import messages
-from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
-from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves, said
+from ctxtui.transcripts.formats.claude_code.attachments import attachment_items, rendered_items
+from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, is_exit_command, parse_message
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     CLIENT,
     PASSING,
     SAID,
     Point,
+    add_side_point,
     after_compaction,
     after_microcompaction,
-    beside,
     kept_items,
 )
-from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
+from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, is_newer, record_from_value
 from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import KINDS
-from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, named_window, shown_window
+from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, parse_shown_window, window_from_name
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
-from ctxtui.transcripts.kit.fields import seconds
-from ctxtui.transcripts.kit.records import Broken, FoundObject
+from ctxtui.transcripts.kit.fields import parse_timestamp
+from ctxtui.transcripts.kit.records import BrokenRecord, RawRecord
 from ctxtui.transcripts.reader import NeedsContexts
 
 SNAPSHOT: Final = "prompt_snapshot"
 
 
-def snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Json], agent: str) -> list[Event]:
+def handle_snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Json], agent: str) -> list[Event]:
     """Handle a snapshot of system prompt and tools, which applies to the thread's later calls.
 
     Earlier calls with the same system prompt get its tools too. Ignored if the requests themselves are recorded,
@@ -93,7 +93,7 @@ calls are not recorded."""
 _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
-def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
+def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     """Handle a record of type ``system``."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
@@ -105,26 +105,26 @@ def system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
             after, kept = kept_items(state.tree, state.threads.points, metadata)
             if kept:
                 state.kept[after] = kept
-            thread.tip = state.register(record, Point(after_compaction(metadata), at=seconds(record.timestamp)))
-            thread.tip = messages.with_kept(state, record, thread.tip)
+            thread.tip = state.register(record, Point(after_compaction(metadata), at=parse_timestamp(record.timestamp)))
+            thread.tip = messages.add_kept(state, record, thread.tip)
             return events
         case "microcompact_boundary":
             anchor = after_microcompaction(state.tree, parent, record.json("microcompactMetadata"))
-            thread.tip = state.register(record, Point(anchor, at=seconds(record.timestamp)))
+            thread.tip = state.register(record, Point(anchor, at=parse_timestamp(record.timestamp)))
             return events + state.moved(thread)
         case "api_error":
             state.add(record, parent, PASSING)
             words = error_text(record.json("error"))
-            return [*events, Happened("api error", words, thread.id, seconds(record.timestamp), thread.call)]
+            return [*events, Happened("api error", words, thread.id, parse_timestamp(record.timestamp), thread.call)]
         case "local_command":
             words = record.json("content")
-            thread.resumed = thread.resumed or (isinstance(words, str) and leaves(words))
+            thread.resumed = thread.resumed or (isinstance(words, str) and is_exit_command(words))
             shown = _only_shown(record, words)
-            state.about.window(shown_window(words) if not agent else 0)
+            state.about.window(parse_shown_window(words) if not agent else 0)
             items = [] if shown else client_text(words)
             return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
         case subtype if subtype in _ASIDES:
-            events.append(Happened(ASIDE, _ASIDES[subtype], thread.id, seconds(record.timestamp), thread.call))
+            events.append(Happened(ASIDE, _ASIDES[subtype], thread.id, parse_timestamp(record.timestamp), thread.call))
     state.silent[f"system {record.subtype or ''}".strip()] += 1
     return events + state.move(thread, state.add(record, parent, PASSING))
 
@@ -135,22 +135,22 @@ def _only_shown(record: ClaudeRecord, words: Json) -> bool:
     Newer clients send what is meant for the model as a message (facts §13.1).
     """
     shown = isinstance(words, str) and words.startswith(OUTPUT)
-    return shown and record.version is not None and newer(record.version, _SENTOUTPUT)
+    return shown and record.version is not None and is_newer(record.version, _SENTOUTPUT)
 
 
-def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
+def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     """Handle a record of type ``attachment``: content that the client adds for the model."""
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
     known = value if isinstance(value, dict) else {}
     kind = str(known.get("type", ""))
     rendered = rendered_items(record.json("rendered"), kind, record.rendered_role or "")
-    items = rendered or items_of(value)
+    items = rendered or attachment_items(value)
     if kind == SNAPSHOT:
-        events += snapshot(state, thread, known, agent)
+        events += handle_snapshot(state, thread, known, agent)
     if kind == "model" and not agent:
         identity = known.get("identity")
-        state.about.window(named_window(identity.get("modelId")) if isinstance(identity, dict) else 0)
+        state.about.window(window_from_name(identity.get("modelId")) if isinstance(identity, dict) else 0)
     if str(known.get("hookName", "")).startswith(_RESUME):
         thread.resumed = True
     if not items:
@@ -160,16 +160,16 @@ def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Eve
     return events + state.move(thread, state.add(record, parent, does, items, bool(rendered)))
 
 
-def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
+def handle_progress(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
     """Handle a record of type ``progress``: of a hook, a command, or a subagent with its messages."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     events += state.move(thread, state.add(record, parent, PASSING))
-    data = progress_of(record)
+    data = parse_progress(record)
     if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
-    spoken = said(nested, found.clean, contexts=state.contexts) if nested is not None else None
+    spoken = parse_message(nested, found.clean, contexts=state.contexts) if nested is not None else None
     if nested is None or spoken is None or not spoken.parts:
         state.silent[f"progress {data.type}"] += 1
         return events
@@ -178,10 +178,10 @@ def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
     nested.is_sidechain, nested.agent_id = True, data.agent_id or record.agent_id or f"of {data.tool_use}"
     nested.session_id, nested.version = record.session_id, record.version
     nested.parent_uuid = UNSET
-    return events + messages.message(state, nested, spoken, found, nested.agent_id)
+    return events + messages.handle_message(state, nested, spoken, found, nested.agent_id)
 
 
-def queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
+def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     """Handle a queue operation on text typed while the agent works.
 
     It is removed from the queue when the model gets it with the next request (remove), when it becomes a separate
@@ -196,7 +196,7 @@ def queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
             words = state.queued.pop(0)
             if words and thread.last is not None and thread.tip is not None:
                 item = Item(block.text(words), Place("messages", "user"))
-                beside(thread.tip.anchor, state.number(), seconds(record.timestamp), [item])
+                add_side_point(thread.tip.anchor, state.number(), parse_timestamp(record.timestamp), [item])
                 return state.moved(thread)
         case "dequeue" if state.queued:
             state.queued.pop(0)
@@ -205,7 +205,7 @@ def queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     return []
 
 
-def replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
+def handle_replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     """Handle results that the client replaced by a preview in its requests."""
     listed = record.json("replacements")
     for one in listed if isinstance(listed, list) else []:
@@ -214,7 +214,7 @@ def replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     return state.moved(state.threads.main())
 
 
-def broken(state: ClaudeState, piece: Broken, agent: str) -> list[Event]:
+def handle_broken(state: ClaudeState, piece: BrokenRecord, agent: str) -> list[Event]:
     """Add an unreadable block in place of a conversation's record that cannot be parsed."""
     known = {key: match.group(1) for key, regex in _KEYS.items() if (match := regex.search(piece.raw))}
     legible: dict[str, Json] = {
@@ -224,7 +224,7 @@ def broken(state: ClaudeState, piece: Broken, agent: str) -> list[Event]:
     kind = legible.get("type", "")
     if kind in KINDS or (kind not in _SPEAKERS and b'"message"' not in piece.raw):
         return []
-    record = of_value(legible)
+    record = record_from_value(legible)
     if record.uuid in state.threads.points:
         record.uuid = None
     thread, events = state.thread(record, agent)
@@ -235,7 +235,7 @@ def broken(state: ClaudeState, piece: Broken, agent: str) -> list[Event]:
     return events + state.move(thread, state.add(record, parent, SAID, [item]))
 
 
-def passing(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
+def handle_link(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
     """Handle a record that is only a link in the chain."""
     thread, events = state.thread(record, agent)
     return events + state.move(thread, state.add(record, state.threads.parent(record, thread, starts=False), PASSING))
@@ -261,7 +261,7 @@ class _Data(msgspec.Struct, rename="camel"):
 _data: Final = msgspec.json.Decoder(_Data)
 
 
-def progress_of(record: ClaudeRecord) -> Progress:
+def parse_progress(record: ClaudeRecord) -> Progress:
     """Parse the progress in `record`."""
     tool_use = record.parent_tool_use_id or ""
     raw = bytes(record.data)
@@ -280,4 +280,6 @@ def progress_of(record: ClaudeRecord) -> Progress:
 def _of_value(value: dict[str, Json], tool_use: str) -> Progress:
     words = [found if isinstance(found := value.get(key), str) else "" for key in ("type", "hookName", "agentId")]
     inner = value.get("message")
-    return Progress(words[0], words[1], words[2], tool_use, of_value(inner) if isinstance(inner, dict) else None)
+    return Progress(
+        words[0], words[1], words[2], tool_use, record_from_value(inner) if isinstance(inner, dict) else None
+    )

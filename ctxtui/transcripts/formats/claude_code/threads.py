@@ -13,7 +13,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
-from ctxtui.transcripts.kit.fields import one_line, shrunk
+from ctxtui.transcripts.kit.fields import compaction_detail, one_line
 
 _NAMED: Final = 3
 
@@ -170,9 +170,9 @@ class ClaudeThread(Struct):
             return self.epoch
         detail = ""
         if start in _SHRUNK:
-            detail = shrunk(anchor.tokens_before or self.input, tokens, "claude code")
+            detail = compaction_detail(anchor.tokens_before or self.input, tokens, "claude code")
         elif start is EpochStart.MODEL:
-            detail = f"{short(self.model)} → {short(model)}"
+            detail = f"{short_model(self.model)} → {short_model(model)}"
         return Epoch(self.epoch.number + 1 if self.call else 1, start, detail)
 
     def _start(self, anchor: Anchor, model: str, process: tuple[str, str]) -> EpochStart | None:
@@ -189,6 +189,6 @@ class ClaudeThread(Struct):
         return None
 
 
-def short(model: str) -> str:
+def short_model(model: str) -> str:
     """Return a model's short name: ``claude-opus-4-20250514`` is ``opus-4``."""
     return _DATE.sub("", model).removeprefix("claude-") or "?"

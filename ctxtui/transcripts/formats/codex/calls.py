@@ -13,13 +13,13 @@ from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, WINDOW,
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import completed, count, seconds, shrunk
+from ctxtui.transcripts.kit.fields import as_count, compaction_detail, complete_epoch, parse_timestamp
 
 ESTIMATED_BY: Final = "estimated_by"
 """Member that marks a count as ctxtui's estimate, in place of a provider's report."""
 
 
-class Counts(NamedTuple):
+class TokenCounts(NamedTuple):
     """A token_count event: the usage of the `last` call and the session's `total` (None if zero), and the `window`.
 
     A usage record (`record`) has the same figures for exactly one response, whose id is `response`. An `estimated`
@@ -34,26 +34,26 @@ class Counts(NamedTuple):
     estimated: int = 0
 
 
-def counts_of(info: Json) -> Counts:
+def parse_counts(info: Json) -> TokenCounts:
     """Parse a token_count's ``info``; the input includes cache reads (facts §11)."""
     if not isinstance(info, dict):
-        return Counts()
+        return TokenCounts()
     if info.get(ESTIMATED_BY):
         told = info.get("last_token_usage")
-        size = count(told.get("input_tokens")) if isinstance(told, dict) else 0
-        return Counts(window=count(info.get("model_context_window")), estimated=size)
+        size = as_count(told.get("input_tokens")) if isinstance(told, dict) else 0
+        return TokenCounts(window=as_count(info.get("model_context_window")), estimated=size)
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
-    return Counts(last, total, count(info.get("model_context_window")))
+    return TokenCounts(last, total, as_count(info.get("model_context_window")))
 
 
-def record_of(payload: dict[str, Json]) -> Counts:
+def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
     """Parse a ``token_usage_record`` (facts §13)."""
     response = payload.get("response_id")
     last, total = _usage(payload.get("usage")), _usage(payload.get("thread_token_usage"))
-    return Counts(last, total, record=True, response=response if isinstance(response, str) else "")
+    return TokenCounts(last, total, record=True, response=response if isinstance(response, str) else "")
 
 
-def missing(before: Usage, total: Usage, last: Usage) -> Usage | None:
+def uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
     """Usage of a call without a count: the growth of the totals since `before` beyond the `last` call."""
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
     rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}
@@ -65,8 +65,8 @@ def missing(before: Usage, total: Usage, last: Usage) -> Usage | None:
 def _usage(last: Json) -> Usage | None:
     if not isinstance(last, dict):
         return None
-    given, read = count(last.get("input_tokens")), count(last.get("cached_input_tokens"))
-    written, output = count(last.get("cache_write_input_tokens")), count(last.get("output_tokens"))
+    given, read = as_count(last.get("input_tokens")), as_count(last.get("cached_input_tokens"))
+    written, output = as_count(last.get("cache_write_input_tokens")), as_count(last.get("output_tokens"))
     if given + output == 0:
         return None
     return Usage(
@@ -74,7 +74,7 @@ def _usage(last: Json) -> Usage | None:
         cache_read=read,
         write_30m=written,
         output=output,
-        reasoning=count(last.get("reasoning_output_tokens")),
+        reasoning=as_count(last.get("reasoning_output_tokens")),
         has_cache="cached_input_tokens" in last,
     )
 
@@ -124,7 +124,7 @@ class Calls(Struct, kw_only=True):
         """
         if self.open is not None and (self.spoken or self.answered):
             self.close()
-        at = seconds(stamp)
+        at = parse_timestamp(stamp)
         if self.open is None:
             self._next_epoch()
             id_ = self._id(name, stamp)
@@ -134,7 +134,7 @@ class Calls(Struct, kw_only=True):
             self.open = replace(self.open, response_head=after, ended=at, bytes_=(self.open.bytes_[0], span[1]))
         return self.open
 
-    def counted(self, counts: Counts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
+    def counted(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
         """Handle a token count; returns the calls whose usage it gives, none if it repeats an earlier count or counts
         nothing.
 
@@ -163,7 +163,7 @@ class Calls(Struct, kw_only=True):
             # Usage without an item: the client's own request, such as a compaction.
             self._next_epoch()
             call = self._call(self._id(f"{stamp} {self.model} {usage}", stamp), head, line, span, self.newest)
-            call = replace(call, response_head=head, ended=seconds(stamp))
+            call = replace(call, response_head=head, ended=parse_timestamp(stamp))
         if self.window and call.extra.get(WINDOW) != self.window:
             call = replace(call, extra={**call.extra, WINDOW: self.window})
         if counts.response:
@@ -173,11 +173,15 @@ class Calls(Struct, kw_only=True):
             call = self._paid(call, total, usage)
         self.open = None
         cut, self._cut = self._cut, []
-        rest = missing(before, total, usage) if before is not None and total is not None and len(cut) == 1 else None
-        self.epoch = completed(self.epoch, usage.input)
+        rest = (
+            uncounted_usage(before, total, usage)
+            if before is not None and total is not None and len(cut) == 1
+            else None
+        )
+        self.epoch = complete_epoch(self.epoch, usage.input)
         self.close()
         told = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
-        ended = [self._know(replace(one, usage=its, epoch=completed(one.epoch, its.input))) for one, its in told]
+        ended = [self._know(replace(one, usage=its, epoch=complete_epoch(one.epoch, its.input))) for one, its in told]
         self._ended = ended[-1]
         return ended
 
@@ -238,7 +242,7 @@ class Calls(Struct, kw_only=True):
         if start is None and self._model and self.model != self._model:
             start = EpochStart.MODEL
         if start is not None:
-            detail = shrunk(self.input, 0, "codex") if start is EpochStart.COMPACTION else ""
+            detail = compaction_detail(self.input, 0, "codex") if start is EpochStart.COMPACTION else ""
             detail = f"{self._model} → {self.model}" if start is EpochStart.MODEL else detail
             self.epoch = Epoch(self.epoch.number + 1 if self.last else 1, start, detail)
         self.start, self._model = None, self.model

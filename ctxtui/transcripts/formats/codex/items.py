@@ -15,7 +15,7 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import word
+from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.wire.grammar import item_role, split_item
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM
 
@@ -75,12 +75,12 @@ def decode(raw: bytes, clean: bool) -> list[CodexRecord]:
 def _leniently(value: dict[str, Json]) -> list[CodexRecord]:
     session, items = value.get("session"), value.get("items")
     if isinstance(session, dict) and isinstance(items, list):
-        first = CodexRecord(SESSION_META, canonical.dumps(session), word(session.get("timestamp")), True)
+        first = CodexRecord(SESSION_META, canonical.dumps(session), as_str(session.get("timestamp")), True)
         return [first, *(record for item in items if isinstance(item, dict) for record in _leniently(item))]
-    type_, stamp, payload = word(value.get("type")), word(value.get("timestamp")), value.get("payload")
+    type_, stamp, payload = as_str(value.get("type")), as_str(value.get("timestamp")), value.get("payload")
     if isinstance(payload, dict) and type_:
         return [CodexRecord(type_, canonical.dumps(payload), stamp, False)]
-    kind = _bare_type(type_, word(value.get("role")), word(value.get("record_type")))
+    kind = _bare_type(type_, as_str(value.get("role")), as_str(value.get("record_type")))
     return [CodexRecord(kind, canonical.dumps(value), stamp, False)]
 
 
@@ -140,19 +140,19 @@ class CodexMessage(Struct, kw_only=True):
     base: bool = False
 
 
-def said(raw: bytes, clean: bool) -> CodexMessage:
+def parse_item(raw: bytes, clean: bool) -> CodexMessage:
     """Parse the item whose JSON text is `raw`, canonical if `clean`."""
     try:
         head = _head.decode(raw)
         if clean and head.role is None and head.type not in _SPLIT and head.type not in _UNSENT:
             place = Place("messages", item_role(head.type or "", {}))
-            return _outside(Item(raw_block.of_part(raw, head.type or "", True), place), head.id, head.call_id)
+            return _outside(Item(raw_block.from_part(raw, head.type or "", True), place), head.id, head.call_id)
     except msgspec.MsgspecError:
         pass
-    return of_value(canonical.loads(raw))
+    return item_from_value(canonical.loads(raw))
 
 
-def of_value(value: Json) -> CodexMessage:
+def item_from_value(value: Json) -> CodexMessage:
     """Convert an item from its JSON value."""
     kind = value.get("type", "message") if isinstance(value, dict) else ""
     if isinstance(kind, str) and kind in _UNSENT:
@@ -188,7 +188,7 @@ def _kinds(value: dict[str, Json], count: int) -> list[str]:
 
 def _mark(kind: str, words: str) -> str:
     if not kind:
-        return mark_of(words)
+        return text_mark(words)
     if kind.startswith(_PERSON_KIND):
         return ""
     return SUMMARY if kind == _SUMMARY_KIND else MEMORY if kind.startswith(_MEMORY_KIND) else META
@@ -204,7 +204,7 @@ def _id(value: Json) -> str:
     return value if isinstance(value, str) and len(value) >= 16 else ""
 
 
-def mark_of(words: str) -> str:
+def text_mark(words: str) -> str:
     """Return the mark of a user's text that the client inserted."""
     start = words.lstrip()
     if start.startswith(_MEMORIES):

@@ -23,7 +23,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import ESTIMATED_BY
 from ctxtui.transcripts.formats.codex.items import COPIED_LINES, EVENT, ITEM, SESSION_META, USAGE, decode
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
     OWN,
@@ -36,9 +36,9 @@ from ctxtui.transcripts.kit.resume import (
     add_member,
     apply_edits,
     count_losses,
+    format_time,
     read_source,
     replace_members,
-    stamp,
 )
 from ctxtui.wire.grammar import RESPONSES, join_item
 from ctxtui.wire.parts import Piece
@@ -53,12 +53,12 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
     Raises `CtxtuiError` for a rollout of the very first format.
     """
-    session_id = named(next(order.ids), order.now)
-    made = changed(order, session_id)
-    return replace(made, id=session_id, name=name_of(session_id, order.now), folder=_folder(order.now))
+    session_id = make_session_id(next(order.ids), order.now)
+    made = write_session(order, session_id)
+    return replace(made, id=session_id, name=file_name(session_id, order.now), folder=_folder(order.now))
 
 
-def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
+def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
     """Write the rollout of `order` as the session `session_id`."""
     found, lost = read_source(order)
     lines: list[RolloutLine] = []
@@ -72,13 +72,13 @@ def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
     first = next((n for n, line in enumerate(lines) if line.changed), None)
     if edits.behind:
         first = len(lines) if first is None else first
-        lines += [_item_line(lines[-1], value) for value in _items_of(chain(*edits.behind))]
+        lines += [_item_line(lines[-1], value) for value in _to_items(chain(*edits.behind))]
     if first is not None:
-        lines = _reported(lines, first, order)
-    return ResumedFile(b"".join(_written(lines, session_id)), count_losses([*lost, *edits.lost]))
+        lines = _update_counts(lines, first, order)
+    return ResumedFile(b"".join(_write_lines(lines, session_id)), count_losses([*lost, *edits.lost]))
 
 
-def name_of(session_id: str, now: float) -> str:
+def file_name(session_id: str, now: float) -> str:
     """Return the only file name with which the client resumes a rollout made at `now` (Unix seconds).
 
     It has no time zone, and nothing between the seconds and the session's id.
@@ -90,7 +90,7 @@ def _folder(now: float) -> str:
     return f"{datetime.fromtimestamp(now, UTC):%Y/%m/%d}"
 
 
-def named(random: str, now: float) -> str:
+def make_session_id(random: str, now: float) -> str:
     """Make the id of a session that begins at `now` (Unix seconds): a UUID of version 7 with bits of the UUID
     `random`.
     """
@@ -118,7 +118,9 @@ class Slot(ResumeEntry):
             return new.value() if new is not None else None
         head, *parts = self.pieces
         role = str(head[1].get("role"))
-        new_parts = {n: (one.kind, _spelled(one.value(), role)) if one else None for n, one in self.changes.items()}
+        new_parts = {
+            n: (one.kind, _to_responses_part(one.value(), role)) if one else None for n, one in self.changes.items()
+        }
         left = [one for n, part in enumerate(parts) if (one := new_parts.get(n, part)) is not None]
         value = join_item([head, *left])
         notes = value.get(items.PASSTHROUGH)
@@ -162,7 +164,7 @@ class RolloutLine(Struct, kw_only=True):
         return new if self.bare else replace_members(self.raw, {"payload": new})
 
 
-def _line_of(raw: bytes, piece: FoundObject) -> RolloutLine:
+def _line_of(raw: bytes, piece: RawRecord) -> RolloutLine:
     """Parse the line `raw`. Raises `CtxtuiError` if it holds a whole session, as in the first rollouts."""
     records = decode(piece.raw, False)
     if len(records) != 1:
@@ -201,7 +203,7 @@ def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
 
 
 def _slot(value: Any) -> Slot:
-    found = [item.block for item in items.of_value(value).items]
+    found = [item.block for item in items.item_from_value(value).items]
     digests = [one.digest for one in found if one.kind != HEADER]
     pieces = [(one.kind, one.value()) for one in found] if found and found[0].kind == HEADER else []
     return Slot(value=value, digests=digests, pieces=pieces, ends=bool(digests))
@@ -211,25 +213,25 @@ def _text_slot(words: str) -> Slot:
     return Slot(value=words, digests=[block.text(words).digest])
 
 
-def _items_of(new: Iterable[Item]) -> list[Any]:
+def _to_items(new: Iterable[Item]) -> list[Any]:
     """Convert new blocks to items: texts to messages of their role, everything else unchanged."""
     made: list[Any] = []
     for item in new:
         value, role = item.block.value(), item.place.role
         if item.block.kind in ("text", "input_text", "output_text", "input_image", "image"):
-            value = {"type": "message", "role": role, "content": [_spelled(value, role)]}
+            value = {"type": "message", "role": role, "content": [_to_responses_part(value, role)]}
         made.append(value)
     return made
 
 
-def _spelled(part: Any, role: str) -> Any:
+def _to_responses_part(part: Any, role: str) -> Any:
     """Convert a text to the spelling of the Responses API."""
     if isinstance(part, dict) and part.get("type") == "text":
         return {**part, "type": "output_text" if role == "assistant" else "input_text"}
     return part
 
 
-def _written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
+def _write_lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
     """Yield the lines of the new rollout, each with its line end; its id is `session_id`.
 
     If the client numbers its lines (facts §13), they are renumbered: it refuses a file with a gap.
@@ -237,13 +239,13 @@ def _written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
     made = list(_lines(lines, session_id))
     about = next((n for n, line in enumerate(made) if decode(line, False)[0].type == SESSION_META), None)
     if about is not None:
-        made[about] = _copied(made[about], len(made))
+        made[about] = _set_copied_lines(made[about], len(made))
     first = _number(made[0]) if made else None
     for n, line in enumerate(made):
         yield line if first is None else _numbered(line, first + n)
 
 
-def _copied(line: bytes, lines: int) -> bytes:
+def _set_copied_lines(line: bytes, lines: int) -> bytes:
     """Set the number of lines copied from another session in the session's own `line`."""
     record, count = decode(line, False)[0], str(lines).encode()
     own = record.payload
@@ -286,13 +288,13 @@ def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
     for line in lines:
         if line.type == ITEM:
             for slot in line.slots:
-                yield from (_item_line(line, value).raw + b"\n" for value in _items_of(chain(*slot.before)))
+                yield from (_item_line(line, value).raw + b"\n" for value in _to_items(chain(*slot.before)))
                 if not slot.removed:
                     yield (line.written(slot.new_value) if slot.changes else line.raw) + b"\n"
         elif line.type == SESSION_META and (not is_named or line.payload.get("id") == old):
             # Since 0.137 the client repeats its own record with every turn.
             is_named = True
-            yield _named(line, session_id) + b"\n"
+            yield _meta_line(line, session_id) + b"\n"
         else:
             yield (_compacted(line) if line.changed else line.raw) + b"\n"
 
@@ -303,7 +305,7 @@ def _item_line(near: RolloutLine, value: Any) -> RolloutLine:
     return RolloutLine(raw=raw, type=ITEM, timestamp=near.timestamp, slots=[Slot(value=value)], bare=near.bare)
 
 
-def _named(line: RolloutLine, session_id: str) -> bytes:
+def _meta_line(line: RolloutLine, session_id: str) -> bytes:
     payload = line.payload
     new: dict[str, Any] = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
     for slot in line.slots:
@@ -320,7 +322,7 @@ def _compacted(line: RolloutLine) -> bytes:
         return line.written({**payload, "message": _text(line.slots[0].new_value)})
     history: list[Any] = []
     for slot in line.slots:
-        history += [*_items_of(chain(*slot.before)), *([] if slot.removed else [slot.new_value])]
+        history += [*_to_items(chain(*slot.before)), *([] if slot.removed else [slot.new_value])]
     return line.written({**payload, "replacement_history": history})
 
 
@@ -328,7 +330,7 @@ def _text(value: Any) -> str:
     return str(value.get("text") or "") if isinstance(value, dict) else str(value or "")
 
 
-def _reported(lines: Sequence[RolloutLine], first: int, order: ResumeOrder) -> list[RolloutLine]:
+def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder) -> list[RolloutLine]:
     """Remove usage reports from the 0-based line `first` on, where the context changed.
 
     A report of the new size, if known, follows the last item.
@@ -386,7 +388,7 @@ def _translatable(body: Body, losses: Losses) -> Body:
             continue
         made = {"type": "message", **{key: item[key] for key in members if key in item}}
         if made["type"] == "message" and isinstance(made["content"], str):
-            made["content"] = [_spelled({"type": "text", "text": made["content"]}, made["role"])]
+            made["content"] = [_to_responses_part({"type": "text", "text": made["content"]}, made["role"])]
         kept.append(made)
     if body.get("instructions") or body.get("tools"):
         losses.note(OWN)
@@ -394,7 +396,7 @@ def _translatable(body: Body, losses: Losses) -> Body:
 
 
 def _translated(order: TranslatedOrder) -> ResumedFile:
-    session_id, when = named(next(order.ids), order.now), stamp(order.now)
+    session_id, when = make_session_id(next(order.ids), order.now), format_time(order.now)
     meta: Body = {"id": session_id, "timestamp": when, "cwd": order.cwd or "/", "originator": "ctxtui"}
     meta |= {"cli_version": _VERSION, "source": "cli", "model_provider": "openai"}
     lines: list[tuple[str, Body]] = [(SESSION_META, meta)]
@@ -408,7 +410,7 @@ def _translated(order: TranslatedOrder) -> ResumedFile:
     data = b"".join(
         canonical.dumps({"timestamp": when, "type": type_, "payload": payload}) + b"\n" for type_, payload in lines
     )
-    return ResumedFile(data, (), session_id, name_of(session_id, order.now), _folder(order.now))
+    return ResumedFile(data, (), session_id, file_name(session_id, order.now), _folder(order.now))
 
 
 TRANSLATION: Final = Translation(RESPONSES, _translatable, _translated)

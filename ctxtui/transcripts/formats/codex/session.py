@@ -19,12 +19,12 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
-from ctxtui.transcripts.formats.codex.calls import Calls, Counts, counts_of, record_of
+from ctxtui.transcripts.formats.codex.calls import Calls, TokenCounts, parse_counts, parse_usage_record
 from ctxtui.transcripts.formats.codex.items import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import count, one_line, plain, seconds, word
-from ctxtui.transcripts.kit.quota import in_rate_limits
-from ctxtui.transcripts.kit.records import Broken, FoundObject, Piece, RecordStream
+from ctxtui.transcripts.kit.fields import as_count, as_str, one_line, parse_timestamp, strip_surrogates
+from ctxtui.transcripts.kit.quota import read_rate_limits
+from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
 
 SYSTEM = Place("system")
 _KEPT_ROLES = frozenset({"user", "developer", "system"})
@@ -85,7 +85,7 @@ class History(Struct):
         replacement, summary = payload.get("replacement_history"), payload.get("message")
         new: Iterable[Item]
         if isinstance(replacement, list):
-            found = [items.of_value(value) for value in replacement]
+            found = [items.item_from_value(value) for value in replacement]
             if any(one.base for one in found):
                 self._instructed_by_item()
             new = [item for one in found for item in one.items]
@@ -143,7 +143,7 @@ class CodexSession:
         self._about = Described()
         self._tip = ROOT
 
-    def take(self, record: CodexRecord, found: FoundObject) -> list[Event]:
+    def take(self, record: CodexRecord, found: RawRecord) -> list[Event]:
         """Return the events of one record."""
         match record.type:
             case "response_item":
@@ -158,16 +158,16 @@ class CodexSession:
             case "session_meta":
                 return self._meta(record.value())
             case "token_usage_record":
-                return self._counted(record_of(record.value()), record, found)
+                return self._counted(parse_usage_record(record.value()), record, found)
         if record.type in UNSENT:
             state = record.value().get("state")
-            if isinstance(state, dict) and word(state.get("model_catalog")):
+            if isinstance(state, dict) and as_str(state.get("model_catalog")):
                 self._history.expect_item()
             return []
         self.other[record.type or "no type"] += 1
         return []
 
-    def broken(self, piece: Broken) -> list[Event]:
+    def broken(self, piece: BrokenRecord) -> list[Event]:
         """Add an unreadable block in place of an item that cannot be parsed."""
         found = _TYPE.search(piece.raw)
         if found is not None and found.group(1).decode("utf-8", "replace") not in (ITEM, "message", "compacted"):
@@ -199,35 +199,35 @@ class CodexSession:
         agent = source.get("subagent") if isinstance(source, dict) else None
         spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
         told = {**spawn, **meta} if isinstance(spawn, dict) else meta
-        self.thread = self._calls.thread = word(meta.get("id")) or self.thread
-        path = word(told.get("agent_path")) or (word(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
-        label = path.removeprefix("/root/") or word(told.get("agent_nickname"))
-        parent = word(told.get("parent_thread_id"))
+        self.thread = self._calls.thread = as_str(meta.get("id")) or self.thread
+        path = as_str(told.get("agent_path")) or (as_str(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
+        label = path.removeprefix("/root/") or as_str(told.get("agent_nickname"))
+        parent = as_str(told.get("parent_thread_id"))
         return [ThreadSeen(self.thread, label, parent if parent and parent != self._main.id else MAIN)]
 
     def _meta(self, meta: dict[str, Json]) -> list[Event]:
-        id_ = word(meta.get("id")) or word(meta.get("session_id"))
+        id_ = as_str(meta.get("id")) or as_str(meta.get("session_id"))
         if self._about.id:
             # Forks repeat their parent's record; the first one describes the file.
             # The client repeats its own with every turn (facts §13), so a repetition alone is no restart; another
             # version of the client may send other tools.
             if id_ != self._about.id and not self._calls.last:
                 self._calls.root = id_
-            version = word(meta.get("cli_version"))
+            version = as_str(meta.get("cli_version"))
             if id_ == self._about.id and version and version != self._about.version:
                 self._calls.begin(EpochStart.CLIENT)
                 return self._describe(version=version)
             return []
-        self._calls.root = word(meta.get("forked_from_id")) or id_
-        self._calls.provider = word(meta.get("model_provider")) or self._calls.provider
-        self._calls.copied_lines = count(meta.get(COPIED_LINES))
+        self._calls.root = as_str(meta.get("forked_from_id")) or id_
+        self._calls.provider = as_str(meta.get("model_provider")) or self._calls.provider
+        self._calls.copied_lines = as_count(meta.get(COPIED_LINES))
         base = meta.get("base_instructions")
-        self._history.instruct(word(base.get("text") if isinstance(base, dict) else base))
+        self._history.instruct(as_str(base.get("text") if isinstance(base, dict) else base))
         told = self._describe(
             id=id_,
-            cwd=plain(word(meta.get("cwd"))),
-            client=word(meta.get("originator")),
-            version=word(meta.get("cli_version")),
+            cwd=strip_surrogates(as_str(meta.get("cwd"))),
+            client=as_str(meta.get("originator")),
+            version=as_str(meta.get("cli_version")),
         )
         return [*self._began(meta), *told, *self._moved()]
 
@@ -237,11 +237,11 @@ class CodexSession:
         return self._about.id
 
     def _turn_context(self, context: dict[str, Json]) -> None:
-        self._calls.model = word(context.get("model")) or self._calls.model
-        self._calls.effort = word(context.get("effort"))
+        self._calls.model = as_str(context.get("model")) or self._calls.model
+        self._calls.effort = as_str(context.get("effort"))
 
-    def _item(self, record: CodexRecord, found: FoundObject) -> list[Event]:
-        said, calls = items.said(record.payload, record.clean), self._calls
+    def _item(self, record: CodexRecord, found: RawRecord) -> list[Event]:
+        said, calls = items.parse_item(record.payload, record.clean), self._calls
         if not said.items:
             return []
         before = self._history.add(said)
@@ -255,19 +255,19 @@ class CodexSession:
         elif said.asks:
             calls.spoken = True
             events += [] if self._about.title else self._describe(title=one_line(said.words))
-        at = seconds(record.timestamp)
+        at = parse_timestamp(record.timestamp)
         calls.newest = at if calls.newest is None or (at is not None and at > calls.newest) else calls.newest
         return [*events, *self._moved()]
 
-    def _event(self, record: CodexRecord, found: FoundObject) -> list[Event]:
+    def _event(self, record: CodexRecord, found: RawRecord) -> list[Event]:
         try:
             kind = _event.decode(record.payload).type or ""
         except msgspec.MsgspecError:
-            kind = word(record.value().get("type"))
+            kind = as_str(record.value().get("type"))
         if kind == "token_count":
             told = record.value()
-            quotas = in_rate_limits(told.get("rate_limits"), seconds(record.timestamp))
-            return [*self._counted(counts_of(told.get("info")), record, found), *quotas]
+            quotas = read_rate_limits(told.get("rate_limits"), parse_timestamp(record.timestamp))
+            return [*self._counted(parse_counts(told.get("info")), record, found), *quotas]
         if kind in _BOUNDS:
             self._calls.close()
             window = record.value().get("model_context_window")
@@ -287,12 +287,12 @@ class CodexSession:
         return []
 
     def _happened(self, kind: str, record: CodexRecord, key: str) -> Happened:
-        words = plain(word(record.value().get(key))) or kind
-        return Happened(kind, words, self.thread, seconds(record.timestamp), self._calls.last)
+        words = strip_surrogates(as_str(record.value().get(key))) or kind
+        return Happened(kind, words, self.thread, parse_timestamp(record.timestamp), self._calls.last)
 
     def _compacted(self, payload: dict[str, Json]) -> list[Event]:
-        summary = word(payload.get("message"))
-        response = word(payload.get("compaction_response_id"))
+        summary = as_str(payload.get("message"))
+        response = as_str(payload.get("compaction_response_id"))
 
         def says(call: Call) -> bool:
             if call.response_head == call.sent_head:
@@ -311,7 +311,7 @@ class CodexSession:
     def _seen(self, *calls: Call) -> list[Event]:
         return [CallSeen(call) for call in calls if self._calls.own(call)]
 
-    def _counted(self, counts: Counts, record: CodexRecord, found: FoundObject) -> list[Event]:
+    def _counted(self, counts: TokenCounts, record: CodexRecord, found: RawRecord) -> list[Event]:
         span = (found.start, found.end)
         calls = self._calls.counted(counts, self._history.head, record.timestamp, found.line, span)
         return [*self._describe(window=counts.window), *self._seen(*calls)]
@@ -341,7 +341,7 @@ def _ids(head: bytes) -> dict[str, bytes]:
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a Codex rollout."""
-    found = file_head.records(head, 20)
+    found = file_head.parse_records(head, 20)
     if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in found):
         return 0.97
     first = found[0] if found else {}
@@ -386,14 +386,14 @@ class CodexReader:
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
         for piece in pieces:
-            if isinstance(piece, FoundObject):
+            if isinstance(piece, RawRecord):
                 if piece.note:
                     events.append(self._named(Skipped(piece.line, piece.note)))
                 for record in decode(piece.raw, piece.clean is True):
                     events += self._session.take(record, piece)
             else:
                 events.append(self._named(Skipped(piece.line, piece.reason)))
-                if isinstance(piece, Broken):
+                if isinstance(piece, BrokenRecord):
                     events += self._session.broken(piece)
         return events
 

@@ -9,7 +9,7 @@ from msgspec.structs import fields
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import QuotaReport, Usage
-from ctxtui.transcripts.kit.fields import LAST, money
+from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP, as_usd
 from ctxtui.wire.codec.check_skeleton import check
 from ctxtui.wire.grammar import GRAMMARS
 
@@ -67,7 +67,7 @@ def call_json(call: Call) -> dict[str, Json]:
     return {**line, **({"extra": extra} if extra else {}), **beyond}
 
 
-def call_of(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) -> Call:
+def parse_call(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) -> Call:
     """Parse the call of a line.
 
     `heads` are its contexts (raw, sent, response); the raw one has `blocks` blocks. Raises `LookupError`, `TypeError`,
@@ -86,9 +86,9 @@ def call_of(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) -> 
         *heads,
         provider=str(line.get("provider", "")),
         model=str(line.get("model", "")),
-        started=time_of(line.get("started")),
-        first_byte=time_of(line.get("first_byte")),
-        ended=time_of(line.get("ended")),
+        started=parse_time(line.get("started")),
+        first_byte=parse_time(line.get("first_byte")),
+        ended=parse_time(line.get("ended")),
         stop_reason=str(line.get("stop", "")),
         error=str(line.get("error", "")),
         fidelity=Fidelity(line.get("fidelity", Fidelity.TRANSCRIPT)),
@@ -112,7 +112,7 @@ def _usage(told: dict[str, Json]) -> Usage:
     known = {key: value for key, value in told.items() if key in _USAGE}
     if "cost" in known:
         cost = known["cost"]
-        known["cost"] = money(cost)
+        known["cost"] = as_usd(cost)
         if cost is not None and known["cost"] is None:
             raise ValueError("usage.cost must be a number")
     for key, value in known.items():
@@ -121,23 +121,23 @@ def _usage(told: dict[str, Json]) -> Usage:
     return Usage(**known)
 
 
-def quota_of(line: dict[str, Json]) -> QuotaReport:
+def parse_quota(line: dict[str, Json]) -> QuotaReport:
     """Parse the quota report of a line. Raises `LookupError`, `TypeError`, `ValueError` if the line is not one."""
-    used, minutes = real(line["used"]), int(line["minutes"])
+    used, minutes = as_float(line["used"]), int(line["minutes"])
     if used is None or not (used >= 0 and 0 < minutes < _COUNTED):
         raise ValueError("a quota needs a share and minutes")
-    resets, at = (int(time_of(line.get(name)) or 0) for name in ("resets", "at"))
+    resets, at = (int(parse_time(line.get(name)) or 0) for name in ("resets", "at"))
     return QuotaReport(str(line["quota"]), minutes, used, resets, at, str(line.get("raw", "")))
 
 
-def time_of(value: Json) -> float | None:
+def parse_time(value: Json) -> float | None:
     """Parse a time in Unix seconds. Raises `TypeError` if it is not a number, `ValueError` if beyond the calendar."""
-    found = real(value)
-    if found is not None and not 0 <= found < LAST:
+    found = as_float(value)
+    if found is not None and not 0 <= found < MAX_TIMESTAMP:
         raise ValueError(f"no time: {found:g}")
     return found
 
 
-def real(value: Json) -> float | None:
+def as_float(value: Json) -> float | None:
     """Convert a number, which may keep its spelling, to a float; None stays None."""
     return float(value) if isinstance(value, Number) else value

@@ -15,8 +15,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Unreadable
 from ctxtui.core.session import DESCRIBED, CallSeen, Described, Event, Happened, Outcome, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, quota_of, time_of
-from ctxtui.transcripts.formats.ctxtui.write import name_of
+from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, parse_call, parse_quota, parse_time
+from ctxtui.transcripts.formats.ctxtui.write import line_key
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.records import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
@@ -43,7 +43,7 @@ _decode_block: Final = msgspec.json.Decoder(_BlockLine).decode
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a ctxtui session, of any version."""
-    first = next(iter(file_head.values(head)), None)
+    first = next(iter(file_head.parse_values(head)), None)
     ours = isinstance(first, dict) and next(iter(first), "") == NAME and isinstance(first[NAME], int)
     return 1.0 if ours else 0.0
 
@@ -69,7 +69,7 @@ class CtxtuiReader(Reader):
             "skipped": lambda line: iter([Skipped(line["skipped"], str(line["reason"]))]),
             "happened": self._happened,
             "outcome": lambda line: iter([Outcome(str(line["outcome"]), str(line["value"]))]),
-            "quota": lambda line: iter([quota_of(line)]),
+            "quota": lambda line: iter([parse_quota(line)]),
         }
 
     @property
@@ -114,7 +114,7 @@ class CtxtuiReader(Reader):
             yield Happened(BEYOND, canonical.dump_text({"of": None, "line": line}))
             return
         yield from take(line)
-        name = name_of(line)
+        name = line_key(line)
         self._seen[name] += 1
         news = {key: value for key, value in line.items() if key not in KNOWN[kind]}
         if news and kind != "call":
@@ -135,8 +135,8 @@ class CtxtuiReader(Reader):
         news = {key: value for key, value in line["session"].items() if key not in DESCRIBED}
         if news:
             told = {
-                "of": name_of(line),
-                "number": self._seen[name_of(line)] + 1,
+                "of": line_key(line),
+                "number": self._seen[line_key(line)] + 1,
                 "members": {"session": line["session"]},
             }
             yield Happened(BEYOND, canonical.dump_text(told))
@@ -184,14 +184,14 @@ class CtxtuiReader(Reader):
 
     def _call(self, line: dict[str, Json]) -> Iterator[Event]:
         raw, sent, response = (self._nodes[line[key]] for key in ("raw", "sent", "response"))
-        yield CallSeen(call_of(line, (raw, sent, response), self._tree[raw].depth))
+        yield CallSeen(parse_call(line, (raw, sent, response), self._tree[raw].depth))
 
     def _tip(self, line: dict[str, Json]) -> Iterator[Event]:
         yield TipMoved(str(line["tip"]), self._nodes[line["head"]])
 
     def _happened(self, line: dict[str, Json]) -> Iterator[Event]:
         words = {key: str(line[key]) for key in ("thread", "after") if key in line}
-        yield Happened(str(line["happened"]), str(line.get("text", "")), at=time_of(line.get("at")), **words)
+        yield Happened(str(line["happened"]), str(line.get("text", "")), at=parse_time(line.get("at")), **words)
 
 
 def _beyond(of: str, number: int, members: dict[str, Json]) -> Happened:

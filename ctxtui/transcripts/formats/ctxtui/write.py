@@ -59,7 +59,7 @@ class _Beyond:
         """Add the members of a newer version to a line."""
         if not self._members:
             return line
-        name = name_of(line)
+        name = line_key(line)
         self._seen[name] += 1
         for key, value in self._members.get((name, self._seen[name]), {}).items():
             old = line.get(key)
@@ -67,7 +67,7 @@ class _Beyond:
         return line
 
 
-def name_of(line: dict[str, Json]) -> str:
+def line_key(line: dict[str, Json]) -> str:
     """Identify a line by its first member."""
     key = next(iter(line), "")
     return f"{key} {canonical.dump_text(line.get(key))}"

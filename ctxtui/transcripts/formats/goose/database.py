@@ -17,32 +17,32 @@ from ctxtui.core.session import Described, Event, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.messages import spoken
-from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
+from ctxtui.transcripts.kit.messages import make_message
+from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_reader, tables_in
 
 _NOTES: Final = frozenset({"systemNotification", "toolConfirmationRequest", "actionRequired"})
 """Parts shown to the user that no model reads."""
 
 
-def part_of(part: dict[str, Json]) -> Json:
+def convert_part(part: dict[str, Json]) -> Json:
     """Convert a part of a message to Anthropic's spelling; None if no model reads it."""
     kind = part.get("type")
     if kind in _NOTES:
         return None
     if kind == "image":
-        return messages.image(word(part.get("mimeType")), part.get("data"))
+        return messages.image(as_str(part.get("mimeType")), part.get("data"))
     if kind == "thinking":
-        return messages.thinking(word(part.get("thinking")), part.get("signature"))
+        return messages.thinking(as_str(part.get("thinking")), part.get("signature"))
     if kind == "reasoning":
-        return messages.thinking(word(part.get("text")))
+        return messages.thinking(as_str(part.get("text")))
     if kind == "redactedThinking":
         return {"type": "redacted_thinking", "data": part.get("data")}
     if kind in ("toolRequest", "frontendToolRequest"):
-        call = obj(at(part, "toolCall", "value"))
+        call = as_dict(get_path(part, "toolCall", "value"))
         # A call that could not be parsed is an error instead.
-        given = call.get("arguments") if call else at(part, "toolCall", "error")
+        given = call.get("arguments") if call else get_path(part, "toolCall", "error")
         return messages.tool_use(part.get("id"), call.get("name") or "", given)
     if kind == "toolResponse":
         return _result(part)
@@ -50,13 +50,13 @@ def part_of(part: dict[str, Json]) -> Json:
 
 
 def _result(part: dict[str, Json]) -> Json:
-    result = obj(part.get("toolResult"))
+    result = as_dict(part.get("toolResult"))
     value = result.get("value")
     # Until 1.20 the value was the content itself.
-    content = obj(value).get("content") if isinstance(value, dict) else value
-    failed = result.get("status") == "error" or obj(value).get("isError") is True
-    said: list[Json] = [part_of(one) for one in objects(content)]
-    return messages.tool_result(part.get("id"), said if listed(content) else result.get("error") or "", failed)
+    content = as_dict(value).get("content") if isinstance(value, dict) else value
+    failed = result.get("status") == "error" or as_dict(value).get("isError") is True
+    said: list[Json] = [convert_part(one) for one in as_dicts(content)]
+    return messages.tool_result(part.get("id"), said if as_list(content) else result.get("error") or "", failed)
 
 
 NAME: Final = "goose"
@@ -68,38 +68,38 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if tables_in(head) >= _TABLES else 0.0
 
 
-def take(tables: Tables, tree: Tree) -> Iterator[Event]:
+def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     """Yield the events of the sessions in `tables`: the newest is the main thread, the others are further threads."""
-    rows = sorted(tables.get("sessions", []), key=lambda row: word(row.get("updated_at")), reverse=True)
+    rows = sorted(tables.get("sessions", []), key=lambda row: as_str(row.get("updated_at")), reverse=True)
     ids = Ids()
     talks: dict[str, list[Row]] = {}
-    for one in sorted(tables.get("messages", []), key=lambda one: count(one.get("id"))):
-        talks.setdefault(word(one.get("session_id")), []).append(one)
+    for one in sorted(tables.get("messages", []), key=lambda one: as_count(one.get("id"))):
+        talks.setdefault(as_str(one.get("session_id")), []).append(one)
     for number, row in enumerate(rows):
-        said = talks.get(word(row.get("id")), [])
-        thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, word(row.get("id")), ids)
+        said = talks.get(as_str(row.get("id")), [])
+        thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, as_str(row.get("id")), ids)
         if number:
             yield ThreadSeen(thread.thread, _title(row))
         yield from _session(thread, ids, row, said)
         if number == 0:
-            cwd = word(row.get("working_dir"))
-            yield Described(word(row.get("id")), _title(row) or thread.title, NAME, cwd=cwd, client=NAME)
+            cwd = as_str(row.get("working_dir"))
+            yield Described(as_str(row.get("id")), _title(row) or thread.title, NAME, cwd=cwd, client=NAME)
 
 
 def _title(row: Row) -> str:
-    return word(row.get("name")) or word(row.get("description"))
+    return as_str(row.get("name")) or as_str(row.get("description"))
 
 
 def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterator[Event]:
-    model = word(at(decoded(row.get("model_config_json")), "model_name"))
-    known = Call("", "", model=model, provider=word(row.get("provider_name")))
+    model = as_str(get_path(decode_column(row.get("model_config_json")), "model_name"))
+    known = Call("", "", model=model, provider=as_str(row.get("provider_name")))
     spans = _spans(rows)
     last = max((number for number, (role, _) in enumerate(spans) if role == "assistant"), default=-1)
     reported, whole = _usage(row, ""), _usage(row, "accumulated_")
     left, read = False, list[Item]()
     for number, (role, of) in enumerate(spans):
-        items = spoken(role, *(part for one in of for part in _parts(one)))
-        stays = _stays(of[0])
+        items = make_message(role, *(part for one in of for part in _parts(one)))
+        stays = _is_visible(of[0])
         if left and stays:
             # Hidden messages are still shown to the user; the model continues without them.
             dialogue.restart(EpochStart.COMPACTION, head=dialogue.tree.extend(ROOT, read))
@@ -107,7 +107,7 @@ def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterato
         read += items if stays else []
         if role == "assistant":
             usage = reported if number == last else None
-            ended, id_ = moment(of[-1].get("created_timestamp")), word(of[0].get("message_id"))
+            ended, id_ = as_time(of[-1].get("created_timestamp")), as_str(of[0].get("message_id"))
             yield dialogue.answer(items, replace(known, id=id_, ended=ended, usage=usage))
         else:
             dialogue.say(items)
@@ -115,37 +115,43 @@ def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterato
     if whole is not None and dialogue.unreported:
         used = reported or Usage()
         rest = replace(whole, fresh=max(0, whole.fresh - used.fresh), output=max(0, whole.output - used.output))
-        thread = f"totals {word(row.get('id'))}"
-        yield from in_all(dialogue.tree, ids, replace(known, usage=rest), dialogue.unreported, thread, dialogue.thread)
+        thread = f"totals {as_str(row.get('id'))}"
+        yield from emit_sum(
+            dialogue.tree, ids, replace(known, usage=rest), dialogue.unreported, thread, dialogue.thread
+        )
 
 
 def _spans(rows: list[Row]) -> list[tuple[str, list[Row]]]:
     """Group the rows of each message, with its role: an answer of several parts has several rows."""
     found: list[tuple[str, list[Row]]] = []
     for row in rows:
-        role = word(row.get("role")) or "user"
+        role = as_str(row.get("role")) or "user"
         if not _parts(row):
             continue
-        if role == "assistant" and found and found[-1][0] == role and _stays(found[-1][1][0]) == _stays(row):
+        if role == "assistant" and found and found[-1][0] == role and _is_visible(found[-1][1][0]) == _is_visible(row):
             found[-1][1].append(row)
         else:
             found.append((role, [row]))
     return found
 
 
-def _stays(row: Row) -> bool:
+def _is_visible(row: Row) -> bool:
     """Whether the model still reads a message."""
-    return obj(decoded(row.get("metadata_json"))).get("agentVisible") is not False
+    return as_dict(decode_column(row.get("metadata_json"))).get("agentVisible") is not False
 
 
 def _usage(row: Row, sums: str) -> Usage | None:
     """Usage from the columns with the prefix `sums`; cache figures are not recorded."""
     fresh, output = (row.get(f"{sums}{side}_tokens") for side in ("input", "output"))
-    return None if fresh is None and output is None else Usage(count(fresh), output=count(output), has_cache=False)
+    return (
+        None if fresh is None and output is None else Usage(as_count(fresh), output=as_count(output), has_cache=False)
+    )
 
 
 def _parts(row: Row) -> list[Json]:
-    return [made for part in objects(decoded(row.get("content_json"))) if (made := part_of(part)) is not None]
+    return [
+        made for part in as_dicts(decode_column(row.get("content_json"))) if (made := convert_part(part)) is not None
+    ]
 
 
-reader = rows_reader(take)
+reader = rows_reader(read_tables)

@@ -12,20 +12,20 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.goose.database import part_of
+from ctxtui.transcripts.formats.goose.database import convert_part
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import count, moment, obj, objects, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import LinesReader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "goose request log"
 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins such a log."""
-    first = obj(next(iter(file_head.values(head)), None))
+    first = as_dict(next(iter(file_head.parse_values(head)), None))
     begins = b'{"model_config":' in head[:100] and b'"input":' in head
     return 0.96 if begins or {"model_config", "input"} <= first.keys() else 0.0
 
@@ -37,10 +37,10 @@ class _Log:
         self._messages: list[dict[str, Json]] = []
         self._usage: dict[str, Json] = {}
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        self._body = obj(value.get("input")) or self._body
-        self._messages += [data] if (data := obj(value.get("data"))) else []
-        self._usage = obj(value.get("usage")) or self._usage
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        self._body = as_dict(value.get("input")) or self._body
+        self._messages += [data] if (data := as_dict(value.get("data"))) else []
+        self._usage = as_dict(value.get("usage")) or self._usage
         return iter(())
 
     def standing(self) -> Iterator[Event]:
@@ -49,16 +49,18 @@ class _Log:
         exchanges = Exchanges(self._tree)
         yield Described(source=NAME, client="goose")
         answer = canonical.dumps(self._answer()) if self._messages else b""
-        ended = moment(self._messages[-1].get("created")) if self._messages else None
+        ended = as_time(self._messages[-1].get("created")) if self._messages else None
         yield from exchanges.take(Exchange(canonical.dumps(self._body), answer, ended=ended))
         yield Described(title=exchanges.threads.title)
 
     def _answer(self) -> dict[str, Json]:
-        parts = _joined([obj(part_of(part)) for one in self._messages for part in objects(one.get("content"))])
+        parts = _join_chunks(
+            [as_dict(convert_part(part)) for one in self._messages for part in as_dicts(one.get("content"))]
+        )
         base: dict[str, Json] = {"id": self._messages[0].get("id"), "model": self._body.get("model")}
-        used = {name: count(self._usage.get(f"{name}_tokens")) for name in ("input", "output")}
-        read = count(self._usage.get("cache_read_input_tokens"))
-        written = count(self._usage.get("cache_write_input_tokens"))
+        used = {name: as_count(self._usage.get(f"{name}_tokens")) for name in ("input", "output")}
+        read = as_count(self._usage.get("cache_read_input_tokens"))
+        written = as_count(self._usage.get("cache_write_input_tokens"))
         if is_anthropic(self._body):
             cached: dict[str, Json] = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
             usage: dict[str, Json] = {"input_tokens": max(0, used["input"] - read - written)}
@@ -70,8 +72,8 @@ class _Log:
              "function": {"name": part.get("name"), "arguments": canonical.dump_text(part.get("input"))}}
             for part in parts if part.get("type") == "tool_use"
         ]  # fmt: skip
-        text = "".join(word(part.get("text")) for part in parts)
-        thoughts = "".join(word(part.get("thinking")) for part in parts)
+        text = "".join(as_str(part.get("text")) for part in parts)
+        thoughts = "".join(as_str(part.get("thinking")) for part in parts)
         message: dict[str, Json] = {"role": "assistant", "content": text}
         message |= ({"reasoning_content": thoughts} if thoughts else {}) | ({"tool_calls": calls} if calls else {})
         usage = {"prompt_tokens": used["input"], "completion_tokens": used["output"],
@@ -82,18 +84,18 @@ class _Log:
 
 def is_anthropic(body: dict[str, Json]) -> bool:
     """Whether a body with messages is for Anthropic's API: no tool has `function`, no message is the system's."""
-    roles = {word(one.get("role")) for one in objects(body.get("messages"))}
-    functions = any("function" in one for one in objects(body.get("tools")))
+    roles = {as_str(one.get("role")) for one in as_dicts(body.get("messages"))}
+    functions = any("function" in one for one in as_dicts(body.get("tools")))
     return not functions and not roles & {"system", "developer", "tool"}
 
 
-def _joined(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
+def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """Join the chunks of a text, or of thinking, to one part."""
     found: list[dict[str, Json]] = []
     for part in parts:
-        key = word(part.get("type"))
+        key = as_str(part.get("type"))
         if found and key in ("text", "thinking") and found[-1].get("type") == key:
-            found[-1] = {**found[-1], **part, key: word(found[-1].get(key)) + word(part.get(key))}
+            found[-1] = {**found[-1], **part, key: as_str(found[-1].get(key)) + as_str(part.get(key))}
         elif part:
             found.append(part)
     return found

@@ -11,12 +11,12 @@ from typing import Final, Protocol
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.fields import obj
-from ctxtui.transcripts.kit.readers import value_of
+from ctxtui.transcripts.kit.fields import as_dict
+from ctxtui.transcripts.kit.readers import parse_json
 
-LARGEST: Final = 500_000_000
+MAX_MEMBER_BYTES: Final = 500_000_000
 """Maximum unpacked bytes of a member."""
-ALTOGETHER: Final = 2_000_000_000
+MAX_TOTAL_BYTES: Final = 2_000_000_000
 """Maximum unpacked bytes of all members together; later ones are not read."""
 
 _LOCAL: Final = b"PK\x03\x04"
@@ -44,19 +44,19 @@ def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
         yield "", Skipped(1, f"a ZIP archive without its directory ({error}): read from its beginning")
         yield from _walk(data)
         return
-    left = ALTOGETHER
+    left = MAX_TOTAL_BYTES
     for info in archive.infolist():
         if not info.filename.endswith(".json"):
             continue
         try:
-            body = _listed(data, info, min(left, LARGEST))
+            body = _unpack_listed(data, info, min(left, MAX_MEMBER_BYTES))
             left -= len(body)
             yield info.filename, body
         except _Damaged as error:
             yield info.filename, Skipped(1, f"{info.filename} cannot be unpacked: {error}")
 
 
-def _listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
+def _unpack_listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
     """Unpack the member that the directory lists as `info`, verifying its size and position."""
     if info.flag_bits & _ENCRYPTED:
         raise _Damaged("it is encrypted")
@@ -77,7 +77,7 @@ def _listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
 
 
 def _walk(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
-    at, left = data.find(_LOCAL), ALTOGETHER
+    at, left = data.find(_LOCAL), MAX_TOTAL_BYTES
     while 0 <= at <= len(data) - _HEADER.size:
         _, _, flags, method, _, _, _, size, _, name_length, extra = _HEADER.unpack_from(data, at)
         start = at + _HEADER.size + name_length + extra
@@ -85,7 +85,7 @@ def _walk(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
         known = size not in (0, _UNKNOWN) and not flags & _SIZE_BEHIND
         packed = data[start : start + size] if known else data[start:]
         try:
-            body, used = _unpack(packed, method, min(left, LARGEST))
+            body, used = _unpack(packed, method, min(left, MAX_MEMBER_BYTES))
             left -= len(body)
             yield name, body
         except _Damaged as error:
@@ -100,12 +100,12 @@ def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
         end = packed.find(b"PK")
         return (packed, len(packed)) if end < 0 else (packed[:end], end)
     if method == _DEFLATED:
-        return _drained(zlib.decompressobj(-15), packed, limit, zlib.error)
+        return _decompress(zlib.decompressobj(-15), packed, limit, zlib.error)
     if method == _ZSTD:
         # Imported late: most logs use deflate.
         import zstandard
 
-        return _drained(zstandard.ZstdDecompressor().decompressobj(), packed, limit, zstandard.ZstdError)
+        return _decompress(zstandard.ZstdDecompressor().decompressobj(), packed, limit, zstandard.ZstdError)
     raise _Damaged(f"compression method {method}, which is not known")
 
 
@@ -121,7 +121,7 @@ class _Stream(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _drained(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -> tuple[bytes, int]:
+def _decompress(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -> tuple[bytes, int]:
     made: list[bytes] = []
     size = at = 0
     while not stream.eof and at < len(packed):
@@ -138,7 +138,7 @@ def _drained(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -
     return b"".join(made), at - len(stream.unused_data)
 
 
-def read(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
+def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
     """Read the log in an archive in its JSON form: header with ``samples``; also returns what could not be read."""
     header: dict[str, Json] = {}
     samples: list[Json] = []
@@ -148,11 +148,11 @@ def read(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
             skipped.append(body)
             continue
         if name.startswith("samples/") or name in ("header.json", "_journal/start.json"):
-            value, tail = value_of(body)
+            value, tail = parse_json(body)
             if tail is not None:
                 skipped.append(Skipped(tail.line, f"{name}: {tail.reason}"))
             if name.startswith("samples/"):
                 samples.append(value)
             else:
-                header |= obj(value)
+                header |= as_dict(value)
     return {**header, "samples": samples}, skipped

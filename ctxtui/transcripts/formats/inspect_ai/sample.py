@@ -21,57 +21,67 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.inspect_ai import archive
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.conversations import Conversation, Conversations
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
+from ctxtui.transcripts.kit.fields import (
+    as_count,
+    as_dict,
+    as_dicts,
+    as_list,
+    as_str,
+    as_time,
+    as_usd,
+    compaction_detail,
+    get_path,
+)
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.readers import WholeReader, value_of
-from ctxtui.transcripts.kit.tasks import words
+from ctxtui.transcripts.kit.readers import WholeReader, parse_json
+from ctxtui.transcripts.kit.tasks import value_text
 
-DEEPEST: Final = 100
+MAX_ATTACHMENT_DEPTH: Final = 100
 """Levels of an event that are searched for attachments; no log nests them deeper."""
 
 _ATTACHMENT: Final = re.compile(r"attachment://([0-9a-f]{16,64})")
 
 
-def resolved(value: Json, attachments: dict[str, Json], depth: int = DEEPEST) -> Json:
+def resolve_attachments(value: Json, attachments: dict[str, Json], depth: int = MAX_ATTACHMENT_DEPTH) -> Json:
     """Replace every ``attachment://`` in `value` with its content, `depth` levels down."""
     if not attachments or depth == 0:
         return value
     if isinstance(value, str):
         if "attachment://" not in value:
             return value
-        return _ATTACHMENT.sub(lambda m: word(attachments.get(m.group(1))) or m.group(), value)
+        return _ATTACHMENT.sub(lambda m: as_str(attachments.get(m.group(1))) or m.group(), value)
     if isinstance(value, list):
-        return [resolved(item, attachments, depth - 1) for item in value]
+        return [resolve_attachments(item, attachments, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {key: resolved(item, attachments, depth - 1) for key, item in value.items()}
+        return {key: resolve_attachments(item, attachments, depth - 1) for key, item in value.items()}
     return value
 
 
-def drawn_messages(refs: Json, pool: list[Json]) -> list[Json]:
+def messages_by_ref(refs: Json, pool: list[Json]) -> list[Json]:
     """List the entries of `pool` that `refs` name: indices, or ranges (start, end exclusive)."""
     found: list[Json] = []
-    for ref in listed(refs):
+    for ref in as_list(refs):
         if isinstance(ref, int):
             found += pool[ref : ref + 1] if ref >= 0 else []
         elif isinstance(ref, list) and len(ref) == 2:
-            found += pool[max(0, count(ref[0])) : count(ref[1])]
+            found += pool[max(0, as_count(ref[0])) : as_count(ref[1])]
     return found
 
 
-def items(message: Json, path: str = "$") -> list[Item]:
+def message_items(message: Json, path: str = "$") -> list[Item]:
     """Convert one message to items."""
-    held = obj(message)
+    held = as_dict(message)
     content = held.get("content")
     sent: dict[str, Json] = {"role": held.get("role")}
-    sent["content"] = content if isinstance(content, str) else [_part(part) for part in listed(content)]
+    sent["content"] = content if isinstance(content, str) else [_part(part) for part in as_list(content)]
     if held.get("role") == "tool":
-        error = word(obj(held.get("error")).get("message"))
+        error = as_str(as_dict(held.get("error")).get("message"))
         sent |= {"tool_call_id": held.get("tool_call_id"), "name": held.get("function")}
         sent["content"] = sent["content"] or error
-    calls = [_drawn_call(call) for call in objects(held.get("tool_calls"))]
-    return messages.items({**sent, "tool_calls": calls} if calls else sent, path)
+    calls = [_drawn_call(call) for call in as_dicts(held.get("tool_calls"))]
+    return messages.message_items({**sent, "tool_calls": calls} if calls else sent, path)
 
 
 def _drawn_call(call: dict[str, Json]) -> Json:
@@ -82,10 +92,10 @@ def _drawn_call(call: dict[str, Json]) -> Json:
 
 
 def _part(part: Json) -> Json:
-    held = obj(part)
+    held = as_dict(part)
     match held.get("type"):
         case "reasoning":
-            words = word(held.get("reasoning"))
+            words = as_str(held.get("reasoning"))
             if held.get("redacted") is True:
                 return {"type": "redacted_thinking", "data": words}
             return messages.thinking(words, held.get("signature"))
@@ -96,7 +106,7 @@ def _part(part: Json) -> Json:
 
 def tools(listed_tools: Json) -> list[Item]:
     """Convert the offered tools to items."""
-    return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(listed_tools)]
+    return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(listed_tools)]
 
 
 def usage(report: Json) -> Usage | None:
@@ -104,21 +114,21 @@ def usage(report: Json) -> Usage | None:
 
     Whether the input includes cached tokens differs between its providers and versions; the total decides.
     """
-    held = obj(report)
+    held = as_dict(report)
     if "input_tokens" not in held and "output_tokens" not in held:
         return None
-    given, output = count(held.get("input_tokens")), count(held.get("output_tokens"))
-    read, written = count(held.get("input_tokens_cache_read")), count(held.get("input_tokens_cache_write"))
-    total = count(held.get("total_tokens"))
+    given, output = as_count(held.get("input_tokens")), as_count(held.get("output_tokens"))
+    read, written = as_count(held.get("input_tokens_cache_read")), as_count(held.get("input_tokens_cache_write"))
+    total = as_count(held.get("total_tokens"))
     apart = total >= given + output + read + written > given + output or read + written > given
     return Usage(
         fresh=given if apart else given - read - written,
         cache_read=read,
         write_5m=written,
         output=output,
-        reasoning=count(held.get("reasoning_tokens")),
+        reasoning=as_count(held.get("reasoning_tokens")),
         has_cache="input_tokens_cache_read" in held,
-        cost=money(held.get("total_cost")),
+        cost=as_usd(held.get("total_cost")),
     )
 
 
@@ -140,13 +150,13 @@ class SampleReader:
     def read(self, sample: dict[str, Json]) -> Iterator[Event]:
         """Yield the events of `sample`."""
         yield ThreadSeen(self._name, self._label)
-        old = obj(sample.get("transcript"))
+        old = as_dict(sample.get("transcript"))
         kept = SharedParts(
-            obj(sample.get("attachments")) or obj(old.get("content")),
-            listed(sample.get("message_pool") or at(sample, "events_data", "messages")),
-            listed(sample.get("call_pool") or at(sample, "events_data", "calls")),
+            as_dict(sample.get("attachments")) or as_dict(old.get("content")),
+            as_list(sample.get("message_pool") or get_path(sample, "events_data", "messages")),
+            as_list(sample.get("call_pool") or get_path(sample, "events_data", "calls")),
         )
-        events = objects(sample.get("events")) or objects(old.get("events"))
+        events = as_dicts(sample.get("events")) or as_dicts(old.get("events"))
         if any(event.get("event") == "model" for event in events):
             for event in events:
                 yield from self._event(event, kept)
@@ -157,56 +167,66 @@ class SampleReader:
     def _event(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         kind = event.get("event")
         if kind == "model":
-            yield from self._model(resolved(event, kept.attachments), kept)
+            yield from self._model(resolve_attachments(event, kept.attachments), kept)
         elif kind == "compaction" and self._first is not None:
-            detail = shrunk(count(event.get("tokens_before")), count(event.get("tokens_after")), "inspect")
+            detail = compaction_detail(
+                as_count(event.get("tokens_before")), as_count(event.get("tokens_after")), "inspect"
+            )
             self._first.restart = EpochStart.COMPACTION, detail
         elif kind == "error":
-            yield Happened("error", word(at(event, "error", "message")), self._name, moment(event.get("timestamp")))
+            yield Happened(
+                "error", as_str(get_path(event, "error", "message")), self._name, as_time(event.get("timestamp"))
+            )
 
     def _model(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         decoded = self._decoded(event, kept)
-        output = obj(event.get("output"))
+        output = as_dict(event.get("output"))
         if decoded is None:
-            said = listed(event.get("input")) or resolved(drawn(event, kept), kept.attachments)
-            asked = [*tools(event.get("tools")), *(i for m in said for i in items(m))]
+            said = as_list(event.get("input")) or resolve_attachments(event_messages(event, kept), kept.attachments)
+            asked = [*tools(event.get("tools")), *(i for m in said for i in message_items(m))]
         else:
             asked = list(decoded.items)
         thread = self._threads.find(asked, scope=self._name)
         self._first = self._first or thread
         answer = decoded.response.items if decoded else ()
-        answer = answer or tuple(items(at(output, "choices", 0, "message"))) if output.get("choices") else answer
+        answer = (
+            answer or tuple(message_items(get_path(output, "choices", 0, "message")))
+            if output.get("choices")
+            else answer
+        )
         yield from self._threads.take(asked, answer, _call(event, output, decoded), thread)
 
     def _decoded(self, event: dict[str, Json], kept: SharedParts) -> Decoded | None:
         """Decode the request as it was sent, if the log has it."""
-        call = obj(event.get("call"))
-        asked = dict(obj(call.get("request")))
-        if call.get("call_refs") is not None and word(call.get("call_key")):
-            asked[word(call["call_key"])] = resolved(drawn_messages(call["call_refs"], kept.calls), kept.attachments)
+        call = as_dict(event.get("call"))
+        asked = dict(as_dict(call.get("request")))
+        if call.get("call_refs") is not None and as_str(call.get("call_key")):
+            asked[as_str(call["call_key"])] = resolve_attachments(
+                messages_by_ref(call["call_refs"], kept.calls), kept.attachments
+            )
         if not asked:
             return None
         body = {key: item for key, item in asked.items() if item is not None}
         answer = canonical.dumps(call["response"]) if isinstance(call.get("response"), dict) else b""
         try:
-            return decode(Exchange(canonical.dumps(body), answer, _address(word(event.get("model")))))
+            return decode(Exchange(canonical.dumps(body), answer, _address(as_str(event.get("model")))))
         except Malformed:
             return None
 
     def _told(self, sample: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         """Yield calls from the messages alone: only the last one's usage and the sum are known."""
         dialogue = Dialogue(self._tree, self._name, self._ids)
-        said = objects(resolved(sample.get("messages"), kept.attachments))
-        output = obj(sample.get("output"))
+        said = as_dicts(resolve_attachments(sample.get("messages"), kept.attachments))
+        output = as_dict(sample.get("output"))
         made = [m for m in said if m.get("role") == "assistant" and m.get("source", "generate") == "generate"]
         for message in said:
             if not any(message is one for one in made):
-                dialogue.say(items(message))
+                dialogue.say(message_items(message))
                 continue
-            known = _call({}, output, None) if message is made[-1] else Call("", "", model=word(message.get("model")))
-            yield dialogue.answer(items(message), known)
+            known = _call({}, output, None) if message is made[-1] else Call("", "", model=as_str(message.get("model")))
+            yield dialogue.answer(message_items(message), known)
         yield dialogue.tip()
-        spent = [used for r in obj(sample.get("model_usage")).values() if (used := usage(r)) is not None]
+        spent = [used for r in as_dict(sample.get("model_usage")).values() if (used := usage(r)) is not None]
         if len(made) > 1 and spent:
             yield from self._rest(spent, usage(output.get("usage")), dialogue.unreported)
 
@@ -220,20 +240,20 @@ class SampleReader:
             cache_read=max(0, whole.cache_read - (last.cache_read if last else 0)),
             output=max(0, whole.output - (last.output if last else 0)),
         )
-        yield from in_all(self._tree, self._ids, Call("", "", usage=rest), of, f"{self._name} · totals", self._name)
+        yield from emit_sum(self._tree, self._ids, Call("", "", usage=rest), of, f"{self._name} · totals", self._name)
 
     def _results(self, sample: dict[str, Json]) -> Iterator[Event]:
         label = "" if self._name == MAIN else f"{self._label}: "
-        for name, score in obj(sample.get("scores")).items():
-            yield Outcome(f"{label}{name}", words(obj(score).get("value", score)))
+        for name, score in as_dict(sample.get("scores")).items():
+            yield Outcome(f"{label}{name}", value_text(as_dict(score).get("value", score)))
         for name in ("error", "limit"):
             if sample.get(name):
-                yield Outcome(f"{label}{name}", words(obj(sample[name]).get("message") or sample[name]))
+                yield Outcome(f"{label}{name}", value_text(as_dict(sample[name]).get("message") or sample[name]))
 
 
-def drawn(event: dict[str, Json], kept: SharedParts) -> list[Json]:
+def event_messages(event: dict[str, Json], kept: SharedParts) -> list[Json]:
     """List the messages of an event that it names by their indexes in the pool."""
-    return drawn_messages(event.get("input_refs"), kept.pool)
+    return messages_by_ref(event.get("input_refs"), kept.pool)
 
 
 def _address(model: str) -> str:
@@ -246,18 +266,18 @@ def _address(model: str) -> str:
 
 def _call(event: dict[str, Json], output: dict[str, Json], decoded: Decoded | None) -> Call:
     response = decoded.response if decoded else None
-    provider = word(event.get("model")).partition("/")[0]
+    provider = as_str(event.get("model")).partition("/")[0]
     return Call(
         response.id if response else "",
         "",
-        provider=provider if "/" in word(event.get("model")) else "",
-        model=word(output.get("model")) or word(event.get("model")),
-        started=moment(event.get("timestamp")),
-        ended=moment(event.get("completed")),
+        provider=provider if "/" in as_str(event.get("model")) else "",
+        model=as_str(output.get("model")) or as_str(event.get("model")),
+        started=as_time(event.get("timestamp")),
+        ended=as_time(event.get("completed")),
         fidelity=Fidelity.WIRE if decoded else Fidelity.TRANSCRIPT,
         usage=(response.usage if response else None) or usage(output.get("usage")),
-        stop_reason=word(at(output, "choices", 0, "stop_reason")),
-        error=word(event.get("error")) or word(output.get("error")),
+        stop_reason=as_str(get_path(output, "choices", 0, "stop_reason")),
+        error=as_str(event.get("error")) or as_str(output.get("error")),
         skeleton=decoded.skeleton if decoded else None,
         extra={key: event[key] for key in ("role", "cache", "retries") if event.get(key)},
     )
@@ -273,10 +293,10 @@ def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a log."""
     if head.startswith(_ZIP):
         return 0.9 if any(word_ in head[:4096] for word_ in _INSIDE) else 0.5 if name.endswith(".eval") else 0.0
-    first = next(iter(file_head.values(head)), None)
+    first = next(iter(file_head.parse_values(head)), None)
     if not isinstance(first, dict):
         return 0.0
-    told = obj(first.get("eval"))
+    told = as_dict(first.get("eval"))
     if "task" in told or ("status" in first and "eval" in first):
         return 0.95
     return 0.85 if first.keys() >= _SAMPLE else 0.0
@@ -289,27 +309,27 @@ def reader(tree: Tree) -> WholeReader:
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     if data.startswith(_ZIP):
-        log, skipped = archive.read(data)
+        log, skipped = archive.read_log(data)
         return [*_log(log, tree), *skipped], None
-    value, tail = value_of(data)
-    return list(_log(obj(value), tree)), tail
+    value, tail = parse_json(data)
+    return list(_log(as_dict(value), tree)), tail
 
 
 def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
-    told = obj(log.get("eval"))
-    title = word(told.get("task"))
-    packages = obj(told.get("packages"))
+    told = as_dict(log.get("eval"))
+    title = as_str(told.get("task"))
+    packages = as_dict(told.get("packages"))
     yield Described(
-        word(told.get("run_id")), title, NAME, client="inspect_ai", version=word(packages.get("inspect_ai"))
+        as_str(told.get("run_id")), title, NAME, client="inspect_ai", version=as_str(packages.get("inspect_ai"))
     )
     ids, threads = Ids(), Conversations(tree)
-    samples = listed(log.get("samples")) if "samples" in log else [log] if log.keys() >= _SAMPLE else []
+    samples = as_list(log.get("samples")) if "samples" in log else [log] if log.keys() >= _SAMPLE else []
     used: dict[str, int] = {}
     for n, sample in enumerate(samples):
         if not isinstance(sample, dict):
             yield Skipped(1, f"a sample that is no object @ $.samples[{n}]")
             continue
-        label = f"sample {words(sample.get('id'))} epoch {words(sample.get('epoch'))}"
+        label = f"sample {value_text(sample.get('id'))} epoch {value_text(sample.get('epoch'))}"
         used[label] = used.get(label, 0) + 1
         name = label if used[label] == 1 else f"{label} ({used[label]})"
         yield from SampleReader(tree, threads, ids, name if n else MAIN, name).read(sample)
@@ -318,8 +338,10 @@ def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
 
 
 def _results(log: dict[str, Json]) -> Iterator[Event]:
-    if word(log.get("status")):
-        yield Outcome("status", word(log["status"]))
-    for score in objects(at(log, "results", "scores")):
-        for name, metric in obj(score.get("metrics")).items():
-            yield Outcome(f"{word(score.get('name'))} {name}".strip(), words(obj(metric).get("value", metric)))
+    if as_str(log.get("status")):
+        yield Outcome("status", as_str(log["status"]))
+    for score in as_dicts(get_path(log, "results", "scores")):
+        for name, metric in as_dict(score.get("metrics")).items():
+            yield Outcome(
+                f"{as_str(score.get('name'))} {name}".strip(), value_text(as_dict(metric).get("value", metric))
+            )

@@ -14,8 +14,8 @@ from typing import Final
 
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_dict, as_str
+from ctxtui.transcripts.kit.messages import make_message
 
 _HEADING: Final = re.compile(r"^(={2,6}|-{3,6}) (?P<title>\S[^\n]*?) \1[ \t]*$", re.MULTILINE)
 _HISTORY: Final = re.compile(r"previous|earlier|recent|history|so far|rounds?\b|steps?\b|work log", re.IGNORECASE)
@@ -26,12 +26,12 @@ _ROUND: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NAMES: Final = re.compile(r"[A-Za-z_][\w.-]*")
-_LEAST: Final = 20
+_MIN_ANSWER_CHARS: Final = 20
 """Minimum characters of an answer to be recognized."""
 _CLOSING: Final = re.compile(r"\n[ \t]*\n(?=[^\s=#{\[<`-][^\n]*[?.:!](?:\s|$))")
 
 
-def told_apart(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
+def split_prompt(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
     """Split a prompt into messages: one if it has no history.
 
     `answers` are the job's responses so far, which a history may repeat verbatim.
@@ -43,10 +43,10 @@ def told_apart(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
             parts.append(piece)
             continue
         if parts:
-            messages.append(spoken("user", *parts))
+            messages.append(make_message("user", *parts))
             parts = []
         messages += _round(piece, number)
-    return [*messages, *([spoken("user", *parts)] if parts or not messages else [])]
+    return [*messages, *([make_message("user", *parts)] if parts or not messages else [])]
 
 
 def _pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
@@ -87,7 +87,7 @@ def _answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]
     """Split a section without round headings by the answers that it repeats."""
     at = 0
     for answer in answers:
-        start = section.find(answer, at) if len(answer) >= _LEAST else -1
+        start = section.find(answer, at) if len(answer) >= _MIN_ANSWER_CHARS else -1
         if start >= 0:
             if start > at:
                 yield False, section[at:start]
@@ -110,7 +110,7 @@ def _round(text: str, number: int) -> list[list[Item]]:
     said = [line for n, line in enumerate(lines[:end]) if n == 0 or _call(line) is None]
     head = _ROUND.match(text)
     if not calls and head is None:
-        return [spoken("assistant", text)]
+        return [make_message("assistant", text)]
     if not calls and head is not None:
         names = _NAMES.findall(head["rest"].lstrip(" :.*]-")) if ":" in head["rest"][:3] else []
         calls = [{"name": name, "input": {}} for name in names[:4]] or [{"name": "round", "input": {}}]
@@ -119,7 +119,7 @@ def _round(text: str, number: int) -> list[list[Item]]:
         {"type": "tool_result", "tool_use_id": f"round_{number}_{n}", "content": rest}
         for n, rest in enumerate([*[""] * (len(calls) - 1), "".join(lines[end:])])
     ]
-    return [spoken("assistant", "".join(said), *made), spoken("user", *results)]
+    return [make_message("assistant", "".join(said), *made), make_message("user", *results)]
 
 
 def _call(line: str) -> dict[str, Json] | None:
@@ -130,7 +130,7 @@ def _call(line: str) -> dict[str, Json] | None:
         value: Json = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    one = obj(value)
-    name = word(one.get("tool")) or word(one.get("name")) or word(one.get("tool_name"))
+    one = as_dict(value)
+    name = as_str(one.get("tool")) or as_str(one.get("name")) or as_str(one.get("tool_name"))
     given = next((one[key] for key in ("args", "arguments", "input", "parameters") if key in one), None)
-    return {"name": name, "input": obj(given)} if name and given is not None else None
+    return {"name": name, "input": as_dict(given)} if name and given is not None else None

@@ -13,8 +13,8 @@ from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import count, listed, moment, money, obj, one_line, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, as_time, as_usd, one_line
+from ctxtui.transcripts.kit.messages import make_message
 
 _INPUT: Final = ("input_tokens", "input", "prompt_tokens")
 _OUTPUT: Final = ("output_tokens", "output", "completion_tokens")
@@ -23,14 +23,14 @@ _SEEN: Final = ("vision", "observation", "screen", "perception")
 _THOUGHT: Final = ("thinking", "thoughts")
 _SAID: Final = ("reasoning", "text", "message", "reply")
 _DID: Final = ("memory_actions", "memory_action", "actions", "tool_calls", "input_action", "input_actions", "action")
-_KEPT: Final = 9
+_CONTEXT_TURNS: Final = 9
 """Earlier turns in a turn's context: the program keeps twenty messages."""
 
 
-def figures(turn: dict[str, Json]) -> dict[str, Json]:
+def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
     """Find the token counts of a turn: in its members, in ``usage``, or in its agent; empty if there are none."""
     for holder in (turn, _agent(turn)):
-        for found in (obj(holder.get("usage")), obj(holder.get("token_usage")), holder):
+        for found in (as_dict(holder.get("usage")), as_dict(holder.get("token_usage")), holder):
             if found.keys() & set(_INPUT) and found.keys() & set(_OUTPUT):
                 return found
     return {}
@@ -39,30 +39,30 @@ def figures(turn: dict[str, Json]) -> dict[str, Json]:
 def is_turn(turn: dict[str, Json], name: str = "") -> bool:
     """Whether `turn` is such a log: it is numbered, and has tokens or actions."""
     numbered = bool(turn.keys() & {"turn", "turn_id"}) or name.startswith("turn")
-    return numbered and bool(figures(turn) or (_agent(turn) and _parts(_agent(turn))))
+    return numbered and bool(find_figures(turn) or (_agent(turn) and _parts(_agent(turn))))
 
 
-def call_of(turn: dict[str, Json]) -> Call:
+def turn_call(turn: dict[str, Json]) -> Call:
     """Build the call of a turn's log."""
-    found, agent = figures(turn), _agent(turn)
+    found, agent = find_figures(turn), _agent(turn)
     usage = None
     if found:
-        whole = next((count(found[key]) for key in _INPUT if key in found), 0)
-        read, written = (count(found.get(key)) for key in _CACHED)
+        whole = next((as_count(found[key]) for key in _INPUT if key in found), 0)
+        read, written = (as_count(found.get(key)) for key in _CACHED)
         # The total, by their documentation; if the cache alone is larger, it is the provider's separate count.
         fresh = whole - read - written if whole >= read + written else whole
-        output = next((count(found[key]) for key in _OUTPUT if key in found), 0)
+        output = next((as_count(found[key]) for key in _OUTPUT if key in found), 0)
         usage = Usage(
             fresh=fresh,
             cache_read=read,
             write_5m=written,
             output=output,
             has_cache=bool(found.keys() & set(_CACHED)),
-            cost=money(turn.get("cost_usd")),
+            cost=as_usd(turn.get("cost_usd")),
         )
-    when = next((moment(turn[key]) for key in ("timestamp", "time") if key in turn), None)
-    model = word(turn.get("model")) or word(agent.get("model"))
-    return Call("", "", provider=word(turn.get("provider")), model=model, ended=when, usage=usage)
+    when = next((as_time(turn[key]) for key in ("timestamp", "time") if key in turn), None)
+    model = as_str(turn.get("model")) or as_str(agent.get("model"))
+    return Call("", "", provider=as_str(turn.get("provider")), model=model, ended=when, usage=usage)
 
 
 class Turns:
@@ -79,33 +79,33 @@ class Turns:
 
     def take(self, turn: dict[str, Json]) -> Iterator[Event]:
         """Add the next turn."""
-        agent, known = _agent(turn), call_of(turn)
+        agent, known = _agent(turn), turn_call(turn)
         parts = _parts(agent)
         if not parts and known.usage is not None:
             yield self._talk.answer([], replace(known, fidelity=Fidelity.TOTALS))
         elif not parts:
             yield _without_call(turn)
         else:
-            seen, answer = spoken("user", _screen(turn)), spoken("assistant", *parts)
+            seen, answer = make_message("user", _screen(turn)), make_message("assistant", *parts)
             self._talk.head = 0
-            for messages in self._before[-_KEPT:] if known.usage is not None else ():
+            for messages in self._before[-_CONTEXT_TURNS:] if known.usage is not None else ():
                 for message in messages:
                     self._talk.say(message)
             self._talk.say(seen)
             results = list(_results(turn, parts))
-            self._before.append([seen, answer, *([spoken("user", *results)] if results else [])])
+            self._before.append([seen, answer, *([make_message("user", *results)] if results else [])])
             yield self._talk.answer(answer, known)
 
 
 def _agent(turn: dict[str, Json]) -> dict[str, Json]:
     """The member of a turn's log that holds the model's usage or action."""
-    named = [obj(turn.get(name)) for name in ("agent", "llm", "model", "response", "decision")]
+    named = [as_dict(turn.get(name)) for name in ("agent", "llm", "model", "response", "decision")]
     return next((one for one in named if one.keys() & {"usage", "token_usage", *_THOUGHT, *_SAID, *_DID}), {})
 
 
 def _screen(turn: dict[str, Json]) -> str:
     """Text of the turn's own message: its name and time, and the observation, as JSON."""
-    head = [dump_text(turn[key]) if not isinstance(turn[key], str) else word(turn[key]) for key in
+    head = [dump_text(turn[key]) if not isinstance(turn[key], str) else as_str(turn[key]) for key in
             ("turn_id", "turn", "timestamp", "time") if key in turn]  # fmt: skip
     seen = next((turn[name] for name in _SEEN if turn.get(name) is not None), None)
     return " ".join(head) + (f"\n{dump_text(seen)}\n" if seen is not None else "")
@@ -114,11 +114,11 @@ def _screen(turn: dict[str, Json]) -> str:
 def _parts(agent: dict[str, Json]) -> list[Json]:
     """Parts of the answer: thinking, text, calls."""
     made: list[Json] = []
-    made += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := word(agent.get(key)))]
-    made += [said for key in _SAID if (said := word(agent.get(key)))]
-    done = [obj(one) for key in _DID for one in (listed(agent.get(key)) or [agent.get(key)]) if obj(one)]
+    made += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := as_str(agent.get(key)))]
+    made += [said for key in _SAID if (said := as_str(agent.get(key)))]
+    done = [as_dict(one) for key in _DID for one in (as_list(agent.get(key)) or [agent.get(key)]) if as_dict(one)]
     for number, one in enumerate(done):
-        name = word(one.get("name")) or word(one.get("tool")) or word(one.get("type"))
+        name = as_str(one.get("name")) or as_str(one.get("tool")) or as_str(one.get("type"))
         given = one.get("arguments", one.get("args", {k: v for k, v in one.items() if k not in ("name", "tool")}))
         input_: Json = given if isinstance(given, dict) else {"value": given}
         made.append({"type": "tool_use", "id": f"call_{number}", "name": name, "input": input_})
@@ -127,8 +127,8 @@ def _parts(agent: dict[str, Json]) -> list[Json]:
 
 def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Json]]:
     """Results of a turn's calls, which are in the next turn's message."""
-    calls = [word(obj(part)["id"]) for part in parts if obj(part).get("type") == "tool_use"]
-    told = listed(_agent(turn).get("execution_results"))
+    calls = [as_str(as_dict(part)["id"]) for part in parts if as_dict(part).get("type") == "tool_use"]
+    told = as_list(_agent(turn).get("execution_results"))
     for number, id_ in enumerate(calls):
         said = told[number] if number < len(told) else turn.get("input_execution", "") if id_ == calls[-1] else ""
         text = said if isinstance(said, str) else dump_text(said)
@@ -136,8 +136,8 @@ def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Jso
 
 
 def _without_call(turn: dict[str, Json]) -> Event:
-    name = word(turn.get("turn_id")) or "a turn"
-    error = obj(turn.get("error"))
+    name = as_str(turn.get("turn_id")) or "a turn"
+    error = as_dict(turn.get("error"))
     if error:
         return Happened("api error" if error.get("type") == "agent" else "error", one_line(dump_text(error)))
     if "failsafe" in turn:

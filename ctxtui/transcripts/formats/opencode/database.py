@@ -13,19 +13,19 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.parts import Part
-from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, Talk
+from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, SessionBuilder
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
+from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_reader, tables_in
 
 SESSIONS: Final = "session_v2"
 MESSAGES: Final = "session_message"
 
 
-def message_of(row: Row) -> OpenCodeMessage | None:
+def convert_message(row: Row) -> OpenCodeMessage | None:
     """Convert a row of `MESSAGES`; None if no model reads it (a switch of agent or model)."""
-    data, kind = obj(decoded(row.get("data"))), word(row.get("type"))
+    data, kind = as_dict(decode_column(row.get("data"))), as_str(row.get("type"))
     info: dict[str, Json] = {"id": row.get("id"), "time": data.get("time"), "role": "user"}
     match kind:
         case "user" | "synthetic":
@@ -36,11 +36,11 @@ def message_of(row: Row) -> OpenCodeMessage | None:
                     "url": one.get("uri") or one.get("url"),
                     "filename": one.get("name"),
                 }
-                for one in objects(data.get("files"))
+                for one in as_dicts(data.get("files"))
             ]
             return OpenCodeMessage(info, [_text(data.get("text")), *files])
         case "shell":
-            return OpenCodeMessage(info, [_text(f"$ {word(data.get('command'))}\n{word(data.get('output'))}")])
+            return OpenCodeMessage(info, [_text(f"$ {as_str(data.get('command'))}\n{as_str(data.get('output'))}")])
         case "compaction":
             ended: dict[str, Json] = {"role": "assistant", "summary": True, "finish": "stop"}
             return OpenCodeMessage(info | ended, [_text(data.get("summary"))])
@@ -48,12 +48,12 @@ def message_of(row: Row) -> OpenCodeMessage | None:
             kept = {key: data[key] for key in ("agent", "finish", "cost", "tokens") if key in data}
             model: dict[str, Json] = {
                 "role": "assistant",
-                "modelID": at(data, "model", "id"),
-                "providerID": at(data, "model", "providerID"),
-                "variant": at(data, "model", "variant"),
+                "modelID": get_path(data, "model", "id"),
+                "providerID": get_path(data, "model", "providerID"),
+                "variant": get_path(data, "model", "variant"),
             }
-            error: dict[str, Json] = {"error": _error(obj(data["error"]))} if data.get("error") else {}
-            return OpenCodeMessage(info | model | kept | error, [_part(one) for one in objects(data.get("content"))])
+            error: dict[str, Json] = {"error": _error(as_dict(data["error"]))} if data.get("error") else {}
+            return OpenCodeMessage(info | model | kept | error, [_part(one) for one in as_dicts(data.get("content"))])
     return None
 
 
@@ -68,15 +68,15 @@ def _error(error: dict[str, Json]) -> dict[str, Json]:
 def _part(part: dict[str, Json]) -> Part:
     if part.get("type") != "tool":
         return part
-    state = obj(part.get("state"))
-    given = objects(state.get("content"))
-    output = "\n".join(word(one.get("text")) for one in given if one.get("type") == "text")
+    state = as_dict(part.get("state"))
+    given = as_dicts(state.get("content"))
+    output = "\n".join(as_str(one.get("text")) for one in given if one.get("type") == "text")
     files: list[Json] = [
         {"type": "file", "mime": one.get("mime"), "url": one.get("uri") or one.get("url"), "filename": one.get("name")}
         for one in given
         if one.get("type") == "file"
     ]
-    told: dict[str, Json] = {"output": output, "error": at(state, "error", "message"), "attachments": files}
+    told: dict[str, Json] = {"output": output, "error": get_path(state, "error", "message"), "attachments": files}
     return {"type": "tool", "callID": part.get("id"), "tool": part.get("name"), "state": {**state, **told}}
 
 
@@ -89,64 +89,68 @@ def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins the rows of OpenCode's database, or a session's file in its storage."""
     if any(tables_in(head) >= tables for tables in _TABLES):
         return 0.95
-    first = obj(next(iter(file_head.values(head)), None))
-    ours = word(first.get("id")).startswith("ses_") and "time" in first and {"directory", "projectID"} & first.keys()
+    first = as_dict(next(iter(file_head.parse_values(head)), None))
+    ours = as_str(first.get("id")).startswith("ses_") and "time" in first and {"directory", "projectID"} & first.keys()
     return 0.9 if ours else 0.0
 
 
-def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
+def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     rows = [*tables.get(SESSIONS, []), *tables.get("session", [])]
-    sessions = {word(row.get("id")): row for row in rows}
-    yield from told(sessions, messages_of(tables), tree)
+    sessions = {as_str(row.get("id")): row for row in rows}
+    yield from session_events(sessions, messages_of(tables), tree)
 
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
     """Collect the messages of each session in order, by the session's id."""
     parts = _by(tables.get("part", []), "message_id", timed=False)
-    rows = sorted(tables.get(MESSAGES, []), key=lambda row: count(row.get("seq")))
+    rows = sorted(tables.get(MESSAGES, []), key=lambda row: as_count(row.get("seq")))
     newer: dict[str, list[OpenCodeMessage]] = {}
     for row in rows:
-        message = message_of(row)
+        message = convert_message(row)
         if message is not None:
-            newer.setdefault(word(row.get("session_id")), []).append(message)
+            newer.setdefault(as_str(row.get("session_id")), []).append(message)
     return newer | {
         id_: [
-            OpenCodeMessage({"id": word(row.get("id")), **obj(decoded(row.get("data")))},
-                 [obj(decoded(part.get("data"))) for part in parts.get(word(row.get("id")), [])])
+            OpenCodeMessage({"id": as_str(row.get("id")), **as_dict(decode_column(row.get("data")))},
+                 [as_dict(decode_column(part.get("data"))) for part in parts.get(as_str(row.get("id")), [])])
             for row in rows
         ]
         for id_, rows in _by(tables.get("message", []), "session_id").items()
     }  # fmt: skip
 
 
-def told(sessions: Mapping[str, Row], messages: Mapping[str, Sequence[OpenCodeMessage]], tree: Tree) -> Iterator[Event]:
+def session_events(
+    sessions: Mapping[str, Row], messages: Mapping[str, Sequence[OpenCodeMessage]], tree: Tree
+) -> Iterator[Event]:
     """Yield the events of sessions, rows by their ids, with the messages of each in order."""
-    roots = [id_ for id_ in messages if word(sessions.get(id_, {}).get("parent_id")) not in sessions] or list(messages)
+    roots = [id_ for id_ in messages if as_str(sessions.get(id_, {}).get("parent_id")) not in sessions] or list(
+        messages
+    )
     newest = max(roots, key=lambda id_: _time(sessions.get(id_, {}), "time_updated"), default="")
     ids = Ids()
     names = {id_: MAIN if id_ == newest else id_ for id_ in {**sessions, **messages}}
     row = sessions.get(newest, {})
-    directory, version = word(row.get("directory")), word(row.get("version"))
-    yield Described(newest, word(row.get("title")), NAME, cwd=directory, client=CLIENT, version=version)
+    directory, version = as_str(row.get("directory")), as_str(row.get("version"))
+    yield Described(newest, as_str(row.get("title")), NAME, cwd=directory, client=CLIENT, version=version)
     for id_ in sorted(messages, key=lambda id_: (id_ != newest, id_)):
         session = sessions.get(id_, {})
-        parent = names.get(word(session.get("parent_id")), "")
-        yield ThreadSeen(names[id_], word(session.get("title")), parent if parent != names[id_] else "")
-        ours = obj(at(decoded(session.get("metadata")), MAKER))
-        guessed, copied = (frozenset(map(word, listed(ours.get(name)))) for name in ("estimated", "copied"))
-        yield from Talk(Dialogue(tree, names[id_], ids), guessed, copied).write(messages[id_])
+        parent = names.get(as_str(session.get("parent_id")), "")
+        yield ThreadSeen(names[id_], as_str(session.get("title")), parent if parent != names[id_] else "")
+        ours = as_dict(get_path(decode_column(session.get("metadata")), MAKER))
+        guessed, copied = (frozenset(map(as_str, as_list(ours.get(name)))) for name in ("estimated", "copied"))
+        yield from SessionBuilder(Dialogue(tree, names[id_], ids), guessed, copied).write(messages[id_])
 
 
 def _by(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
     """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
     found: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (_time(row, "time_created") if timed else 0.0, word(row.get("id")))):
-        found.setdefault(word(row.get(key)), []).append(row)
+    for row in sorted(rows, key=lambda row: (_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
+        found.setdefault(as_str(row.get(key)), []).append(row)
     return found
 
 
 def _time(row: Row, key: str) -> float:
-    return moment(row.get(key)) or 0.0
+    return as_time(row.get(key)) or 0.0
 
 
-reader = rows_reader(_told)
+reader = rows_reader(_read_tables)

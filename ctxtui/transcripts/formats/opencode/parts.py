@@ -8,11 +8,11 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, as_usd, get_path
 
 CLEARED: Final = "[Old tool result content cleared]"
 """Text that OpenCode sends in place of a pruned result."""
-ASKED: Final = "What did we do so far?"
+COMPACTION_TEXT: Final = "What did we do so far?"
 """Text that OpenCode sends in place of a compaction's marker."""
 
 _SUBTASK: Final = "The following tool was executed by the user"
@@ -29,84 +29,84 @@ Part = dict[str, Json]
 def is_known(part: Part) -> bool:
     """Whether a part has a known kind."""
     said = ("text", "reasoning", "tool", "file", "compaction", "subtask")
-    return word(part.get("type")) in {*_SILENT, *said}
+    return as_str(part.get("type")) in {*_SILENT, *said}
 
 
-def asked(part: Part) -> Json:
+def convert_user_part(part: Part) -> Json:
     """Convert a part of a user's message; None if no model reads it."""
     match part.get("type"):
         case "text":
-            told = word(part.get("text"))
+            told = as_str(part.get("text"))
             return messages.text(told) if told and part.get("ignored") is not True else None
         case "compaction":
-            return messages.text(ASKED)
+            return messages.text(COMPACTION_TEXT)
         case "subtask":
             return messages.text(_SUBTASK)
         case "file":
-            return _file(part) if word(part.get("mime")) not in _READ else None
+            return _file(part) if as_str(part.get("mime")) not in _READ else None
     return None
 
 
-def answered(part: Part) -> Json:
+def convert_answer_part(part: Part) -> Json:
     """Convert a part of an answer; None if no model reads it."""
     match part.get("type"):
         case "text":
-            return messages.text(word(part.get("text")))
+            return messages.text(as_str(part.get("text")))
         case "reasoning":
-            return messages.thinking(word(part.get("text")), **_kept(part, "metadata"))
+            return messages.thinking(as_str(part.get("text")), **_kept(part, "metadata"))
         case "tool":
-            return messages.tool_use(part.get("callID"), part.get("tool"), at(part, "state", "input"))
+            return messages.tool_use(part.get("callID"), part.get("tool"), get_path(part, "state", "input"))
         case "file":
             return _file(part)
     return None
 
 
-def result(part: Part, when: float = 0.0) -> Json:
+def convert_result(part: Part, when: float = 0.0) -> Json:
     """Convert a tool result as sent in a request at `when` (Unix seconds).
 
     None for any other part, and for a call that has not ended.
     """
-    state = obj(part.get("state"))
+    state = as_dict(part.get("state"))
     if part.get("type") != "tool" or state.get("status") not in _ENDED:
         return None
     if state["status"] == "error":
         return _failed(part, state)
-    cleared = compacted(part)
+    cleared = pruned_at(part)
     if cleared is not None and cleared <= when:
         return messages.tool_result(part.get("callID"), CLEARED)
     output = state.get("output") if state.get("output") is not None else ""
-    files = [_file(one) for one in objects(state.get("attachments"))]
+    files = [_file(one) for one in as_dicts(state.get("attachments"))]
     if not files:
         return messages.tool_result(part.get("callID"), output)
     told = [messages.text(output)] if output != "" else []
     return messages.tool_result(part.get("callID"), [*told, *files])
 
 
-def unended(part: Part) -> Json:
+def interrupted_result(part: Part) -> Json:
     """Make the result that OpenCode sends for an interrupted call; None for any other part."""
-    if part.get("type") != "tool" or at(part, "state", "status") in _ENDED:
+    if part.get("type") != "tool" or get_path(part, "state", "status") in _ENDED:
         return None
     return messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
 
 
-def compacted(part: Part) -> float | None:
+def pruned_at(part: Part) -> float | None:
     """Return when a tool's result was pruned, in Unix seconds; None if it was not."""
-    return moment(at(part, "state", "time", "compacted"))
+    return as_time(get_path(part, "state", "time", "compacted"))
 
 
 def usage(figures: dict[str, Json]) -> Usage | None:
     """Convert usage whose input excludes the cache and whose output excludes reasoning; None for zeros."""
-    tokens = obj(figures.get("tokens"))
-    fresh, read = count(tokens.get("input")), count(at(tokens, "cache", "read"))
-    written, thought = count(at(tokens, "cache", "write")), count(tokens.get("reasoning"))
-    output = count(tokens.get("output")) + thought
+    tokens = as_dict(figures.get("tokens"))
+    fresh, read = as_count(tokens.get("input")), as_count(get_path(tokens, "cache", "read"))
+    written, thought = as_count(get_path(tokens, "cache", "write")), as_count(tokens.get("reasoning"))
+    output = as_count(tokens.get("output")) + thought
     if fresh + read + written + output == 0:
         return None
-    return Usage(fresh, read, write_5m=written, output=output, reasoning=thought, cost=money(figures.get("cost")))
+    return Usage(fresh, read, write_5m=written, output=output, reasoning=thought, cost=as_usd(figures.get("cost")))
 
 
 def _failed(part: Part, state: dict[str, Json]) -> Json:
-    told = at(state, "metadata", "output") if at(state, "metadata", "interrupted") is True else None
+    told = get_path(state, "metadata", "output") if get_path(state, "metadata", "interrupted") is True else None
     if isinstance(told, str):
         return messages.tool_result(part.get("callID"), told)
     error = state.get("error")
@@ -114,8 +114,8 @@ def _failed(part: Part, state: dict[str, Json]) -> Json:
 
 
 def _file(part: Part) -> Json:
-    held = _DATA.fullmatch(word(part.get("url")))
-    mime = word(part.get("mime"))
+    held = _DATA.fullmatch(as_str(part.get("url")))
+    mime = as_str(part.get("mime"))
     kept = _kept(part, "filename")
     if held and mime.startswith("image/"):
         return messages.image(mime, held.group(2), **kept)

@@ -19,13 +19,13 @@ from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.opencode import parts as spelled
 from ctxtui.transcripts.formats.opencode.database import messages_of
-from ctxtui.transcripts.formats.opencode.export import put_together, said_in
+from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
-from ctxtui.transcripts.kit.fields import at as member
-from ctxtui.transcripts.kit.fields import count, obj, word
-from ctxtui.transcripts.kit.messages import more
-from ctxtui.transcripts.kit.readers import Tables, decoded
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str
+from ctxtui.transcripts.kit.fields import get_path as member
+from ctxtui.transcripts.kit.messages import make_parts
+from ctxtui.transcripts.kit.readers import Tables, decode_column
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,
@@ -54,24 +54,26 @@ def resume(order: ResumeOrder) -> ResumedFile:
     inside = [edits.found[at] for at in edits.found if order.end is None or at < order.end]
     ends, last = max(inside, default=(-1, 0))
     lost = [*edits.lost, *(loss for n, one in enumerate(messages) for loss in one.write(last if n == ends else None))]
-    _settle(messages, order)
+    _update_usage(messages, order)
     written: list[ImportMessage] = []
     for number, message in enumerate(messages):
-        written += _made(message.before, messages, number, lost)
+        written += _make_messages(message.before, messages, number, lost)
         written += [] if message.removed else [message]
-    written += _made(edits.behind, messages, len(messages), lost)
-    _answering(written)
+    written += _make_messages(edits.behind, messages, len(messages), lost)
+    _relink_answers(written)
     id_ = _session_id(order.now, next(order.ids))
     whole = {"info": _info(info, written, id_, order.now), "messages": [one.value for one in written]}
-    return ResumedFile(canonical.dumps(_renamed(whole, id_, order.ids)) + b"\n", count_losses(lost), id_, f"{id_}.json")
+    return ResumedFile(
+        canonical.dumps(_with_new_ids(whole, id_, order.ids)) + b"\n", count_losses(lost), id_, f"{id_}.json"
+    )
 
 
-def _held(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
+def _block_digests(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
     """Digests of a part's blocks, each with its role: `_SAID`, or the `_RESULT` of a call."""
-    value = spelled.answered(part) if said.answers else spelled.asked(part)
-    found = [(item.block.digest, _SAID) for item in (more("assistant", value) if value is not None else ())]
-    result = spelled.result(part) if said.answers else None
-    return found + [(item.block.digest, _RESULT) for item in (more("user", result) if result is not None else ())]
+    value = spelled.convert_answer_part(part) if said.answers else spelled.convert_user_part(part)
+    found = [(item.block.digest, _SAID) for item in (make_parts("assistant", value) if value is not None else ())]
+    result = spelled.convert_result(part) if said.answers else None
+    return found + [(item.block.digest, _RESULT) for item in (make_parts("user", result) if result is not None else ())]
 
 
 class ImportMessage(ResumeEntry):
@@ -91,12 +93,12 @@ class ImportMessage(ResumeEntry):
         value = {"info": deepcopy(said.info), "parts": deepcopy(said.parts)}
         one = cls(said=said, value=value, asks=not said.answers and bool(said.parts))
         for place, part in enumerate(said.parts):
-            found = _held(said, part)
+            found = _block_digests(said, part)
             if part.get("callID") and not any(kind == _RESULT for _, kind in found):
                 found.append(("", _RESULT))
             for digest, kind in found:
                 if kind == _RESULT:
-                    one.answers[len(one.spots)] = word(part.get("callID"))
+                    one.answers[len(one.spots)] = as_str(part.get("callID"))
                 one.digests.append(digest)
                 one.spots.append((place, kind))
         return one
@@ -128,17 +130,17 @@ class ImportMessage(ResumeEntry):
         self.removed = self.removed or (bool(gone) and {place for place, _ in self.spots} <= gone)
 
     def _rewrite(self, parts: list[Part | None], place: int, kind: str, block: Block) -> Iterator[str]:
-        part, value = obj(parts[place]), block.value()
+        part, value = as_dict(parts[place]), block.value()
         if kind == _RESULT:
-            state = obj(part.get("state"))
+            state = as_dict(part.get("state"))
             content = value.get("content")
-            if isinstance(content, list) and any(obj(one).get("type") not in ("text", None) for one in content):
+            if isinstance(content, list) and any(as_dict(one).get("type") not in ("text", None) for one in content):
                 yield _IMAGES
             state.pop("attachments", None)
-            obj(state.get("time")).pop("compacted", None)
+            as_dict(state.get("time")).pop("compacted", None)
             state["error" if state.get("status") == "error" else "output"] = _words(block)
         elif part.get("type") == "tool":
-            obj(part.get("state"))["input"] = value.get("input")
+            as_dict(part.get("state"))["input"] = value.get("input")
         elif part.get("type") in ("text", "reasoning"):
             part["text"] = _words(block)
         else:
@@ -155,7 +157,7 @@ class ImportMessage(ResumeEntry):
                 one |= {"tokens": tokens, "cost": 0}
 
 
-def _made(
+def _make_messages(
     groups: Sequence[Sequence[Item]], messages: Sequence[ImportMessage], number: int, lost: list[str]
 ) -> Iterator[ImportMessage]:
     """Make messages from inserted items, just before the message `number` (at the end if there is none)."""
@@ -167,17 +169,17 @@ def _made(
             continue
         like = messages[min(same, key=lambda k: abs(k - number))].said
         beside = messages[-1 if at_end else number].said
-        created = count(obj(beside.info.get("time")).get("created")) + at_end
+        created = as_count(as_dict(beside.info.get("time")).get("created")) + at_end
         info: dict[str, Any] = {key: like.info[key] for key in ("role", "agent", "model") if key in like.info}
         if like.answers:
             info = {**like.info, "tokens": _tokens(0, 0), "cost": 0, "finish": "stop"}
-        info |= {"id": _beside(beside.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
+        info |= {"id": _neighbor_id(beside.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
         if like.answers:
             info["time"]["completed"] = created
         yield ImportMessage.of(OpenCodeMessage(info, [{"type": "text", "text": _words(one.block)} for one in group]))
 
 
-def _settle(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
+def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
     """Remove usage reports that do not apply to the new context; the last answer gets the computed size."""
     first = first_change(messages)
     answers = [n for n, one in enumerate(messages) if one.said.answers and not one.removed]
@@ -189,7 +191,7 @@ def _settle(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
             one.report(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
 
 
-def _answering(messages: Sequence[ImportMessage]) -> None:
+def _relink_answers(messages: Sequence[ImportMessage]) -> None:
     """Link an answer whose question was removed to the question before it."""
     asked = next((one.said.id for one in messages if not one.said.answers), "")
     there = {one.said.id for one in messages}
@@ -205,7 +207,7 @@ def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now
     tokens = [one.value["info"].get("tokens") or {} for one in messages if one.said.answers]
     flat = {key: sum(int(one.get(key) or 0) for one in tokens) for key in ("input", "output", "reasoning")}
     cache = {key: sum(int(member(one, "cache", key) or 0) for one in tokens) for key in ("read", "write")}
-    time = obj(info.get("time"))
+    time = as_dict(info.get("time"))
     made = {key: value for key, value in info.items() if key not in ("parentID", "share", "revert", "summary")}
     return {
         **made,
@@ -214,11 +216,11 @@ def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now
         "cost": sum(float(one.value["info"].get("cost") or 0) for one in messages if one.said.answers),
         "tokens": {**flat, "cache": cache},
         "time": {"created": time.get("created") or round(now * 1000), "updated": round(now * 1000)},
-        "metadata": {**(made.get("metadata") or {}), MAKER: _listed(messages)},
+        "metadata": {**(made.get("metadata") or {}), MAKER: _copy_notes(messages)},
     }
 
 
-def _listed(messages: Sequence[ImportMessage]) -> dict[str, Any]:
+def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
     """Ids of the messages that are copies, and of those with estimated tokens, for ctxtui's reader."""
     answers = [one for one in messages if one.said.answers]
     estimated = [one.said.id for one in answers if one.estimated]
@@ -235,15 +237,15 @@ def _source_of(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCo
     except ValueError:
         whole = None
     if isinstance(whole, list):
-        whole = put_together(whole)
+        whole = assemble(whole)
     if isinstance(whole, dict) and "messages" in whole:
-        return obj(whole.get("info")), said_in(whole)
+        return as_dict(whole.get("info")), messages_in(whole)
     tables: Tables = {}
     for line in source.splitlines():
-        record = obj(canonical.loads(line))
+        record = as_dict(canonical.loads(line))
         if isinstance(record.get("row"), dict):
-            tables.setdefault(word(record.get("table")), []).append(obj(record["row"]))
-    rows = {word(row.get("id")): row for row in tables.get("session", [])}
+            tables.setdefault(as_str(record.get("table")), []).append(as_dict(record["row"]))
+    rows = {as_str(row.get("id")): row for row in tables.get("session", [])}
     messages = messages_of(tables)
     if session not in messages:
         raise CtxtuiError("the session's messages are not in the recording", place=session)
@@ -256,7 +258,7 @@ def _row_info(row: dict[str, Any]) -> dict[str, Any]:
         return row
     made = {key: row[key] for key in _AS_THEY_ARE if row.get(key) is not None}
     made |= {name: row[key] for key, name in _NAMES.items() if row.get(key) is not None}
-    made |= {key: decoded(row[key]) for key in _DECODED if row.get(key) is not None}
+    made |= {key: decode_column(row[key]) for key in _DECODED if row.get(key) is not None}
     return made | {"time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
@@ -269,7 +271,7 @@ def _words(block: Block) -> str:
     return block_content.read(block).text
 
 
-def _beside(id_: str, step: int) -> str:
+def _neighbor_id(id_: str, step: int) -> str:
     """Make an id that sorts `step` ids after `id_`."""
     found = _ID.fullmatch(id_)
     if found is None:
@@ -282,7 +284,7 @@ def _session_id(now: float, random: str) -> str:
     return f"ses_{~(round(now * 1000) * 0x1000) & 0xFFFFFFFFFFFF:012x}{random.replace('-', '')[:14]}"
 
 
-def _renamed(value: Any, session: str, ids: Iterator[str]) -> Any:
+def _with_new_ids(value: Any, session: str, ids: Iterator[str]) -> Any:
     """Replace the ids of the session, its messages and parts, including all references."""
     names: dict[str, str] = {}
     for message in value["messages"]:
@@ -290,10 +292,10 @@ def _renamed(value: Any, session: str, ids: Iterator[str]) -> Any:
         # A database has these in separate columns.
         info["sessionID"] = session
         for n, part in enumerate(message["parts"]):
-            part.setdefault("id", _beside(word(info.get("id")).replace("msg_", "prt_"), n))
+            part.setdefault("id", _neighbor_id(as_str(info.get("id")).replace("msg_", "prt_"), n))
             part |= {"sessionID": session, "messageID": info.get("id")}
         for one in (info, *message["parts"]):
-            old = word(one.get("id"))
+            old = as_str(one.get("id"))
             found = _ID.fullmatch(old)
             tail = next(ids).replace("-", "")[:14]
             names[old] = f"{found.group(1)}_{found.group(2)}{tail}" if found else f"{old}_{tail}"

@@ -19,8 +19,8 @@ from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.opencode import parts as spelled
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import at, moment, one_line, shrunk, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_str, as_time, compaction_detail, get_path, one_line
+from ctxtui.transcripts.kit.messages import make_message
 
 CLIENT: Final = "opencode"
 _ABORTED: Final = "MessageAbortedError"
@@ -36,7 +36,7 @@ class OpenCodeMessage(Struct, frozen=True):
     @property
     def id(self) -> str:
         """The message's own id."""
-        return word(self.info.get("id"))
+        return as_str(self.info.get("id"))
 
     @property
     def answers(self) -> bool:
@@ -46,12 +46,12 @@ class OpenCodeMessage(Struct, frozen=True):
     @property
     def created(self) -> float | None:
         """When it began, in Unix seconds."""
-        return moment(at(self.info, "time", "created"))
+        return as_time(get_path(self.info, "time", "created"))
 
     @property
     def is_summary(self) -> bool:
         """Whether it is the summary of a compaction."""
-        ended = self.info.get("finish") or at(self.info, "time", "completed") is not None
+        ended = self.info.get("finish") or get_path(self.info, "time", "completed") is not None
         return self.answers and self.info.get("summary") is True and bool(ended) and not self.info.get("error")
 
     @property
@@ -65,10 +65,10 @@ class OpenCodeMessage(Struct, frozen=True):
         if not self.answers or not self.info.get("error"):
             return False
         rest = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
-        return not (word(at(self.info, "error", "name")) == _ABORTED and rest)
+        return not (as_str(get_path(self.info, "error", "name")) == _ABORTED and rest)
 
 
-class Talk:
+class SessionBuilder:
     """Adds the messages of one session to `dialogue`.
 
     `estimated` are ids of messages with tokens estimated by the program that wrote them; `copied` of those that ctxtui
@@ -87,7 +87,7 @@ class Talk:
 
     def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
         """Yield the events of all messages, in recorded order."""
-        moments = [found for one in messages for part in one.parts if (found := spelled.compacted(part)) is not None]
+        moments = [found for one in messages for part in one.parts if (found := spelled.pruned_at(part)) is not None]
         self._last = messages[-1] if messages else None
         for message in messages:
             for part in message.parts:
@@ -99,48 +99,50 @@ class Talk:
                 self._say(message, 0.0)
             self._said.append(message)
             if message.is_summary:
-                self._dialogue.restart(EpochStart.COMPACTION, shrunk(0, 0, CLIENT))
+                self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, CLIENT))
                 self._again(message.created or 0.0)
         self._prune(moments)
         yield self._dialogue.tip()
 
     def _odd(self, part: Part, message: OpenCodeMessage) -> Iterator[Event]:
         if part.get("type") == "retry":
-            told = one_line(word(at(part, "error", "data", "message")) or word(at(part, "error", "name")))
-            yield Happened("retry", told, self._dialogue.thread, moment(at(part, "time", "created")))
+            told = one_line(
+                as_str(get_path(part, "error", "data", "message")) or as_str(get_path(part, "error", "name"))
+            )
+            yield Happened("retry", told, self._dialogue.thread, as_time(get_path(part, "time", "created")))
         elif not spelled.is_known(part):
-            yield Skipped(1, f"a part of an unknown kind, {word(part.get('type')) or 'none'}, in {message.id}")
+            yield Skipped(1, f"a part of an unknown kind, {as_str(part.get('type')) or 'none'}, in {message.id}")
 
     def _prune(self, moments: list[float]) -> None:
         """Restart the context without results that were pruned by then."""
         newest = max(moments, default=0.0)
         if newest > self._pruned:
             self._pruned = newest
-            self._dialogue.restart(EpochStart.MICROCOMPACTION, shrunk(0, 0, CLIENT))
+            self._dialogue.restart(EpochStart.MICROCOMPACTION, compaction_detail(0, 0, CLIENT))
             self._again(newest)
 
     def _again(self, when: float) -> None:
         """Rebuild the context that a request at `when` has, from the messages so far."""
         self._pruned = max(self._pruned, when)
         self._dialogue.head = ROOT
-        for message in kept(self._said):
+        for message in kept_messages(self._said):
             self._say(message, self._pruned)
 
     def _say(self, message: OpenCodeMessage, when: float) -> None:
         if message.left_out:
             return
         if not message.answers:
-            said = [made for part in message.parts if (made := spelled.asked(part)) is not None]
-            self._dialogue.say(spoken("user", *said) if said else [])
+            said = [made for part in message.parts if (made := spelled.convert_user_part(part)) is not None]
+            self._dialogue.say(make_message("user", *said) if said else [])
             return
-        said = [made for part in message.parts if (made := spelled.answered(part)) is not None]
+        said = [made for part in message.parts if (made := spelled.convert_answer_part(part)) is not None]
         if said:
-            self._dialogue.say(spoken("assistant", *said, mark="summary" if message.is_summary else ""))
+            self._dialogue.say(make_message("assistant", *said, mark="summary" if message.is_summary else ""))
         self._dialogue.say(self._results(message, message.parts, when))
 
     def _answered(self, message: OpenCodeMessage) -> Iterator[Event]:
         """Add the requests of an answer: one, or in older versions one for each of its steps."""
-        if not message.info.get("error") and _by_hand(message):
+        if not message.info.get("error") and _is_user_run(message):
             self._say(message, self._pruned)
             return
         before = self._dialogue.head
@@ -153,7 +155,7 @@ class Talk:
                 step = []
             else:
                 step.append(part)
-        if not steps or any(spelled.answered(part) is not None for part in step):
+        if not steps or any(spelled.convert_answer_part(part) is not None for part in step):
             yield from self._step(message, step, {} if steps else message.info, steps + 1)
         if message.left_out:
             self._dialogue.head = before
@@ -167,8 +169,8 @@ class Talk:
         extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
             extra[ESTIMATED_INPUT], usage = usage.input, None
-        said = [made for part in step if (made := spelled.answered(part)) is not None]
-        items = spoken("assistant", *said) if said else []
+        said = [made for part in step if (made := spelled.convert_answer_part(part)) is not None]
+        items = make_message("assistant", *said) if said else []
         if message.created is not None:
             # A fork is a copy with new ids and the same times.
             what = [item.block.digest for item in items]
@@ -179,13 +181,13 @@ class Talk:
         known = Call(
             message.id,
             "",
-            provider=word(info.get("providerID")),
-            model=word(info.get("modelID")),
+            provider=as_str(info.get("providerID")),
+            model=as_str(info.get("modelID")),
             started=message.created,
-            ended=moment(at(info, "time", "completed")),
+            ended=as_time(get_path(info, "time", "completed")),
             usage=usage,
-            stop_reason=word(figures.get("reason")) or word(info.get("finish")),
-            error=word(at(info, "error", "data", "message")) or word(at(info, "error", "name")),
+            stop_reason=as_str(figures.get("reason")) or as_str(info.get("finish")),
+            error=as_str(get_path(info, "error", "data", "message")) or as_str(get_path(info, "error", "name")),
             extra=extra,
         )
         yield self._dialogue.answer(items, known)
@@ -193,21 +195,21 @@ class Talk:
 
     def _results(self, message: OpenCodeMessage, parts: list[Part], when: float) -> list[Item]:
         found = [made for part in parts if (made := self._result(message, part, when)) is not None]
-        return spoken("user", *found) if found else []
+        return make_message("user", *found) if found else []
 
     def _result(self, message: OpenCodeMessage, part: Part, when: float) -> Json:
-        made = spelled.result(part, when)
+        made = spelled.convert_result(part, when)
         # An unfinished call followed by something was interrupted; the last one may still run.
-        return spelled.unended(part) if made is None and message is not self._last else made
+        return spelled.interrupted_result(part) if made is None and message is not self._last else made
 
 
-def _by_hand(message: OpenCodeMessage) -> bool:
+def _is_user_run(message: OpenCodeMessage) -> bool:
     """Whether no model wrote an answer: a command or a task that the user started."""
     kinds = [part.get("type") for part in message.parts]
     return bool(kinds) and all(kind == "tool" for kind in kinds) and spelled.usage(message.info) is None
 
 
-def kept(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
+def kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     """Select the messages that the next request has: the last compaction's question, its summary, kept and later ones.
 
     All messages if there was no compaction.
@@ -216,11 +218,11 @@ def kept(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     if summary is None:
         return list(messages)
     since = list(messages[summary + 1 :])
-    asked_by = word(messages[summary].info.get("parentID"))
+    asked_by = as_str(messages[summary].info.get("parentID"))
     question = next((n for n in range(summary) if messages[n].id == asked_by and messages[n].marker), None)
     if question is None:
         return [messages[summary], *since]
-    spared = word((messages[question].marker or {}).get("tail_start_id"))
+    spared = as_str((messages[question].marker or {}).get("tail_start_id"))
     first = next((n for n in range(question) if spared and messages[n].id == spared), None)
     if first is None:
         # If the tail does not exist, OpenCode finds no end and sends everything.

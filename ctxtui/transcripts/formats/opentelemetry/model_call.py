@@ -14,11 +14,18 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.opentelemetry import messages
-from ctxtui.transcripts.formats.opentelemetry.spans import Attributes, OtelSpan, SpanEvent, first, text, tokens
-from ctxtui.transcripts.kit.fields import listed, money, obj, word
+from ctxtui.transcripts.formats.opentelemetry.spans import (
+    Attributes,
+    OtelSpan,
+    SpanEvent,
+    first_count,
+    first_text,
+    first_value,
+)
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str, as_usd
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.readers import decoded
+from ctxtui.transcripts.kit.readers import decode_column
 from ctxtui.wire.request import Response
 
 _IN_SUM: Final = "gen_ai.aggregated_usage."
@@ -43,8 +50,8 @@ _BESIDE: Final = (
 def operation(span: OtelSpan) -> str:
     """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" if unrelated to a model."""
     held = span.attributes
-    named = text(held, "gen_ai.operation.name")
-    kind = text(held, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
+    named = first_text(held, "gen_ai.operation.name")
+    kind = first_text(held, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
     if named in (*_CALLS, *_OTHER):
         return named
     if kind in ("llm", "chat", "completion"):
@@ -53,8 +60,8 @@ def operation(span: OtelSpan) -> str:
         return {"agent": "invoke_agent", "tool": "execute_tool", "embedding": "embeddings"}.get(kind, kind)
     if named:
         return named
-    asked = first(held, "gen_ai.request.model", "gen_ai.response.model")
-    used = tokens(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+    asked = first_value(held, "gen_ai.request.model", "gen_ai.response.model")
+    used = first_count(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
     return "chat" if asked is not None and (used is not None or "gen_ai.prompt.0.role" in held) else ""
 
 
@@ -96,7 +103,7 @@ class ModelCall(Struct):
         return merged
 
 
-def detailed(span: OtelSpan) -> None:
+def merge_details(span: OtelSpan) -> None:
     """Copy the attributes of a details event to the span."""
     for event in span.events:
         if event.name == _DETAILS:
@@ -104,35 +111,43 @@ def detailed(span: OtelSpan) -> None:
             span.attributes |= {**{k: v for k, v in event.body.items() if k not in span.attributes}, **said}
 
 
-def told_by(span: OtelSpan) -> SpanContent:
+def read_content(span: OtelSpan) -> SpanContent:
     """Read the content of a span, from the convention that holds most of it."""
     raw = _as_sent(span.attributes)
     if raw is not None:
         return raw
     held = span.attributes
-    asked = messages.conventional(first(held, "gen_ai.input.messages", "langfuse.observation.input", "gen_ai.prompt",
-                                         "pydantic_ai.all_messages"))  # fmt: skip
-    answered = messages.conventional(
-        first(held, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
+    asked = messages.genai_messages(
+        first_value(
+            held, "gen_ai.input.messages", "langfuse.observation.input", "gen_ai.prompt", "pydantic_ai.all_messages"
+        )
     )
-    spoken, said = messages.of_events([*span.events, *_listed_events(held)])
-    asked = asked or spoken or messages.of_openinference(held, "llm.input_messages")
-    asked = asked or messages.of_numbers(held, "gen_ai.prompt")
-    answered = answered or said or messages.of_openinference(held, "llm.output_messages")
-    answered = answered or messages.of_numbers(held, "gen_ai.completion")
-    tools = messages.offered(first(held, "gen_ai.tool.definitions", "gen_ai.request.tools"))
-    tools = tools or messages.functions(held) or messages.schemas(held) or messages.offered(_parameters(held))
-    system = messages.instructions(held.get("gen_ai.system_instructions"))
+    answered = messages.genai_messages(
+        first_value(held, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
+    )
+    spoken, said = messages.event_items([*span.events, *_listed_events(held)])
+    asked = asked or spoken or messages.openinference_messages(held, "llm.input_messages")
+    asked = asked or messages.openllmetry_messages(held, "gen_ai.prompt")
+    answered = answered or said or messages.openinference_messages(held, "llm.output_messages")
+    answered = answered or messages.openllmetry_messages(held, "gen_ai.completion")
+    tools = messages.tool_items(first_value(held, "gen_ai.tool.definitions", "gen_ai.request.tools"))
+    tools = (
+        tools
+        or messages.openllmetry_tools(held)
+        or messages.openinference_tools(held)
+        or messages.tool_items(_parameters(held))
+    )
+    system = messages.system_items(held.get("gen_ai.system_instructions"))
     # Their order is not recorded; this is the providers' order.
     return SpanContent((*tools, *system, *asked), tuple(answered))
 
 
 def _as_sent(held: Attributes) -> SpanContent | None:
     """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
-    body, answer = decoded(held.get("input.value")), decoded(held.get("output.value"))
+    body, answer = decode_column(held.get("input.value")), decode_column(held.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
-    provider = text(held, "llm.provider", "llm.system", "gen_ai.provider.name").lower()
+    provider = first_text(held, "llm.provider", "llm.system", "gen_ai.provider.name").lower()
     url = "https://host/v1/messages" if provider == "anthropic" and "messages" in body else ""
     clean = {key: item for key, item in body.items() if item is not None}
     said = canonical.dumps(answer) if isinstance(answer, dict) else b""
@@ -142,44 +157,44 @@ def _as_sent(held: Attributes) -> SpanContent | None:
         return None
     if found is None:
         return None
-    answered = found.response.items or tuple(messages.of_openinference(held, "llm.output_messages"))
-    follows = word(found.params.get("previous_response_id"))
+    answered = found.response.items or tuple(messages.openinference_messages(held, "llm.output_messages"))
+    follows = as_str(found.params.get("previous_response_id"))
     return SpanContent(found.items, answered, follows, found.response.id, found.skeleton if found.model else None)
 
 
 def _is_request(body: dict[str, Json]) -> bool:
     said = body.get("messages")
     if isinstance(said, list):
-        return bool(said) and all(isinstance(one, dict) and word(one.get("role")) for one in said)
+        return bool(said) and all(isinstance(one, dict) and as_str(one.get("role")) for one in said)
     given = body.get("input")
     return (
-        "model" in body and bool(given) and (isinstance(given, str) or all(isinstance(i, dict) for i in listed(given)))
+        "model" in body and bool(given) and (isinstance(given, str) or all(isinstance(i, dict) for i in as_list(given)))
     )
 
 
 def _listed_events(held: Attributes) -> list[SpanEvent]:
     """Events stored in an attribute, as Logfire and Pydantic AI do."""
-    found = decoded(first(held, "events", "all_messages_events"))
-    told = [obj(one) for one in listed(found)]
-    return [SpanEvent(word(one.get("event.name")), {}, one) for one in told if word(one.get("event.name"))]
+    found = decode_column(first_value(held, "events", "all_messages_events"))
+    told = [as_dict(one) for one in as_list(found)]
+    return [SpanEvent(as_str(one.get("event.name")), {}, one) for one in told if as_str(one.get("event.name"))]
 
 
 def _parameters(held: Attributes) -> Json:
     """Tools in Pydantic AI's request parameters."""
-    asked = obj(decoded(held.get("model_request_parameters")))
+    asked = as_dict(decode_column(held.get("model_request_parameters")))
     found: list[Json] = []
-    for tool in map(obj, listed(asked.get("function_tools"))):
+    for tool in map(as_dict, as_list(asked.get("function_tools"))):
         known = {"name": tool.get("name"), "description": tool.get("description")}
         found.append({**known, "input_schema": tool.get("parameters_json_schema")})
     return found
 
 
-def decoded_of(call: ModelCall) -> Decoded:
+def decode_call(call: ModelCall) -> Decoded:
     """Return the context and the answer of a call."""
     held, told = call.attributes, call.told
-    model = text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model",
-                 "llm.request.model_name", "model_name")  # fmt: skip
-    stopped = text(held, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason", "llm.finish_reason",
+    model = first_text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
+                       "gen_ai.request.model", "llm.request.model_name", "model_name")  # fmt: skip
+    stopped = first_text(held, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason", "llm.finish_reason",
                    "gen_ai.completion.0.finish_reason")  # fmt: skip
     id_ = response_id(call) or call.span.id
     used, failed = usage(held), error(call)
@@ -188,18 +203,18 @@ def decoded_of(call: ModelCall) -> Decoded:
     return Decoded("", told.asked, model, follows, response, told.skeleton)
 
 
-def call_of(call: ModelCall) -> Call:
+def base_call(call: ModelCall) -> Call:
     """Return the other fields of a call."""
     held, span = call.attributes, call.span
-    provider = text(held, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
+    provider = first_text(held, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((one.started for one in call.spans if one.started is not None), default=None)
-    waited = money(first(held, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
+    waited = as_usd(first_value(held, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
     extra: dict[str, Json] = {
         key: held[name] for key in _BESIDE if (name := f"gen_ai.request.{key}") in held and held[name] is not None
     }
     extra |= {"span": span.name} if span.name else {}
     if held.get("llm.invocation_parameters") and not extra.keys() - {"span"}:
-        extra["parameters"] = decoded(held["llm.invocation_parameters"])
+        extra["parameters"] = decode_column(held["llm.invocation_parameters"])
     fidelity = Fidelity.WIRE if call.told.skeleton is not None else Fidelity.TRANSCRIPT
     return Call(
         "",
@@ -216,15 +231,15 @@ def call_of(call: ModelCall) -> Call:
 
 def response_id(call: ModelCall) -> str:
     """The provider's id of the answer."""
-    return text(call.attributes, "gen_ai.response.id", "llm.response.id") or call.told.response
+    return first_text(call.attributes, "gen_ai.response.id", "llm.response.id") or call.told.response
 
 
 def error(call: ModelCall) -> str:
     """Return the reason that a call failed; "" if it did not."""
     for span in call.spans:
         thrown = next((event for event in span.events if event.name == "exception"), None)
-        said = text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
-        kind = text(span.attributes, "error.type")
+        said = first_text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
+        kind = first_text(span.attributes, "error.type")
         if span.failed or kind:
             return span.told or said or kind or "failed"
     return ""
@@ -232,28 +247,28 @@ def error(call: ModelCall) -> str:
 
 def usage(held: Attributes) -> Usage | None:
     """Convert the usage of a call; by convention the input includes cached tokens, unless it is smaller than those."""
-    given = tokens(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
+    given = first_count(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
                    "llm.usage.prompt_tokens")  # fmt: skip
-    output = tokens(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
-                    "llm.usage.completion_tokens")  # fmt: skip
+    output = first_count(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
+                         "llm.token_count.completion", "llm.usage.completion_tokens")  # fmt: skip
     if given is None and output is None:
         # An agent's total usage, as named by Pydantic AI.
         in_sum = {name: value for name, value in held.items() if name.startswith(_IN_SUM)}
         return (
             usage({name.replace(_IN_SUM, "gen_ai.usage."): value for name, value in in_sum.items()}) if in_sum else None
         )
-    read = tokens(held, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+    read = first_count(held, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
                   "gen_ai.usage.details.cache_read_tokens", "gen_ai.usage.details.cache_read_input_tokens",
                   "llm.token_count.prompt_details.cache_read", "gen_ai.usage.input_tokens.cached",
                   "gen_ai.usage.prompt_tokens_details.cached_tokens")  # fmt: skip
-    written = tokens(held, "gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
+    written = first_count(held, "gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
                      "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
                      "gen_ai.usage.details.cache_creation_input_tokens",
                      "llm.token_count.prompt_details.cache_write")  # fmt: skip
-    thought = tokens(held, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
+    thought = first_count(held, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
                      "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.details.thinking_tokens",
                      "llm.token_count.completion_details.reasoning")  # fmt: skip
-    long = min(tokens(held, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
+    long = min(first_count(held, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
     inside = (read or 0) + (written or 0)
     whole = given or 0
     return Usage(
@@ -264,11 +279,11 @@ def usage(held: Attributes) -> Usage | None:
         output=output or 0,
         reasoning=min(thought or 0, output or 0),
         has_cache=read is not None or written is not None,
-        cost=money(first(held, "llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
+        cost=as_usd(first_value(held, "llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
     )
 
 
-def same(spans: Sequence[OtelSpan]) -> list[ModelCall]:
+def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
     """Group spans that record the same call.
 
     A client's own span and that of its instrumentation record one call if they have the same answer, or one
@@ -278,8 +293,8 @@ def same(spans: Sequence[OtelSpan]) -> list[ModelCall]:
     by_response: dict[tuple[str, str], ModelCall] = {}
     by_span: dict[str, ModelCall] = {}
     for span in spans:
-        told = told_by(span)
-        response = text(span.attributes, "gen_ai.response.id", "llm.response.id") or told.response
+        told = read_content(span)
+        response = first_text(span.attributes, "gen_ai.response.id", "llm.response.id") or told.response
         call = by_response.get((span.trace, response)) if response else None
         call = call or by_span.get(span.parent) or _around(found, span, response)
         if call is None:

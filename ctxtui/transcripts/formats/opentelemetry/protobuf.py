@@ -14,9 +14,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry.reader import SpanTaker
-from ctxtui.transcripts.kit.fields import listed, obj, objects
+from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list
 from ctxtui.transcripts.kit.readers import WholeReader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 
 _FIELDS: Final = {
     message: {int(number): (name, kind) for number, name, kind in (field.split() for field in fields.split(","))}
@@ -76,18 +76,20 @@ def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins messages of OTLP."""
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
-    found, _ = records(head)
-    return 0.9 if any(_is_told(whole) for one in found for held in one.values() for whole in objects(held)) else 0.0
+    found, _ = decode_requests(head)
+    return 0.9 if any(_is_told(whole) for one in found for held in one.values() for whole in as_dicts(held)) else 0.0
 
 
 def _is_told(whole: dict[str, Json]) -> bool:
     """Whether a resource's part has features unique to OTLP: attributes with names, or a span with a trace id."""
-    named = any(pair.get("key") and pair.get("value") for pair in objects(obj(whole.get("resource")).get("attributes")))
-    spans = [span for scoped in objects(whole.get("scopeSpans")) for span in objects(scoped.get("spans"))]
+    named = any(
+        pair.get("key") and pair.get("value") for pair in as_dicts(as_dict(whole.get("resource")).get("attributes"))
+    )
+    spans = [span for scoped in as_dicts(whole.get("scopeSpans")) for span in as_dicts(scoped.get("spans"))]
     return named or any(len(str(span.get("traceId"))) == _TRACE_ID for span in spans)
 
 
-def records(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
+def decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
     """Convert the messages in `data` to OTLP's JSON; also returns where they break off."""
     request: dict[str, Json] = {}
     tail = None
@@ -96,7 +98,7 @@ def records(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
             _read(message, "Request", request)
     except _Cut:
         tail = Skipped(1, "cut off: the messages of OTLP break off or are damaged")
-    return [_request(whole) for whole in objects(request.get("resourceSpans"))], tail
+    return [_request(whole) for whole in as_dicts(request.get("resourceSpans"))], tail
 
 
 def _messages(data: bytes) -> Iterator[bytes]:
@@ -114,7 +116,7 @@ def _messages(data: bytes) -> Iterator[bytes]:
 
 def _request(whole: dict[str, Json]) -> dict[str, Json]:
     """Wrap a resource with its spans or its log records."""
-    scoped = objects(whole.get("scopeSpans"))
+    scoped = as_dicts(whole.get("scopeSpans"))
     if any("logRecords" in one for one in scoped):
         return {"resourceLogs": [{"resource": whole.get("resource"), "scopeLogs": scoped}]}
     return {"resourceSpans": [whole]}
@@ -178,7 +180,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise _Cut
 
 
-def encoded(request: dict[str, Json]) -> bytes:
+def encode(request: dict[str, Json]) -> bytes:
     """Encode a request with spans, in OTLP's JSON, for any collector."""
     return _written("Request", request)
 
@@ -193,8 +195,8 @@ def _written(kind: str, value: Json) -> bytes:
         return _number(told & _WHOLE) if wire == _VARINT else (told & _WHOLE).to_bytes(8, "little")
     made = b""
     for number, (name, inner) in _FIELDS[kind].items():
-        held = obj(value).get(name)
-        for one in listed(held) if inner.endswith("*") else [held]:
+        held = as_dict(value).get(name)
+        for one in as_list(held) if inner.endswith("*") else [held]:
             if one is not None:
                 wire = _SCALARS.get(inner, (_BYTES,))[0]
                 data = _written(inner.rstrip("*"), one)
@@ -210,19 +212,19 @@ def _number(value: int) -> bytes:
     return bytes([*made, value])
 
 
-def rejected(answer: bytes) -> tuple[int, str]:
+def parse_rejection(answer: bytes) -> tuple[int, str]:
     """Parse a collector's answer: the number of rejected spans, and the reason."""
     told: dict[str, Json] = {}
     _read(answer, "Answer", told)
-    refused = obj(told.get("partialSuccess"))
+    refused = as_dict(told.get("partialSuccess"))
     return refused.get("rejectedSpans", 0), refused.get("errorMessage", "")
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     taker = SpanTaker(tree)
-    found, tail = records(data)
+    found, tail = decode_requests(data)
     for record in found:
-        list(taker.record(record, FoundObject(1, 0, len(data), b"", None)))
+        list(taker.record(record, RawRecord(1, 0, len(data), b"", None)))
     return list(taker.standing()), tail
 
 

@@ -16,13 +16,13 @@ from ctxtui.core.session import MAIN, Described, Event, Happened
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.model_call import ModelCall
-from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, OtelSpan, is_flat, is_otlp, spans_in, text
+from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, OtelSpan, first_text, is_flat, is_otlp, spans_in
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.conversations import ClientThread
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.readers import lines_reader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "opentelemetry"
 _AGENT: Final = "invoke_agent"
@@ -56,7 +56,7 @@ class Traces:
 
     def events(self, tree: Tree) -> Iterator[Event]:
         """Yield the events of the recorded session."""
-        calls = model_call.same([span for span in self._ordered if model_call.is_call(span)])
+        calls = model_call.group_spans([span for span in self._ordered if model_call.is_call(span)])
         calls += self._in_sum(calls)
         calls.sort(key=lambda call: (call_start(call), call.span.line))
         keys = [self._key(call) for call in calls]
@@ -68,7 +68,7 @@ class Traces:
             if key != ThreadKey():
                 outer = names.get(self._homes.get(key.outer, key), "")
                 client = ClientThread(names[key], key.agent, outer if outer != names[key] else "", may_lead=True)
-            exchanges.add(model_call.decoded_of(call), model_call.call_of(call), client)
+            exchanges.add(model_call.decode_call(call), model_call.base_call(call), client)
             told.setdefault(next(reversed(threads.calls)), (call, key))
         events = list(threads.events())
         main = next((id_ for id_, one in threads.calls.items() if one.thread == MAIN), "")
@@ -82,7 +82,9 @@ class Traces:
         inside = {span.id for call in calls for span in call.spans for span in self._up(span)}
         agents = [s for s in self._ordered if model_call.operation(s) == _AGENT and s.id not in inside]
         lowest = [s for s in agents if not any(o.id != s.id and s in self._up(o) for o in agents)]
-        return [ModelCall([s], model_call.told_by(s)) for s in lowest if model_call.usage(s.attributes) is not None]
+        return [
+            ModelCall([s], model_call.read_content(s)) for s in lowest if model_call.usage(s.attributes) is not None
+        ]
 
     def _up(self, span: OtelSpan) -> list[OtelSpan]:
         """Spans around `span`, the nearest first."""
@@ -97,10 +99,12 @@ class Traces:
         """Thread key of a call from its spans; empty if they name nothing."""
         span = call.span
         around = self._up(span)
-        conversation = next(filter(None, (text(one.attributes, *_CONVERSATION) for one in (*call.spans, *around))), "")
+        conversation = next(
+            filter(None, (first_text(one.attributes, *_CONVERSATION) for one in (*call.spans, *around))), ""
+        )
         agents = [one for one in (span, *around) if model_call.operation(one) == _AGENT]
-        agent = text(agents[0].attributes, *_AGENTS) or agents[0].name if agents else ""
-        agent = agent or text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
+        agent = first_text(agents[0].attributes, *_AGENTS) or agents[0].name if agents else ""
+        agent = agent or first_text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
         nested = agents[0].id if len(agents) > 1 else ""
         trace = span.trace if not (call.told.asked or conversation or nested) else ""
         key = ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
@@ -113,7 +117,7 @@ class Traces:
             kind = model_call.operation(span)
             if kind in ("embeddings", "retrieval", "rerank"):
                 yield Happened("other request", span.name or kind, at=span.started)
-            elif kind == "execute_tool" and (span.failed or text(span.attributes, "error.type")):
+            elif kind == "execute_tool" and (span.failed or first_text(span.attributes, "error.type")):
                 why = model_call.error(ModelCall([span]))
                 yield Happened("tool error", one_line(f"{span.name}: {why}"), at=span.started)
 
@@ -134,13 +138,13 @@ def _names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
 
 def _about(call: ModelCall, key: ThreadKey, title: str) -> Described:
     resource = call.span.resource
-    client = text(resource, "service.name")
+    client = first_text(resource, "service.name")
     return Described(
         key.conversation or call.span.trace,
         title,
         NAME,
         client="" if client.startswith("unknown_service") else client,
-        version=text(resource, "service.version"),
+        version=first_text(resource, "service.version"),
     )
 
 
@@ -151,7 +155,7 @@ _OURS: Final = ("gen_ai.", "llm.", "openinference.", "traceloop.", "gen_ai")
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a trace."""
-    records = file_head.records(head, 10)
+    records = file_head.parse_records(head, 10)
     if any(is_otlp(record) for record in records):
         return 0.97
     flat = [record for record in records if is_flat(record)]
@@ -168,7 +172,7 @@ class SpanTaker:
         self._spans: dict[tuple[str, str], OtelSpan] = {}
         self._logs: list[LogEvent] = []
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
         """Collect the spans of an object; emits nothing yet."""
         for one in spans_in(value, found.line):
             if isinstance(one, LogEvent):
@@ -200,7 +204,7 @@ class SpanTaker:
                 span.ended = max(span.ended or 0.0, log.event.at)
             span.events.append(log.event)
         for span in held.values():
-            model_call.detailed(span)
+            model_call.merge_details(span)
         return list(held.values())
 
 

@@ -11,8 +11,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.readers import decoded
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
+from ctxtui.transcripts.kit.readers import decode_column
 
 Attributes = dict[str, Json]
 """Values by their dotted names."""
@@ -22,7 +22,7 @@ _PLAIN: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 _LONGEST: Final = 20
 
 
-def plain(value: Json, depth: int = _DEEPEST) -> Json:
+def to_json(value: Json, depth: int = _DEEPEST) -> Json:
     """Convert OTLP's typed value to JSON; anything else is returned unchanged."""
     if not isinstance(value, dict) or len(value) != 1 or depth == 0:
         return value
@@ -32,18 +32,21 @@ def plain(value: Json, depth: int = _DEEPEST) -> Json:
     if kind == "intValue":
         return int(held) if isinstance(held, str) and held.lstrip("-").isdigit() and len(held) <= _LONGEST else held
     if kind == "arrayValue":
-        return [plain(item, depth - 1) for item in listed(obj(held).get("values"))]
+        return [to_json(item, depth - 1) for item in as_list(as_dict(held).get("values"))]
     if kind == "kvlistValue":
-        return {word(pair.get("key")): plain(pair.get("value"), depth - 1) for pair in objects(obj(held).get("values"))}
+        return {
+            as_str(pair.get("key")): to_json(pair.get("value"), depth - 1)
+            for pair in as_dicts(as_dict(held).get("values"))
+        }
     return value
 
 
-def attributes_of(value: Json) -> Attributes:
+def read_attributes(value: Json) -> Attributes:
     """Read attributes by name, from an object or a list of pairs; nested objects are flattened."""
     if isinstance(value, list):
-        pairs = [(word(pair.get("key")), plain(pair.get("value"))) for pair in objects(value)]
+        pairs = [(as_str(pair.get("key")), to_json(pair.get("value"))) for pair in as_dicts(value)]
     else:
-        pairs = list(obj(value).items())
+        pairs = list(as_dict(value).items())
     found: Attributes = {}
     for name, held in pairs:
         _open(found, name, held, _DEEPEST)
@@ -58,11 +61,11 @@ def _open(found: Attributes, name: str, value: Json, depth: int) -> None:
         found[name] = value
 
 
-def numbered(attributes: Attributes, name: str) -> list[Attributes]:
+def numbered_entries(attributes: Attributes, name: str) -> list[Attributes]:
     """List the entries of a list that is spelled by numbers (``NAME.0.role``), or is a list under `name`."""
-    held = decoded(attributes.get(name))
+    held = decode_column(attributes.get(name))
     if isinstance(held, list):
-        return [attributes_of(item) for item in objects(held)]
+        return [read_attributes(item) for item in as_dicts(held)]
     start = name + "."
     found: dict[int, Attributes] = {}
     for key, value in attributes.items():
@@ -73,23 +76,23 @@ def numbered(attributes: Attributes, name: str) -> list[Attributes]:
     return [found[number] for number in sorted(found)]
 
 
-def first(attributes: Attributes, *names: str) -> Json:
+def first_value(attributes: Attributes, *names: str) -> Json:
     """Return the first non-empty value of `names`; None if there is none."""
     return next((attributes[name] for name in names if attributes.get(name) not in (None, "")), None)
 
 
-def text(attributes: Attributes, *names: str) -> str:
+def first_text(attributes: Attributes, *names: str) -> str:
     """Return the first non-empty text of `names`; the first one of a list."""
-    held = first(attributes, *names)
-    return word(held[0] if isinstance(held, list) and held else held)
+    held = first_value(attributes, *names)
+    return as_str(held[0] if isinstance(held, list) and held else held)
 
 
-def tokens(attributes: Attributes, *names: str) -> int | None:
+def first_count(attributes: Attributes, *names: str) -> int | None:
     """Return the first number of tokens of `names`; None if there is none."""
-    held = first(attributes, *names)
+    held = first_value(attributes, *names)
     if isinstance(held, str) and held.isdigit() and len(held) <= _LONGEST:
         return int(held)
-    return None if held is None or isinstance(held, str | list) else count(held)
+    return None if held is None or isinstance(held, str | list) else as_count(held)
 
 
 _ERROR: Final = ("ERROR", "STATUS_CODE_ERROR", 2, "2", "Error")
@@ -139,7 +142,7 @@ def is_otlp(record: Mapping[str, Json]) -> bool:
 
 def is_flat(record: Mapping[str, Json]) -> bool:
     """Whether `record` is a single span or log record, as printed by a console exporter."""
-    ids = obj(record.get("context")).keys() | record.keys()
+    ids = as_dict(record.get("context")).keys() | record.keys()
     named = "name" in record or "event_name" in record or "body" in record
     return named and "attributes" in record and any(name in ids for name in _IDS)
 
@@ -150,38 +153,40 @@ def spans_in(record: dict[str, Json], line: int) -> Iterator[OtelSpan | LogEvent
         if is_flat(record):
             yield _log(record) if _is_log(record) else _span(record, "", {}, line)
         return
-    for whole in objects(record.get("resourceSpans", record.get("resource_spans"))):
-        resource = attributes_of(at(whole, "resource", "attributes"))
+    for whole in as_dicts(record.get("resourceSpans", record.get("resource_spans"))):
+        resource = read_attributes(get_path(whole, "resource", "attributes"))
         scoped = whole.get("scopeSpans", whole.get("scope_spans", whole.get("instrumentationLibrarySpans")))
-        for part in objects(scoped):
-            scope = word(at(part, "scope", "name")) or word(at(part, "instrumentationLibrary", "name"))
-            for span in objects(part.get("spans")):
+        for part in as_dicts(scoped):
+            scope = as_str(get_path(part, "scope", "name")) or as_str(get_path(part, "instrumentationLibrary", "name"))
+            for span in as_dicts(part.get("spans")):
                 yield _span(span, scope, resource, line)
-    for whole in objects(record.get("resourceLogs")):
-        for part in objects(whole.get("scopeLogs")):
-            for log in objects(part.get("logRecords")):
+    for whole in as_dicts(record.get("resourceLogs")):
+        for part in as_dicts(whole.get("scopeLogs")):
+            for log in as_dicts(part.get("logRecords")):
                 yield _log(log)
 
 
 def _span(record: dict[str, Json], scope: str, resource: Attributes, line: int) -> OtelSpan:
-    context = obj(record.get("context"))
+    context = as_dict(record.get("context"))
     status = record.get("status")
-    code = status if isinstance(status, str) else _either(obj(status), "code", "status_code")
+    code = status if isinstance(status, str) else _either(as_dict(status), "code", "status_code")
     code = code if code is not None else record.get("status_code")
-    said = word(_either(obj(status), "message", "description")) or word(record.get("status_message"))
+    said = as_str(_either(as_dict(status), "message", "description")) or as_str(record.get("status_message"))
     return OtelSpan(
         _id(_either(record, "spanId", "span_id") or _either(context, "span_id", "spanId")),
         _id(_either(record, "traceId", "trace_id") or _either(context, "trace_id", "traceId")),
         _id(_either(record, "parentSpanId", "parent_id", "parent_span_id", "parentId")),
-        name=word(record.get("name")),
-        scope=scope or word(at(record, "scope", "name")) or word(at(record, "instrumentationScope", "name")),
+        name=as_str(record.get("name")),
+        scope=scope
+        or as_str(get_path(record, "scope", "name"))
+        or as_str(get_path(record, "instrumentationScope", "name")),
         started=_when(_either(record, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         ended=_when(_either(record, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
         failed=code in _ERROR,
         told=said,
-        attributes=attributes_of(record.get("attributes")),
-        resource=resource or attributes_of(at(record, "resource", "attributes")),
-        events=[_event(event) for event in objects(record.get("events"))],
+        attributes=read_attributes(record.get("attributes")),
+        resource=resource or read_attributes(get_path(record, "resource", "attributes")),
+        events=[_event(event) for event in as_dicts(record.get("events"))],
         line=line,
     )
 
@@ -191,18 +196,18 @@ def _is_log(record: Mapping[str, Json]) -> bool:
 
 
 def _log(record: dict[str, Json]) -> LogEvent:
-    held = attributes_of(record.get("attributes"))
-    name = word(_either(record, "eventName", "event_name")) or word(held.get("event.name"))
+    held = read_attributes(record.get("attributes"))
+    name = as_str(_either(record, "eventName", "event_name")) or as_str(held.get("event.name"))
     when = _when(_either(record, "timeUnixNano", "observedTimeUnixNano", "timestamp", "observed_timestamp"))
-    event = SpanEvent(name, held, obj(plain(record.get("body"))), when)
+    event = SpanEvent(name, held, as_dict(to_json(record.get("body"))), when)
     span, trace = _either(record, "spanId", "span_id"), _either(record, "traceId", "trace_id")
     return LogEvent(_id(span), _id(trace), event)
 
 
 def _event(record: dict[str, Json]) -> SpanEvent:
-    held = attributes_of(record.get("attributes"))
+    held = read_attributes(record.get("attributes"))
     when = _when(_either(record, "timeUnixNano", "timestamp", "time"))
-    return SpanEvent(word(record.get("name")), held, {}, when)
+    return SpanEvent(as_str(record.get("name")), held, {}, when)
 
 
 def _either(record: Mapping[str, Json], *names: str) -> Json:
@@ -210,7 +215,7 @@ def _either(record: Mapping[str, Json], *names: str) -> Json:
 
 
 def _id(value: Json) -> str:
-    return word(value).removeprefix("0x")
+    return as_str(value).removeprefix("0x")
 
 
 def _when(value: Json) -> float | None:
@@ -222,4 +227,4 @@ def _when(value: Json) -> float | None:
             return value / 1e9
         if _MICRO < value <= _NANO:
             return value / 1e6
-    return moment(value)
+    return as_time(value)

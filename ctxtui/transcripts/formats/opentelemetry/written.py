@@ -25,7 +25,7 @@ Content = Callable[[Json], Json] | None
 """Masks content; None: content is left out."""
 
 
-def span_of(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
+def call_span(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
     """Convert `call` of `session`, called `name`, to a span; the same call has the same ids each time.
 
     `usd` is its list price (None: not known). With `content`, a mask function, the span includes request and answer.
@@ -52,7 +52,7 @@ def span_of(session: Session, call: Call, *, name: str, usd: float | None = None
     return span
 
 
-def request_of(spans: Sequence[Span], client: str = "", version: str = "") -> dict[str, Json]:
+def wrap_spans(spans: Sequence[Span], client: str = "", version: str = "") -> dict[str, Json]:
     """Wrap spans in one request of OTLP; `client` is the program that called the model."""
     about = [("service.name", client or SCOPE), ("service.version", version or None)]
     resource = {"attributes": [_pair(key, value) for key, value in about if value is not None]}

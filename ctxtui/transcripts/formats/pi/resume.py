@@ -13,8 +13,8 @@ from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
-from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, part_of
-from ctxtui.transcripts.kit.fields import count, listed, obj, word
+from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, convert_part
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.kit.resume import (
     ResumedFile,
     ResumeEntry,
@@ -23,11 +23,11 @@ from ctxtui.transcripts.kit.resume import (
     apply_edits,
     count_losses,
     first_change,
+    format_time,
     fresh_ids,
     is_answer,
     read_source,
     replace_members,
-    stamp,
 )
 
 _COSTS: Final = ("input", "output", "cacheRead", "cacheWrite", "total")
@@ -43,11 +43,13 @@ def resume(order: ResumeOrder) -> ResumedFile:
     entries = [_entry(raw, canonical.loads(piece.raw)) for raw, piece in found]
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
     lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
-    _settle(entries, order)
-    new = fresh_ids((one.replace("-", "")[:_ID] for one in order.ids), (word(one.value.get("id")) for one in entries))
-    before = {n: [_made(entries, one, group, new, order) for group in one.before] for n, one in enumerate(entries)}
-    behind = [_made(entries, entries[-1], group, new, order) for group in edits.behind]
-    id_, when = next(order.ids), stamp(order.now)
+    _update_usage(entries, order)
+    new = fresh_ids((one.replace("-", "")[:_ID] for one in order.ids), (as_str(one.value.get("id")) for one in entries))
+    before = {
+        n: [_make_entry(entries, one, group, new, order) for group in one.before] for n, one in enumerate(entries)
+    }
+    behind = [_make_entry(entries, entries[-1], group, new, order) for group in edits.behind]
+    id_, when = next(order.ids), format_time(order.now)
     name = f"{when.replace(':', '-').replace('.', '-')}_{id_}.jsonl"
     return ResumedFile(b"".join(_lines(entries, before, behind, id_)), count_losses(lost), id_, name)
 
@@ -62,7 +64,7 @@ class PiEntry(ResumeEntry):
     @property
     def message(self) -> dict[str, Any]:
         """Its message, {} if it has none."""
-        return obj(self.value.get("message"))
+        return as_dict(self.value.get("message"))
 
     @property
     def answers_user(self) -> bool:
@@ -102,13 +104,13 @@ class PiEntry(ResumeEntry):
             return {"message": {**message, "content": _content(only)}}
         if role == "bashExecution":
             return {"message": {"role": "user", "content": [_text(words)], "timestamp": message.get("timestamp")}}
-        parts = self.changed_parts((message or self.value).get("content"), _spelled)
+        parts = self.changed_parts((message or self.value).get("content"), _to_pi_part)
         content = [one if isinstance(one, dict) else _text(str(one)) for one in parts]
         return {"message": {**message, "content": content}} if message else {"content": content}
 
 
 def _is_summary(value: dict[str, Any]) -> bool:
-    return value.get("type") in _SUMMARIES or obj(value.get("message")).get("role") in _SUMMARIES
+    return value.get("type") in _SUMMARIES or as_dict(value.get("message")).get("role") in _SUMMARIES
 
 
 def _entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
@@ -118,26 +120,26 @@ def _entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
     entry.asks = entry.message.get("role") == "user"
     content = message.get("content")
     if _is_summary(value):
-        texts: list[Any] = [word(message.get("summary"))]
+        texts: list[Any] = [as_str(message.get("summary"))]
     elif role == "bashExecution":
-        texts = [f"Ran `{word(message.get('command'))}`\n```\n{word(message.get('output'))}\n```"]
+        texts = [f"Ran `{as_str(message.get('command'))}`\n```\n{as_str(message.get('output'))}\n```"]
     elif role == "toolResult":
         # Matched by the call that it answers.
-        entry.digests, entry.answers, texts = [""], {0: word(message.get("toolCallId"))}, []
+        entry.digests, entry.answers, texts = [""], {0: as_str(message.get("toolCallId"))}, []
     elif value.get("type") not in ("message", "custom_message"):
         texts = []
     else:
-        texts = [content] if isinstance(content, str) else [part_of(part) for part in listed(content)]
+        texts = [content] if isinstance(content, str) else [convert_part(part) for part in as_list(content)]
     entry.digests += [(blocks.text(one) if isinstance(one, str) else blocks.from_part(one)).digest for one in texts]
     return entry
 
 
-def _made(
+def _make_entry(
     entries: Sequence[PiEntry], near: PiEntry, items: Sequence[Item], new: Iterator[str], order: ResumeOrder
 ) -> dict[str, Any]:
     """Make an entry from inserted items, near the entry `near`."""
     role = "assistant" if is_answer(items[0]) else "user"
-    message: dict[str, Any] = {"role": role, "content": [_spelled(item.block) for item in items]}
+    message: dict[str, Any] = {"role": role, "content": [_to_pi_part(item.block) for item in items]}
     more = {}
     if role == "assistant":
         like = next((one.message for one in reversed(entries) if one.answers_user), {})
@@ -149,15 +151,15 @@ def _made(
     return {"type": "message", "id": next(new), "timestamp": time, "message": message, **more}
 
 
-def _settle(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
+def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
     """Remove usage reports that do not apply to the new context; the last answer gets the computed size."""
     first = first_change(entries)
     answers = [n for n, one in enumerate(entries) if one.answers_user and not one.removed]
     for n in answers:
-        entry, known = entries[n], obj(entries[n].message.get("usage"))
+        entry, known = entries[n], as_dict(entries[n].message.get("usage"))
         size = order.input_tokens if n == answers[-1] else None
         if known and (n > first or (n == first and size is not None)):
-            output = order.answer_tokens if entry.changes else count(known.get("output"))
+            output = order.answer_tokens if entry.changes else as_count(known.get("output"))
             entry.usage = _usage(0, 0) if size is None else {**_usage(size, output), ESTIMATED_BY: "ctxtui"}
 
 
@@ -172,22 +174,24 @@ def _lines(
         if not number and entry.value.get("type") == "session":
             yield entry.line(id=id_)
             continue
-        parent = above.get(word(entry.value.get("parentId")), entry.value.get("parentId"))
+        parent = above.get(as_str(entry.value.get("parentId")), entry.value.get("parentId"))
         for made in before[number]:
             yield canonical.dumps({**made, "parentId": parent} if own else _bare(made)) + b"\n"
             parent = made["id"]
         if entry.removed:
-            above[word(own)] = parent
+            above[as_str(own)] = parent
             continue
         tip = own or tip
         more = {"parentId": parent} if "parentId" in entry.value and parent != entry.value["parentId"] else {}
-        yield entry.line(**more, **_kept(entries, before, entry))
+        yield entry.line(**more, **_kept_start(entries, before, entry))
     for made in behind:
         yield canonical.dumps({**made, "parentId": tip} if tip else _bare(made)) + b"\n"
         tip = made["id"] if tip else None
 
 
-def _kept(entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], compaction: PiEntry) -> dict[str, Any]:
+def _kept_start(
+    entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], compaction: PiEntry
+) -> dict[str, Any]:
     """Update where the entries that a compaction kept begin."""
     value = compaction.value
     if isinstance(index := value.get("firstKeptEntryIndex"), int):
@@ -220,10 +224,10 @@ def _words(block: Block) -> str:
     return block_content.read(block).text
 
 
-def _spelled(block: Block) -> dict[str, Any]:
+def _to_pi_part(block: Block) -> dict[str, Any]:
     """Convert a block to pi's spelling of a content part."""
-    value = obj(block.value())
-    source = obj(value.get("source"))
+    value = as_dict(block.value())
+    source = as_dict(value.get("source"))
     match value.get("type"):
         case "tool_use":
             rest = {key: one for key, one in value.items() if key not in ("type", "id", "name", "input")}
@@ -236,7 +240,7 @@ def _spelled(block: Block) -> dict[str, Any]:
 
 def _content(block: Block) -> list[Any]:
     """Convert a result's content to pi's spelling."""
-    content = obj(block.value()).get("content")
+    content = as_dict(block.value()).get("content")
     if not isinstance(content, list):
         return [_text(_words(block))]
-    return [_spelled(blocks.from_part(one)) if isinstance(one, dict) else _text(str(one)) for one in content]
+    return [_to_pi_part(blocks.from_part(one)) if isinstance(one, dict) else _text(str(one)) for one in content]

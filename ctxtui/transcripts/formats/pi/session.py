@@ -16,10 +16,19 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, shrunk, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import (
+    as_count,
+    as_dict,
+    as_list,
+    as_str,
+    as_time,
+    as_usd,
+    compaction_detail,
+    get_path,
+)
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "pi"
 COPIED: Final = "copiedBy"
@@ -33,12 +42,14 @@ _SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a pi session."""
-    records = file_head.records(head)
+    records = file_head.parse_records(head)
     first = records[0] if records else {}
     if first.get("type") == "session" and "cwd" in first and "payload" not in first:
         return 0.95
-    ours = [r for r in records if r.get("type") == "message" and "stopReason" in obj(r.get("message"))]
-    return 0.8 if any("api" in r["message"] or "totalTokens" in obj(r["message"].get("usage")) for r in ours) else 0.0
+    ours = [r for r in records if r.get("type") == "message" and "stopReason" in as_dict(r.get("message"))]
+    return (
+        0.8 if any("api" in r["message"] or "totalTokens" in as_dict(r["message"].get("usage")) for r in ours) else 0.0
+    )
 
 
 class _Entry(NamedTuple):
@@ -61,31 +72,31 @@ class _Pi:
         """Context and items of an interrupted answer, until a result shows that its calls were executed."""
         self._broken_head = ROOT
 
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        id_, parent = word(value.get("id")), word(value.get("parentId"))
-        kind = word(value.get("type"))
+    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+        id_, parent = as_str(value.get("id")), as_str(value.get("parentId"))
+        kind = as_str(value.get("type"))
         if kind == "session":
-            self._about = replace(self._about, id=id_, cwd=word(value.get("cwd")), title=word(value.get("name")))
+            self._about = replace(self._about, id=id_, cwd=as_str(value.get("cwd")), title=as_str(value.get("name")))
             parent = id_ = ""
         elif kind == "session_info":
-            self._about = replace(self._about, title=word(value.get("name")))
+            self._about = replace(self._about, title=as_str(value.get("name")))
         elif kind == "thinking_level_change":
-            self._level = word(value.get("thinkingLevel"))
+            self._level = as_str(value.get("thinkingLevel"))
         if id_ and self._entries and self._entries[-1].id != parent:
             known = self._by_id.get(parent)
             self._dialogue.restart(EpochStart.REWIND, head=known.head if known else ROOT)
         items: list[Item] = []
         if kind == "compaction":
             self._compact(value, parent)
-        elif kind == "message" and at(value, "message", "role") == "assistant":
+        elif kind == "message" and get_path(value, "message", "role") == "assistant":
             self._without_broken_calls()
-            event, items = self._answer(obj(value["message"]), value, found)
+            event, items = self._answer(as_dict(value["message"]), value, found)
             yield event
         elif kind in ("message", "custom_message", "branch_summary"):
-            items = self._said(kind, obj(value.get("message")) or value)
+            items = self._said(kind, as_dict(value.get("message")) or value)
             self._dialogue.say(items)
         elif kind not in _SILENT:
-            yield Happened("record", kind or "without type", at=moment(value.get("timestamp")))
+            yield Happened("record", kind or "without type", at=as_time(value.get("timestamp")))
         entry = _Entry(id_, parent, items, self._dialogue.head)
         self._entries.append(entry)
         if id_:
@@ -99,53 +110,53 @@ class _Pi:
         """Remove the unexecuted calls of an interrupted answer: pi resends its text, but not the calls."""
         if self._broken is not None and self._dialogue.head == self._broken_head:
             asked, items = self._broken
-            self._dialogue.head = self._dialogue.tree.extend(asked, _made(items))
+            self._dialogue.head = self._dialogue.tree.extend(asked, _without_calls(items))
         self._broken = None
 
     def _said(self, kind: str, message: dict[str, Json]) -> list[Item]:
-        role = word(message.get("role"))
+        role = as_str(message.get("role"))
         if role == "toolResult":
             self._broken = None
         else:
             self._without_broken_calls()
         if kind == "branch_summary" or role in ("branchSummary", "compactionSummary"):
-            return spoken("user", word(message.get("summary")), mark="summary")
+            return make_message("user", as_str(message.get("summary")), mark="summary")
         if role == "toolResult":
-            given = [part_of(part) for part in listed(message.get("content"))]
+            given = [convert_part(part) for part in as_list(message.get("content"))]
             made = messages.tool_result(message.get("toolCallId"), given, message.get("isError") is True)
-            return messages.results(self._dialogue, [{**made, "name": message.get("toolName")}])
+            return messages.result_items(self._dialogue, [{**made, "name": message.get("toolName")}])
         if role == "bashExecution":
             if message.get("excludeFromContext") is True:
                 return []
-            ran = f"Ran `{word(message.get('command'))}`\n```\n{word(message.get('output'))}\n```"
-            return spoken("user", ran, mark="meta")
+            ran = f"Ran `{as_str(message.get('command'))}`\n```\n{as_str(message.get('output'))}\n```"
+            return make_message("user", ran, mark="meta")
         content = message.get("content")
-        parts = [content] if isinstance(content, str) else [part_of(part) for part in listed(content)]
-        return spoken("user" if role in ("", "custom", "hookMessage") else role, *parts)
+        parts = [content] if isinstance(content, str) else [convert_part(part) for part in as_list(content)]
+        return make_message("user" if role in ("", "custom", "hookMessage") else role, *parts)
 
-    def _answer(self, message: dict[str, Json], value: dict[str, Json], found: FoundObject) -> tuple[Event, list[Item]]:
-        items = spoken("assistant", *(part_of(part) for part in listed(message.get("content"))))
+    def _answer(self, message: dict[str, Json], value: dict[str, Json], found: RawRecord) -> tuple[Event, list[Item]]:
+        items = make_message("assistant", *(convert_part(part) for part in as_list(message.get("content"))))
         # An answer interrupted before its first content adds nothing.
         items = items if len(items) > 1 else []
         extra: dict[str, Json] = {key: message[key] for key in ("api", "responseId") if key in message}
-        usage = _usage(obj(message.get("usage")))
-        if usage is not None and ESTIMATED_BY in obj(message.get("usage")):
+        usage = _usage(as_dict(message.get("usage")))
+        if usage is not None and ESTIMATED_BY in as_dict(message.get("usage")):
             extra[ESTIMATED_INPUT], usage = usage.input, None
-        if copied_by := word(value.get(COPIED)):
+        if copied_by := as_str(value.get(COPIED)):
             extra[COPIED_BY] = copied_by
-        if word(message.get("stopReason")) in _BROKEN:
+        if as_str(message.get("stopReason")) in _BROKEN:
             # pi then has only the output reported at the beginning of the message.
             usage, extra = mark_partial(usage, extra, (item.block for item in items))
         known = Call(
-            word(message.get("responseId")),
+            as_str(message.get("responseId")),
             "",
-            provider=word(message.get("provider")),
-            model=word(message.get("model")),
-            started=moment(message.get("timestamp")),
-            ended=moment(value.get("timestamp")),
+            provider=as_str(message.get("provider")),
+            model=as_str(message.get("model")),
+            started=as_time(message.get("timestamp")),
+            ended=as_time(value.get("timestamp")),
             usage=usage,
-            stop_reason=word(message.get("stopReason")),
-            error=word(message.get("errorMessage")),
+            stop_reason=as_str(message.get("stopReason")),
+            error=as_str(message.get("errorMessage")),
             line=found.line,
             bytes_=(found.start, found.end),
             extra={**extra, **({"thinking_level": self._level} if self._level else {})},
@@ -158,8 +169,8 @@ class _Pi:
 
     def _compact(self, value: dict[str, Json], parent: str) -> None:
         kept = self._kept(value, parent)
-        self._dialogue.restart(EpochStart.COMPACTION, shrunk(count(value.get("tokensBefore")), 0, NAME))
-        self._dialogue.say(spoken("user", word(value.get("summary")), mark="summary"))
+        self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(as_count(value.get("tokensBefore")), 0, NAME))
+        self._dialogue.say(make_message("user", as_str(value.get("summary")), mark="summary"))
         self._dialogue.say(item for entry in kept for item in entry.items)
 
     def _kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
@@ -167,7 +178,7 @@ class _Pi:
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]
-        wanted = word(value.get("firstKeptEntryId"))
+        wanted = as_str(value.get("firstKeptEntryId"))
         kept: list[_Entry] = []
         entry = self._by_id.get(parent)
         while entry is not None and len(kept) < len(self._entries):
@@ -178,13 +189,13 @@ class _Pi:
         return []
 
 
-def _made(items: list[Item]) -> list[Item]:
+def _without_calls(items: list[Item]) -> list[Item]:
     """Items of an answer without its calls; empty if only its header is left."""
     kept = [item for item in items if item.block.kind != "tool_use"]
     return kept if len(kept) > 1 else []
 
 
-def part_of(part: Json) -> Json:
+def convert_part(part: Json) -> Json:
     """Convert pi's content part to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
@@ -193,19 +204,19 @@ def part_of(part: Json) -> Json:
         case "toolCall":
             return messages.tool_use(rest.pop("id", None), rest.pop("name", None), rest.pop("arguments", None), **rest)
         case "thinking":
-            return messages.thinking(word(rest.pop("thinking", "")), rest.pop("thinkingSignature", None), **rest)
+            return messages.thinking(as_str(rest.pop("thinking", "")), rest.pop("thinkingSignature", None), **rest)
         case "image" if "data" in rest:
-            return messages.image(word(rest.pop("mimeType", "")), rest.pop("data"), **rest)
+            return messages.image(as_str(rest.pop("mimeType", "")), rest.pop("data"), **rest)
     return part
 
 
 def _usage(report: dict[str, Json]) -> Usage | None:
     """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
-    fresh, read, written = (count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
-    if fresh + read + written + count(report.get("output")) == 0:
+    fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
+    if fresh + read + written + as_count(report.get("output")) == 0:
         return None
-    cost = money(at(report, "cost", "total"))
-    output, reasoning = count(report.get("output")), count(report.get("reasoning"))
+    cost = as_usd(get_path(report, "cost", "total"))
+    output, reasoning = as_count(report.get("output")), as_count(report.get("reasoning"))
     return Usage(fresh, read, write_5m=written, output=output, reasoning=min(reasoning, output), cost=cost)
 
 

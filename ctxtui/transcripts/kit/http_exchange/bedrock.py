@@ -10,8 +10,8 @@ from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, get_path
+from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.wire.request import Response
 
 CONTEXT: Final = frozenset({"messages", "system", "toolConfig"})
@@ -20,21 +20,21 @@ MARKER: Final = "cachePoint"
 
 def request_items(body: dict[str, Json]) -> list[Item]:
     """Convert a request to items: tools, system, messages. Cache points are breakpoints, not content."""
-    tools = objects(at(body, "toolConfig", "tools"))
+    tools = as_dicts(get_path(body, "toolConfig", "tools"))
     made = [Item(blocks.make(TOOL, _tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
     made += [Item(blocks.from_part(part), Place("system")) for part in _parts(body.get("system"))]
-    for message in objects(body.get("messages")):
-        made += spoken(word(message.get("role")), *_parts(message.get("content")))
+    for message in as_dicts(body.get("messages")):
+        made += make_message(as_str(message.get("role")), *_parts(message.get("content")))
     return made
 
 
 def _tool(tool: dict[str, Json]) -> dict[str, Json]:
-    spec = obj(tool.get("toolSpec"))
-    return {**spec, "inputSchema": at(spec, "inputSchema", "json")} if "inputSchema" in spec else spec or tool
+    spec = as_dict(tool.get("toolSpec"))
+    return {**spec, "inputSchema": get_path(spec, "inputSchema", "json")} if "inputSchema" in spec else spec or tool
 
 
 def _parts(content: Json) -> list[Json]:
-    found = [content] if isinstance(content, str) else listed(content)
+    found = [content] if isinstance(content, str) else as_list(content)
     return [_typed(part) for part in found if not (isinstance(part, dict) and MARKER in part)]
 
 
@@ -43,7 +43,7 @@ def _typed(part: Json) -> Json:
     if not isinstance(part, dict):
         return part
     kind, value = next(iter(part.items()), ("part", None))
-    held = obj(value)
+    held = as_dict(value)
     match kind:
         case "text":
             return messages.text(value)
@@ -56,39 +56,41 @@ def _typed(part: Json) -> Json:
             given = _parts(held.get("content"))
             return messages.tool_result(held.get("toolUseId"), given, held.get("status") == "error")
         case "reasoningContent" if "reasoningText" in held:
-            told = obj(held["reasoningText"])
-            return messages.thinking(word(told.get("text")), told.get("signature"))
+            told = as_dict(held["reasoningText"])
+            return messages.thinking(as_str(told.get("text")), told.get("signature"))
         case "reasoningContent":
             return {"type": "redacted_thinking", "data": held.get("redactedContent")}
         case "image":
-            return messages.image(f"image/{word(held.get('format'))}", at(held, "source", "bytes"))
+            return messages.image(f"image/{as_str(held.get('format'))}", get_path(held, "source", "bytes"))
     return {"type": kind, **part}
 
 
-def usage(report: Json) -> Usage | None:
+def parse_usage(report: Json) -> Usage | None:
     """Convert the usage of one answer; its input excludes the cache, as Anthropic's does (facts §12)."""
     if not isinstance(report, dict) or "inputTokens" not in report:
         return None
     keys = ("cacheReadInputTokens", "cacheWriteInputTokens")
-    hour = sum(count(one.get("inputTokens")) for one in objects(report.get("cacheDetails")) if one.get("ttl") == "1h")
+    hour = sum(
+        as_count(one.get("inputTokens")) for one in as_dicts(report.get("cacheDetails")) if one.get("ttl") == "1h"
+    )
     return Usage(
-        fresh=count(report.get("inputTokens")),
-        cache_read=count(report.get(keys[0])),
-        write_5m=max(0, count(report.get(keys[1])) - hour),
+        fresh=as_count(report.get("inputTokens")),
+        cache_read=as_count(report.get(keys[0])),
+        write_5m=max(0, as_count(report.get(keys[1])) - hour),
         write_1h=hour,
-        output=count(report.get("outputTokens")),
+        output=as_count(report.get("outputTokens")),
         has_cache=any(key in report for key in keys),
     )
 
 
-def answer(body: dict[str, Json]) -> Response:
+def decode_answer(body: dict[str, Json]) -> Response:
     """Decode an answer."""
     if "output" not in body:
-        return Response(error=word(body.get("message")) or word(body.get("Message")), extra=body)
-    message = obj(at(body, "output", "message"))
+        return Response(error=as_str(body.get("message")) or as_str(body.get("Message")), extra=body)
+    message = as_dict(get_path(body, "output", "message"))
     return Response(
-        items=tuple(spoken(word(message.get("role")) or "assistant", *_parts(message.get("content")))),
-        usage=usage(body.get("usage")),
-        stop_reason=word(body.get("stopReason")),
+        items=tuple(make_message(as_str(message.get("role")) or "assistant", *_parts(message.get("content")))),
+        usage=parse_usage(body.get("usage")),
+        stop_reason=as_str(body.get("stopReason")),
         extra={key: item for key, item in body.items() if key not in ("output", "usage", "stopReason")},
     )

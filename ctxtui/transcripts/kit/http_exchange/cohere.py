@@ -9,35 +9,35 @@ from msgspec.structs import replace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import at, count, obj, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str, get_path
 from ctxtui.wire import openai_chat
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import merge_delta
 
 
-def usage(report: Json) -> Usage | None:
+def parse_usage(report: Json) -> Usage | None:
     """Convert the usage of one answer: ``tokens`` is all that the model read, cached included; ``billed_units`` is
     less.
     """
-    tokens = obj(at(report, "tokens"))
+    tokens = as_dict(get_path(report, "tokens"))
     if not tokens:
         return None
-    read = count(at(report, "cached_tokens"))
+    read = as_count(get_path(report, "cached_tokens"))
     return Usage(
-        fresh=max(0, count(tokens.get("input_tokens")) - read),
+        fresh=max(0, as_count(tokens.get("input_tokens")) - read),
         cache_read=read,
-        output=count(tokens.get("output_tokens")),
+        output=as_count(tokens.get("output_tokens")),
         has_cache="cached_tokens" in report,
     )
 
 
-def answer(body: dict[str, Json]) -> Response:
+def decode_answer(body: dict[str, Json]) -> Response:
     """Decode an answer; an error's text is under ``message``."""
     message = body.get("message")
     if not isinstance(message, dict):
-        return Response(error=word(message) or word(body.get("error")), extra=body)
+        return Response(error=as_str(message) or as_str(body.get("error")), extra=body)
     # A plan is the model's text before its calls.
-    plan = word(message.get("tool_plan"))
+    plan = as_str(message.get("tool_plan"))
     said = {**message, "content": message.get("content") or plan or None}
     try:
         found = openai_chat.decode_response({"id": body.get("id"), "message": said})
@@ -46,32 +46,32 @@ def answer(body: dict[str, Json]) -> Response:
     extra = {key: item for key, item in body.items() if key not in ("id", "message", "finish_reason")}
     return replace(
         found,
-        usage=usage(body.get("usage")),
-        stop_reason=word(body.get("finish_reason")),
+        usage=parse_usage(body.get("usage")),
+        stop_reason=as_str(body.get("finish_reason")),
         extra={**found.extra, **extra},
     )
 
 
-def stream(events: Iterable[Json]) -> Response:
+def decode_stream(events: Iterable[Json]) -> Response:
     """Assemble the answer of a stream's events."""
     message: dict[str, Json] = {"role": "assistant"}
     content: dict[int, dict[str, Json]] = {}
     calls: dict[int, dict[str, Json]] = {}
     whole: dict[str, Json] = {}
-    for event in map(obj, events):
-        kind, index = word(event.get("type")), count(event.get("index"))
-        delta = obj(event.get("delta"))
-        told = obj(delta.get("message"))
+    for event in map(as_dict, events):
+        kind, index = as_str(event.get("type")), as_count(event.get("index"))
+        delta = as_dict(event.get("delta"))
+        told = as_dict(delta.get("message"))
         if kind == "message-start":
             whole["id"] = event.get("id")
         elif kind == "message-end":
             whole |= delta
         elif kind.startswith("content-"):
-            merge_delta(content.setdefault(index, {}), obj(told.get("content")))
+            merge_delta(content.setdefault(index, {}), as_dict(told.get("content")))
         elif kind == "tool-plan-delta":
-            message["tool_plan"] = word(message.get("tool_plan")) + word(told.get("tool_plan"))
+            message["tool_plan"] = as_str(message.get("tool_plan")) + as_str(told.get("tool_plan"))
         elif kind.startswith("tool-call-"):
-            merge_delta(calls.setdefault(index, {}), obj(told.get("tool_calls")), skip=frozenset())
+            merge_delta(calls.setdefault(index, {}), as_dict(told.get("tool_calls")), skip=frozenset())
     message["content"] = [content[index] for index in sorted(content)]
     message["tool_calls"] = [calls[index] for index in sorted(calls)]
-    return replace(answer({**whole, "message": message}), complete="finish_reason" in whole)
+    return replace(decode_answer({**whole, "message": message}), complete="finish_reason" in whole)

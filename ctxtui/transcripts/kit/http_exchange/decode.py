@@ -10,16 +10,15 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import COUNTED, ESTIMATED_INPUT, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.kit.fields import count, obj, word
-from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google, shapes
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str
+from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, shapes
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire import sse
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_text
 
-GOOGLE: Final = google.NAME
 CONVERSE: Final = "converse"
 COHERE: Final = "cohere"
 
@@ -28,6 +27,9 @@ _OTHER: Final = re.compile(
     r"|input_tokens|compact|realtime|count-tokens|cachedContents)(/|$)|:(embedContent|batchEmbedContents|countTokens)\b"
 )
 _MODEL: Final = re.compile(r"/models?/([^/]+?)(?::(?:stream)?generateContent|/(?:invoke|converse)|$)", re.IGNORECASE)
+_STREAMS: Final = re.compile(
+    r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
+)
 _COUNT: Final = "/count_tokens"
 
 
@@ -51,27 +53,36 @@ def decode(exchange: Exchange) -> Decoded | None:
 
     Raises `Malformed` if one was and the request cannot be read.
     """
-    body = value(exchange.request)
-    dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
+    body = parse_body(exchange.request)
+    dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
     if not dialect:
         return None
-    asked = _MODEL.search(exchange.path)
-    model = word(body.get("model")) or (asked.group(1) if asked else "")
+    model = asked_model(exchange.path, body)
     if exchange.path.endswith(_COUNT):
         return _request(dialect, exchange, body, model, _count(exchange))
-    return _request(dialect, exchange, body, model, response_of(dialect, exchange))
+    return _request(dialect, exchange, body, model, decode_response(dialect, exchange))
+
+
+def asked_model(path: str, body: dict[str, Json]) -> str:
+    """The model that a request asks: named in its body, else in its path."""
+    named = _MODEL.search(path)
+    return as_str(body.get("model")).removeprefix("models/") or (named.group(1) if named else "")
+
+
+def wants_stream(path: str, body: dict[str, Json]) -> bool:
+    """Whether a request asks for a stream: its body says so, or its path."""
+    return body.get("stream") is True or bool(_STREAMS.search(path))
 
 
 def _request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str, response: Response) -> Decoded:
-    if dialect in (GOOGLE, CONVERSE):
-        module = google if dialect == GOOGLE else bedrock
-        params = {key: item for key, item in body.items() if key not in module.CONTEXT}
-        return Decoded(dialect, tuple(module.request_items(body)), model, params, response)
+    if dialect == CONVERSE:
+        params = {key: item for key, item in body.items() if key not in bedrock.CONTEXT}
+        return Decoded(dialect, tuple(bedrock.request_items(body)), model, params, response)
     found = DIALECTS[CHAT if dialect == COHERE else dialect].decode_request(exchange.request, None)
     return Decoded(dialect, found.items, model, found.params, response, found.skeleton)
 
 
-def dialect_of(exchange: Exchange, body: dict[str, Json]) -> str:
+def detect_dialect(exchange: Exchange, body: dict[str, Json]) -> str:
     """Detect the API of a request; "" if it does not send a context to a model."""
     path = exchange.path
     if _OTHER.search(path):
@@ -90,8 +101,8 @@ def dialect_of(exchange: Exchange, body: dict[str, Json]) -> str:
 def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
     path = exchange.path
     if not path.strip("/"):
-        answer = obj(value(exchange.response))
-        return shapes.answer_dialect(answer) if shapes.is_answer(answer) else shapes.dialect(body)
+        answer = as_dict(parse_body(exchange.response))
+        return shapes.answer_dialect(answer) if shapes.is_answer(answer) else shapes.detect_dialect(body)
     if path.endswith(("/messages", _COUNT)) or "anthropic_version" in body:
         return ANTHROPIC
     if path.endswith("/v2/chat"):
@@ -102,7 +113,7 @@ def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
     return CHAT
 
 
-def response_of(dialect: str, exchange: Exchange) -> Response:
+def decode_response(dialect: str, exchange: Exchange) -> Response:
     """Decode the answer of `exchange`; an unreadable one becomes an answer with an error that says so."""
     body = exchange.response
     if not body.strip():
@@ -111,18 +122,16 @@ def response_of(dialect: str, exchange: Exchange) -> Response:
     text = body[:512].decode("utf-8", "replace")
     try:
         if sse.is_stream(text):
-            return streamed(dialect, sse.parse_stream(body))
-        return _whole(dialect, exchange, value(body))
+            return decode_stream(dialect, sse.parse_stream(body))
+        return _decode_whole(dialect, exchange, parse_body(body))
     except Malformed as error:
         return Response(complete=False, error=f"HTTP {exchange.status}" if exchange.status >= 400 else str(error))
 
 
-def streamed(dialect: str, events: list[sse.ServerEvent]) -> Response:
+def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
     """Assemble the answer of the events of one stream."""
-    if dialect == GOOGLE:
-        return google.answer(event.value() for event in events)
     if dialect == COHERE:
-        return cohere.stream(event.value() for event in events)
+        return cohere.decode_stream(event.value() for event in events)
     if dialect == CONVERSE:
         return Response(complete=False, error="a stream of events in Amazon's binary framing")
     reader = DIALECTS[dialect].stream_reader()
@@ -130,21 +139,20 @@ def streamed(dialect: str, events: list[sse.ServerEvent]) -> Response:
     return reader.response()
 
 
-def _whole(dialect: str, exchange: Exchange, body: Json) -> Response:
+def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
     if body is None:
         words = exchange.response[:200].decode("utf-8", "replace")
         return Response(complete=False, error=f"an answer that is no JSON: {words}")
-    if dialect == GOOGLE:
-        return google.answer(body if isinstance(body, list) else [body])
-    if exchange.status >= 400 or "detail" in obj(body):
-        return Response(error=_refusal(body) or f"HTTP {exchange.status}", extra=obj(body))
+    if exchange.status >= 400 or "detail" in as_dict(body):
+        return Response(error=_refusal_text(body) or f"HTTP {exchange.status}", extra=as_dict(body))
     if dialect in (CONVERSE, COHERE):
-        return bedrock.answer(obj(body)) if dialect == CONVERSE else cohere.answer(obj(body))
+        return bedrock.decode_answer(as_dict(body)) if dialect == CONVERSE else cohere.decode_answer(as_dict(body))
     return DIALECTS[dialect].decode_response(body)
 
 
-def _refusal(body: Json) -> str:
-    held = obj(body)
+def _refusal_text(body: Json) -> str:
+    # A stream without server-sent events is a list, and so is what refuses it.
+    held = as_dict(body[0] if isinstance(body, list) and body else body)
     said = held.get("error") or held.get("message") or held.get("detail")
     if isinstance(said, dict):
         return error_text({"error": said})
@@ -152,14 +160,14 @@ def _refusal(body: Json) -> str:
 
 
 def _count(exchange: Exchange) -> Response:
-    body = obj(value(exchange.response))
+    body = as_dict(parse_body(exchange.response))
     refused = exchange.status >= 400 or "input_tokens" not in body
-    return Response(error=_refusal(body)) if refused else counted(body)
+    return Response(error=_refusal_text(body)) if refused else count_response(body)
 
 
-def counted(body: dict[str, Json]) -> Response:
+def count_response(body: dict[str, Json]) -> Response:
     """Build the answer to a request that only counts tokens: no model read it, so it costs nothing (facts §1).
 
     It holds the size of the input.
     """
-    return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: count(body.get("input_tokens"))})
+    return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: as_count(body.get("input_tokens"))})

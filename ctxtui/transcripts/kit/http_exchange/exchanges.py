@@ -8,16 +8,23 @@ from msgspec.structs import replace
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import COUNTED, Call, Fidelity, Skeleton
-from ctxtui.core.canonical import Json
+from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
-from ctxtui.transcripts.kit.fields import listed, obj, word
-from ctxtui.transcripts.kit.http_exchange import google
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
-from ctxtui.transcripts.kit.http_exchange.pair import COUNTS, LABELS, WARM_UP, Exchange, Sender, side_call, value
-from ctxtui.wire.grammar import split_item
+from ctxtui.transcripts.kit.http_exchange.pair import (
+    COUNTS,
+    LABELS,
+    WARM_UP,
+    Exchange,
+    Sender,
+    classify_side_call,
+    parse_body,
+)
+from ctxtui.wire.grammar import GOOGLE, split_item
 from ctxtui.wire.registry import DIALECTS
 
 Change = Callable[[Call], Call]
@@ -51,7 +58,7 @@ class Exchanges:
             yield Happened("other request", exchange.words, at=exchange.started)
             return
         client = self._client(decoded, exchange)
-        yield from self.add(decoded, _known(exchange), client, exchange.sender.session, change)
+        yield from self.add(decoded, _base_call(exchange), client, exchange.sender.session, change)
 
     def add(
         self,
@@ -66,11 +73,11 @@ class Exchanges:
         `known` holds the fields recorded outside the bodies; its id counts if the answer has none.
         """
         before, name = self._before(decoded)
-        whole = with_held(decoded, before)
+        whole = with_server_items(decoded, before)
         call = _call(known, whole, bool(name) and name not in self._held and name not in self._heads)
         thread = self._thread(whole, client, session)
         events = self.threads.take(whole.items, whole.response.items, change(call), thread)
-        if events and self.threads.last is not None and decoded.dialect != google.NAME:
+        if events and self.threads.last is not None and decoded.dialect != GOOGLE:
             for id_ in filter(None, {decoded.response.id, name if "conversation" in decoded.params else ""}):
                 self._heads[id_] = self.threads.last[1].response_head
         return events
@@ -82,7 +89,7 @@ class Exchanges:
         except Malformed:
             return
         if decoded is not None:
-            whole = with_held(decoded, self._before(decoded)[0])
+            whole = with_server_items(decoded, self._before(decoded)[0])
             thread = self._thread(whole, self._client(decoded, exchange), exchange.sender.session)
             yield TipMoved(self.threads.name(thread), self._tree.extend(ROOT, whole.items))
 
@@ -94,15 +101,15 @@ class Exchanges:
         """Return the server-side items before a request's own, and the id that names them ("" if none)."""
         params = decoded.params
         talk = params.get("conversation")
-        name = word(params.get("previous_response_id")) or word(talk) or word(obj(talk).get("id"))
-        name = name or word(params.get("cachedContent")) or word(params.get("cached_content"))
+        name = as_str(params.get("previous_response_id")) or as_str(talk) or as_str(as_dict(talk).get("id"))
+        name = name or as_str(params.get("cachedContent")) or as_str(params.get("cached_content"))
         if name not in self._heads:
             return self._held.get(name, ()), name
         items = self._tree.items(self._heads[name])
         return tuple(item for item in items if item.place.section == "messages"), name
 
     def _thread(self, decoded: Decoded, client: ClientThread | None, session: str) -> Conversation:
-        after = word(decoded.params.get("previous_response_id"))
+        after = as_str(decoded.params.get("previous_response_id"))
         return self.threads.find(decoded.items, after, client, self._scope(session))
 
     def _scope(self, session: str) -> str:
@@ -112,40 +119,41 @@ class Exchanges:
 
     def _client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
         sender = exchange.sender
-        return self.client(decoded, sender, exchange.path, value(exchange.request) if sender.session else None)
+        return self.client(decoded, sender, exchange.path, parse_body(exchange.request) if sender.session else None)
 
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """Return the thread that the client names for a request with this `body`, sent to `path`."""
         scope = self._scope(sender.session)
         # Other programs may ask for one token for their own reasons; only known clients name their session.
-        aside = side_call(path, body if sender.session else None)
+        aside = classify_side_call(path, body if sender.session else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
         if aside and aside != WARM_UP:
-            return ClientThread(_in(scope, aside), LABELS[aside], aside=True)
+            return ClientThread(_scoped_thread(scope, aside), LABELS[aside], aside=True)
         if sender.thread:
-            parent = _in(scope, sender.parent) if sender.parent else ""
-            return ClientThread(_in(scope, sender.thread), sender.label, parent)
+            parent = _scoped_thread(scope, sender.parent) if sender.parent else ""
+            return ClientThread(_scoped_thread(scope, sender.thread), sender.label, parent)
         return None
 
     def _keep(self, exchange: Exchange) -> None:
         """Store items that a request puts on the server without a model reading them."""
-        body, answer = obj(value(exchange.request)), obj(value(exchange.response))
-        if exchange.path.endswith("/cachedContents") and word(answer.get("name")):
-            self._held[word(answer["name"])] = tuple(google.request_items(body))
-        elif exchange.path.endswith("/conversations") and word(answer.get("id")):
-            parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(listed(body.get("items")))]
-            self._held[word(answer["id"])] = tuple(part.item for some in parts for part in some)
+        body, answer = as_dict(parse_body(exchange.request)), as_dict(parse_body(exchange.response))
+        if exchange.path.endswith("/cachedContents") and as_str(answer.get("name")):
+            whole = {"contents": [], **body}
+            self._held[as_str(answer["name"])] = DIALECTS[GOOGLE].decode_request(dumps(whole), None).items
+        elif exchange.path.endswith("/conversations") and as_str(answer.get("id")):
+            parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(as_list(body.get("items")))]
+            self._held[as_str(answer["id"])] = tuple(part.item for some in parts for part in some)
 
 
-def _in(scope: str, thread: str) -> str:
+def _scoped_thread(scope: str, thread: str) -> str:
     """Name a client's thread; threads of later sessions include the session's name."""
     if scope == MAIN:
         return thread
     return scope if thread == MAIN else f"{scope} · {thread}"
 
 
-def with_held(decoded: Decoded, before: Sequence[Item]) -> Decoded:
+def with_server_items(decoded: Decoded, before: Sequence[Item]) -> Decoded:
     """Insert the items that the provider holds `before` the request's own messages."""
     if not before:
         return decoded._replace(items=tuple(_ordered(decoded.items, before, _before_messages(decoded.items))))
@@ -168,7 +176,7 @@ def _ordered(items: Sequence[Item], before: Sequence[Item], first: int) -> list[
     return [*tools, *(item for item in heads if item.place.section != "tools"), *kept, *items[first:]]
 
 
-def _known(exchange: Exchange) -> Call:
+def _base_call(exchange: Exchange) -> Call:
     """Build a call from the fields outside the bodies."""
     extra = dict(exchange.extra)
     if exchange.url:

@@ -7,12 +7,12 @@ import binascii
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import count, word
+from ctxtui.transcripts.kit.fields import as_count, as_str
 
 VERSION: Final = 1
 """Version of the format."""
 MARK: Final = "ctxtui_attached"
-KNOWN: Final[dict[str, frozenset[str]]] = {
+LINE_MEMBERS: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
     "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "body")),
     "sent": frozenset(
@@ -26,9 +26,9 @@ KNOWN: Final[dict[str, frozenset[str]]] = {
     "lost": frozenset(("at", "why")),
 }
 """The line kinds, each identified by its own member, with their other members."""
-BODY: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64", "left_out"))
+BODY_KEYS: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64", "left_out"))
 """Members of a body."""
-KEPT_BODIES: Final = 6
+MAX_REFERENCED_BODIES: Final = 6
 """Bodies that later ones may refer to, which is the number of interleaved threads supported. A referenced body is
 dropped."""
 
@@ -45,12 +45,12 @@ class BodiesByReference:
         It is its own text between the `head` first and the `tail` last bytes of an earlier body.
         """
         bodies = self._runs.setdefault(f"{name.partition('.')[0]} {kind}", {})
-        own, like = bytes_of(told), word(told.get("like"))
+        own, like = decode_bytes(told), as_str(told.get("like"))
         if like:
             before = bodies.pop(like, None)
             if before is None:
                 return None
-            own = before[: count(told.get("head"))] + own + before[len(before) - count(told.get("tail")) :]
+            own = before[: as_count(told.get("head"))] + own + before[len(before) - as_count(told.get("tail")) :]
         self._keep(bodies, name, own)
         return own
 
@@ -60,15 +60,15 @@ class BodiesByReference:
 
     def _keep(self, bodies: dict[str, bytes], name: str, body: bytes) -> None:
         bodies[name] = body
-        while len(bodies) > KEPT_BODIES:
+        while len(bodies) > MAX_REFERENCED_BODIES:
             del bodies[next(iter(bodies))]
 
 
-def bytes_of(told: dict[str, Json]) -> bytes:
+def decode_bytes(told: dict[str, Json]) -> bytes:
     """Decode the ``text`` or ``base64`` of a line."""
     if "base64" in told:
         try:
-            return base64.b64decode(word(told["base64"]))
+            return base64.b64decode(as_str(told["base64"]))
         except (binascii.Error, ValueError):
             return b""
-    return word(told.get("text")).encode("utf-8", "surrogatepass")
+    return as_str(told.get("text")).encode("utf-8", "surrogatepass")

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
-from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str
 
 TITLE: Final = "title"
 COUNTS: Final = "counts"
@@ -46,7 +46,7 @@ class Sender(Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
-def sender_of(headers: Mapping[str, str]) -> Sender:
+def identify_sender(headers: Mapping[str, str]) -> Sender:
     """Identify the sender of a request with these headers (lower-case names)."""
     signed = _VERSION.match(headers.get("user-agent", ""))
     client, version = (signed[1].lower(), signed[2]) if signed else ("", "")
@@ -72,26 +72,28 @@ def sender_of(headers: Mapping[str, str]) -> Sender:
     return Sender(client=client, version=version)
 
 
-def side_call(path: str, body: Json) -> str:
+def classify_side_call(path: str, body: Json) -> str:
     """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
-    asked = obj(body)
+    asked = as_dict(body)
     if asked.get("generate") is False:
         return WARM_UP
     if asked.get("tools"):
         return ""
-    if count(asked.get("max_tokens")) == 1:
+    if as_count(asked.get("max_tokens")) == 1:
         return PROBE
-    if any("</severity>" in word(one) for one in listed(asked.get("stop_sequences"))):
+    if any("</severity>" in as_str(one) for one in as_list(asked.get("stop_sequences"))):
         return CLASSIFIER
-    shaped = obj(obj(asked.get("output_config")).get("format")) or obj(asked.get("output_format"))
-    schema = obj(obj(shaped.get("schema")).get("properties"))
+    shaped = as_dict(as_dict(asked.get("output_config")).get("format")) or as_dict(asked.get("output_format"))
+    schema = as_dict(as_dict(shaped.get("schema")).get("properties"))
     if shaped.get("type") == "json_schema" and set(schema) & {"title", "isNewTopic", "branch"}:
         return TITLE
     # Codex's terminal client requests titles in a separate session.
-    shaped = obj(obj(asked.get("text")).get("format"))
-    if shaped.get("type") == "json_schema" and set(obj(obj(shaped.get("schema")).get("properties"))) == {"title"}:
+    shaped = as_dict(as_dict(asked.get("text")).get("format"))
+    if shaped.get("type") == "json_schema" and set(as_dict(as_dict(shaped.get("schema")).get("properties"))) == {
+        "title"
+    }:
         return TITLE
     return TITLE if _asks_for_title(asked) else ""
 
@@ -99,11 +101,11 @@ def side_call(path: str, body: Json) -> str:
 def _asks_for_title(asked: dict[str, Json]) -> bool:
     """Whether the prompt asks for a title, as OpenCode and others do."""
     system = asked.get("system") or asked.get("instructions")
-    said = word(system) or " ".join(word(one.get("text")) for one in objects(system))
-    for message in objects(asked.get("messages")) + objects(asked.get("input")):
+    said = as_str(system) or " ".join(as_str(one.get("text")) for one in as_dicts(system))
+    for message in as_dicts(asked.get("messages")) + as_dicts(asked.get("input")):
         if message.get("role") in ("system", "developer"):
             content = message.get("content")
-            said += word(content) or " ".join(word(one.get("text")) for one in objects(content))
+            said += as_str(content) or " ".join(as_str(one.get("text")) for one in as_dicts(content))
     return "title generator" in said[:400].lower()
 
 
@@ -170,7 +172,7 @@ class Exchange(Struct, frozen=True):
         return " ".join(filter(None, (self.method.upper(), self.host + self.path, str(self.status or ""))))
 
 
-def value(body: bytes | str) -> Json:
+def parse_body(body: bytes | str) -> Json:
     """Parse a body as JSON; None if it is not JSON."""
     try:
         return canonical.loads(body)
@@ -178,7 +180,7 @@ def value(body: bytes | str) -> Json:
         return None
 
 
-def betas_in(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
+def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
     """Read ``betas`` for `Exchange.extra` from a request's headers: the active beta features, in the order sent.
 
     Empty if there are none. A cache keeps the prefixes of different sets apart (facts §2), and records that clients

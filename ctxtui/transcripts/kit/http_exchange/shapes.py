@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import listed, obj, word
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
-LOOKED_AT: Final = 200
+MAX_EXAMINED: Final = 200
 """Maximum messages and tools examined to detect a dialect."""
 
 ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
@@ -51,7 +51,7 @@ class BodyShape(StrEnum):
     OTHER = "other"
 
 
-def sort_of(value: Json) -> BodyShape:
+def classify(value: Json) -> BodyShape:
     """Classify `value` by itself."""
     if isinstance(value, list):
         return BodyShape.MESSAGES if _are_messages(value) else BodyShape.OTHER
@@ -66,14 +66,14 @@ def sort_of(value: Json) -> BodyShape:
     return BodyShape.MESSAGE if is_message(value) else BodyShape.OTHER
 
 
-def listed_messages(value: Json) -> list[Json]:
+def list_messages(value: Json) -> list[Json]:
     """Return the messages of a `BodyShape.MESSAGES` value: a list, or a page of one from an API."""
-    return listed(value.get("data")) if isinstance(value, dict) else listed(value)
+    return as_list(value.get("data")) if isinstance(value, dict) else as_list(value)
 
 
 def _are_messages(value: Json) -> bool:
-    looked = listed(value)[:LOOKED_AT]
-    typed = all(is_message(item) or word(obj(item).get("type")) for item in looked)
+    looked = as_list(value)[:MAX_EXAMINED]
+    typed = all(is_message(item) or as_str(as_dict(item).get("type")) for item in looked)
     return typed and any(is_message(item) for item in looked)
 
 
@@ -81,26 +81,26 @@ def _is_request(value: Mapping[str, Json]) -> bool:
     messages = value.get("messages")
     named = "model" in value
     if isinstance(messages, list):
-        return (named and (not messages or any(map(is_message, messages[:LOOKED_AT])))) or _are_messages(messages)
+        return (named and (not messages or any(map(is_message, messages[:MAX_EXAMINED])))) or _are_messages(messages)
     given = value.get("input")
     if not named or "output" in value:
         return False
     if isinstance(given, list):
-        return any(map(is_message, given[:LOOKED_AT]))
+        return any(map(is_message, given[:MAX_EXAMINED]))
     if not isinstance(given, str):
         return False
     told = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
     # Requests for embeddings, moderations and speech have a model and an input as well.
-    return bool(told) or (value.keys() <= _PLAIN and not _NO_TALK.search(word(value["model"])))
+    return bool(told) or (value.keys() <= _PLAIN and not _NO_TALK.search(as_str(value["model"])))
 
 
 def is_message(value: Json) -> bool:
     """Whether `value` is a message, or an item of a Responses context."""
     if not isinstance(value, dict):
         return False
-    if word(value.get("role")) in ROLES:
+    if as_str(value.get("role")) in ROLES:
         return bool(value.keys() & {"content", "tool_calls", "function_call"})
-    kind = word(value.get("type"))
+    kind = as_str(value.get("type"))
     return (kind.endswith(_ITEM_ENDS) and bool(value.keys() & {"call_id", "id"})) or (
         kind == "reasoning" and "summary" in value
     )
@@ -109,7 +109,7 @@ def is_message(value: Json) -> bool:
 def is_answer(value: Mapping[str, Json]) -> bool:
     """Whether `value` is a provider's non-streamed answer."""
     choices = value.get("choices")
-    if isinstance(choices, list) and (not choices or isinstance(obj(choices[0]).get("message"), dict)):
+    if isinstance(choices, list) and (not choices or isinstance(as_dict(choices[0]).get("message"), dict)):
         return True
     if value.get("type") == "message" and value.get("role") == "assistant":
         return isinstance(value.get("content"), list) and bool(value.keys() & {"stop_reason", "usage"})
@@ -130,7 +130,7 @@ def answer_dialect(value: Mapping[str, Json]) -> str:
     return RESPONSES if isinstance(value.get("output"), list) else ANTHROPIC
 
 
-def dialect(value: Json, default: str = CHAT) -> str:
+def detect_dialect(value: Json, default: str = CHAT) -> str:
     """Detect the dialect of a request or of messages: the one with most features; `default` if there are none."""
     votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)
     members: Mapping[str, Json] = value if isinstance(value, dict) else {}
@@ -139,9 +139,9 @@ def dialect(value: Json, default: str = CHAT) -> str:
     if "input" in members:
         votes[RESPONSES] += 4
     messages = members.get("messages", members.get("input")) if members else value
-    _vote_messages(votes, listed(messages)[:LOOKED_AT])
-    _vote_tools(votes, listed(members.get("tools"))[:LOOKED_AT])
-    if word(members.get("model")).startswith(("claude", "anthropic.")):
+    _vote_messages(votes, as_list(messages)[:MAX_EXAMINED])
+    _vote_tools(votes, as_list(members.get("tools"))[:MAX_EXAMINED])
+    if as_str(members.get("model")).startswith(("claude", "anthropic.")):
         votes[ANTHROPIC] += 1
     # Ties go to the first, which is the default.
     return max(votes, key=lambda name: votes[name])
@@ -151,30 +151,30 @@ def _vote_messages(votes: dict[str, float], messages: Iterable[Json]) -> None:
     for message in messages:
         if not isinstance(message, dict):
             continue
-        role, kind = word(message.get("role")), word(message.get("type"))
+        role, kind = as_str(message.get("role")), as_str(message.get("type"))
         if role in ("tool", "function") or "tool_calls" in message or "function_call" in message:
             votes[CHAT] += 3
         elif role in ("system", "developer"):
             votes[CHAT] += 1
         if kind and (kind == "message" or not role):
             votes[RESPONSES] += 2
-        for part in listed(message.get("content"))[:LOOKED_AT]:
-            home = _PARTS.get(word(obj(part).get("type")))
+        for part in as_list(message.get("content"))[:MAX_EXAMINED]:
+            home = _PARTS.get(as_str(as_dict(part).get("type")))
             if home:
                 votes[home] += 3
-            elif obj(part).get("type") == "image" and "source" in obj(part):
+            elif as_dict(part).get("type") == "image" and "source" in as_dict(part):
                 votes[ANTHROPIC] += 3
 
 
 def _vote_tools(votes: dict[str, float], tools: Iterable[Json]) -> None:
     for tool in tools:
-        held = obj(tool)
+        held = as_dict(tool)
         if isinstance(held.get("function"), dict) or isinstance(held.get("custom"), dict):
             votes[CHAT] += 3
         elif "input_schema" in held:
             votes[ANTHROPIC] += 3
         elif held.get("type") == "function" and "parameters" in held:
             votes[RESPONSES] += 3
-        elif word(held.get("type"))[-8:].isdigit():
+        elif as_str(held.get("type"))[-8:].isdigit():
             # A provider's own tools carry a date: web_search_20260318.
             votes[ANTHROPIC] += 2

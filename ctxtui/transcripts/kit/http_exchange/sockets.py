@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.transcripts.kit.fields import at, obj, word
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.fields import as_dict, as_str, get_path
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 
 _LAST: Final = ("response.completed", "response.failed", "response.incomplete", "error")
 """The event that ends an answer."""
 
 
-class SocketTalk:
+class SocketExchanges:
     """Converts the frames of one WebSocket to exchanges: each request with the events of its answer, as a stream."""
 
     def __init__(self, url: str) -> None:
@@ -23,7 +23,7 @@ class SocketTalk:
 
     def frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
         """Add a frame, `sent` by the client or received at `time`; returns the exchange that it completes, if any."""
-        kind = word(obj(value(text.encode("utf-8", "surrogatepass"))).get("type"))
+        kind = as_str(as_dict(parse_body(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
             if kind != "response.create":
                 return None
@@ -65,10 +65,10 @@ class SocketTalk:
         return Exchange(body, stream, self._url, status=200, started=self._started, first_byte=self._first, ended=time)
 
 
-def warm_up(exchange: Exchange) -> str:
+def warm_up_id(exchange: Exchange) -> str:
     """Return the id of a response that only prepares a WebSocket, without input and without a model; else ""."""
-    asked = obj(value(exchange.request))
+    asked = as_dict(parse_body(exchange.request))
     if asked.get("type") != "response.create" or asked.get("generate") is not False or asked.get("input"):
         return ""
-    events = (obj(value(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: "))
-    return next((word(at(event, "response", "id")) for event in events if "response" in event), "")
+    events = (as_dict(parse_body(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: "))
+    return next((as_str(get_path(event, "response", "id")) for event in events if "response" in event), "")

@@ -81,7 +81,7 @@ class CompactionsController(EditController):
         scene = self.panels.scene
         if scene is None or not self.edits.ready():
             return
-        from ctxtui.analysis.content.compactions import better_summary
+        from ctxtui.analysis.content.compactions import improve_summary
         from ctxtui.curation.edits_from_selection import summarize_run
 
         context = self.edits.context_of(scene)
@@ -96,7 +96,7 @@ class CompactionsController(EditController):
         own = summarize_run(
             context, said, self.edits.desk.summary_terms(scene, self.state.source.settings.summary_tokens)
         )
-        text = better_summary(scene.session.tree, one, str(own.params["text"]) if own is not None else "")
+        text = improve_summary(scene.session.tree, one, str(own.params["text"]) if own is not None else "")
         whole = range(said[0], said[-1] + 1)
         made = self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
         if goes_on:

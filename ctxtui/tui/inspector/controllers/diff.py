@@ -69,16 +69,16 @@ class DiffController(Controller):
 
         sides = self._side(before), self._side(after)
         book = sides[0].book
-        if not all(book.counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
+        if not all(book.is_counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
             self.say([Span("these calls are not counted yet", "dim")])
             return
 
         def make() -> DiffList:
-            from ctxtui.analysis.content.diff import diff
-            from ctxtui.analysis.content.volatile import unsteady
+            from ctxtui.analysis.content.diff import compare_contexts
+            from ctxtui.analysis.content.volatile import find_changing_blocks
             from ctxtui.views.lists.diff import DiffList
 
-            return DiffList(diff(*sides), unsteady(book.session, after[0]))
+            return DiffList(compare_contexts(*sides), find_changing_blocks(book.session, after[0]))
 
         def show(change: Change | None) -> None:
             if change is not None:

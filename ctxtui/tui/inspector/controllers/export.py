@@ -36,13 +36,13 @@ class ExportController(EditController):
         scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
         if self.prompt.asking or scene is None or desk is None or loaded is None or not self.edits.ready():
             return
-        from ctxtui.services.editing.exporting import offers
+        from ctxtui.services.editing.exporting import list_forms
 
         ready, edits = desk.leaving(scene), desk.overlay(self.state.thread).applied
         if ready.applied.refused:
             self.say(failed(f"refused: {ready.applied.refused}"))
             return
-        found = offers(ready, loaded.path, edits)
+        found = list_forms(ready, loaded.path, edits)
         words: list[Span] = [Span(" write as ")]
         for key, form in found.items():
             label = "resume" if form == ready.resumed else _SHORT.get(form, form)
@@ -51,7 +51,7 @@ class ExportController(EditController):
 
     def _to(self, ready: Ready, form: str) -> None:
         """Ask for the file."""
-        from ctxtui.services.editing.exporting import CURL, place_for
+        from ctxtui.services.editing.exporting import CURL, default_path
 
         if form == CURL:
             self._in_worker(lambda: self._copied(ready))
@@ -62,23 +62,23 @@ class ExportController(EditController):
             if place.strip():
                 self._in_worker(lambda: self._saved(ready, form, place.strip()))
 
-        self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, place_for(ready, form, source))
+        self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, default_path(ready, form, source))
 
     def show_request(self) -> None:
         """The next request as text, under what is applied and staged, and how it differs from the last one."""
         scene, desk = self.panels.scene, self.edits.desk
         if scene is None or desk is None or not self.edits.ready():
             return
-        from ctxtui.services.editing.edited_context import body
-        from ctxtui.services.editing.exporting import exported
+        from ctxtui.services.editing.edited_context import build_request_body
+        from ctxtui.services.editing.exporting import export_session
 
         ready = desk.leaving(scene, staged=True)
         chosen = ready.chosen
 
         def make() -> Requests:
-            sent = exported(ready.session, ready.form, chosen).data if chosen.call.id else b""
+            sent = export_session(ready.session, ready.form, chosen).data if chosen.call.id else b""
             lacking = "" if ready.whole else "; system prompt and tools are not recorded"
-            return Requests(body(ready).body, sent, lacking)
+            return Requests(build_request_body(ready).body, sent, lacking)
 
         self.access.push(RequestScreen(make, self._pager), lambda _: None)
 
@@ -88,14 +88,14 @@ class ExportController(EditController):
         overlay, loaded = self.edits.overlay, self.state.loaded
         assert overlay is not None and loaded is not None
         left = len(overlay.staged)
-        told = save(ready, form, loaded.path, overlay.applied, place).told
+        told = save(ready, form, loaded.path, overlay.applied, place).message
         return told + (f"; without what is only staged ({left:,})" if left else "")
 
     def _copied(self, ready: Ready) -> str:
-        from ctxtui.services.editing.exporting import CURL, data_of
+        from ctxtui.services.editing.exporting import CURL, write_form
 
         assert self.state.loaded is not None
-        data = data_of(ready, CURL, self.state.loaded.path, ()).data
+        data = write_form(ready, CURL, self.state.loaded.path, ()).data
         if len(data) > CLIPBOARD:
             raise CtxtuiError(f"{len(data):,} bytes are too many for a clipboard", way_out="a or o writes a file")
         self.access.deliver(lambda: self.access.copy(data.decode("utf-8", "replace")))

@@ -127,7 +127,7 @@ class ForkController(EditController):
         self._ask_where(ready, len(overlay.staged))
 
     def _ask_where(self, ready: Ready, staged: int) -> None:
-        from ctxtui.services.editing.edited_context import TRANSLATED, resumed_by, unfit
+        from ctxtui.services.editing.edited_context import TRANSLATED, resumed_by, unfit_reason
         from ctxtui.services.editing.exporting import CURL
         from ctxtui.transcripts.targets import TARGETS
 
@@ -140,7 +140,7 @@ class ForkController(EditController):
             # The other tools' commands would not fit beside each other.
             command = TARGETS[form].command.partition(" {")[0] if form in TRANSLATED else form
             ways[key] = (command, partial(self._resumed, ready, form, command))
-            if why := unfit(ready, form, loaded.path):
+            if why := unfit_reason(ready, form, loaded.path):
                 not_so[key] = why
                 ways[key] = (command, partial(self.prompt.refuse, f"not by {command}: {why}"))
         if ready.form != "ollama-chat":
@@ -156,16 +156,16 @@ class ForkController(EditController):
     def _resumed(self, ready: Ready, form: str, command: str) -> None:
         """A new session of the tool that recorded this one: beside it, where the tool looks; else ask where."""
         from ctxtui.services.editing.edited_context import resumed_by
-        from ctxtui.services.editing.exporting import looked_for, place_for
+        from ctxtui.services.editing.exporting import default_path, is_searched
 
         source = self.state.loaded.path if self.state.loaded is not None else None
-        if form == resumed_by(ready, source) and looked_for(form, source, os.environ):
-            self._in_worker(lambda: self._to_file(ready, form, place_for(ready, form, source)))
+        if form == resumed_by(ready, source) and is_searched(form, source, os.environ):
+            self._in_worker(lambda: self._to_file(ready, form, default_path(ready, form, source)))
         else:
             self._ask_place(ready, form, command)
 
     def _ask_place(self, ready: Ready, form: str, label: str) -> None:
-        from ctxtui.services.editing.exporting import place_for
+        from ctxtui.services.editing.exporting import default_path
 
         source = self.state.loaded.path if self.state.loaded is not None else None
 
@@ -174,7 +174,7 @@ class ForkController(EditController):
                 self._in_worker(lambda: self._to_file(ready, form, place.strip()))
 
         self.prompt.ask_for(
-            [Span(f" {label}: write to › ", "accent bold")], write, place_for(ready, form, source, os.environ)
+            [Span(f" {label}: write to › ", "accent bold")], write, default_path(ready, form, source, os.environ)
         )
 
     def _to_file(self, ready: Ready, form: str, place: str) -> Went:
@@ -189,13 +189,13 @@ class ForkController(EditController):
         return Went(made.command or str(made.path), made.command, str(made.path), made.without, folder + missing)
 
     def _by_curl(self, ready: Ready, form: str) -> Went:
-        from ctxtui.services.editing.exporting import data_of, without
+        from ctxtui.services.editing.exporting import left_out, write_form
 
         assert self.state.loaded is not None
-        made = data_of(ready, form, self.state.loaded.path, ())
+        made = write_form(ready, form, self.state.loaded.path, ())
         if len(made.data) > CLIPBOARD:
             raise CtxtuiError(f"{len(made.data):,} bytes are too many for a clipboard", way_out="w writes a file")
-        return Went(made.data.decode("utf-8", "replace"), "curl", "the clipboard", without(made))
+        return Went(made.data.decode("utf-8", "replace"), "curl", "the clipboard", left_out(made))
 
     def _in_worker(self, job: Callable[[], Went]) -> None:
         self.say([Span("writing …", "dim")])
@@ -216,7 +216,7 @@ class ForkController(EditController):
         self.access.copy(went.copied)
         overlay = self.edits.overlay
         if overlay is not None:
-            overlay.leave(went.command, went.place, went.without, went.folder)
+            overlay.record_export(went.command, went.place, went.without, went.folder)
             self.edits.changed()
         what = f"{went.command} request" if went.command == "curl" else went.command or went.place
         file = went.place if went.folder else ""

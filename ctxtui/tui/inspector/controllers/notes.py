@@ -66,7 +66,7 @@ class NotesController(Controller):
             try:
                 book = self.notebook or source.notebook(loaded)
                 kept = read(book)
-                marked = notes.standing(loaded.session, kept)
+                marked = notes.locate_notes(loaded.session, kept)
             except CtxtuiError as error:
                 why = f"notes: {error}"
                 self.access.deliver(lambda: self.prompt.refuse(why))
@@ -154,7 +154,7 @@ class NotesController(Controller):
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)
 
         def keep(book: Notebook) -> list[Note]:
-            book.keep(note)
+            book.store(note)
             return book.read()
 
         self._beside(keep)
@@ -163,7 +163,7 @@ class NotesController(Controller):
 
     def next_marked(self, step: int) -> None:
         """To the next note of the session, round and round."""
-        order = [one for one in self.standing.order if one.found] if self.standing is not None else []
+        order = [one for one in self.standing.order if one.is_found] if self.standing is not None else []
         if not order:
             self.say([Span("no notes or bookmarks", "dim")])
             return
@@ -205,7 +205,7 @@ class NotesController(Controller):
 
     def _to_note(self, one: notes.PlacedNote) -> None:
         """Show what a note is about: its block where the context shown holds it, else the first call that does."""
-        if not one.found:
+        if not one.is_found:
             self.say([Span("the recording no longer holds it", "warn")])
             return
         self.state.to_thread(one.thread)
@@ -237,9 +237,9 @@ class NotesController(Controller):
         """Ask for the name of the phase that begins with the call shown."""
         note = self._of_call()
         if note is not None:
-            from ctxtui.analysis.growth.phases import NAMED
+            from ctxtui.analysis.growth.phases import NOTE_PREFIX
 
-            self._ask_for(note, note.text or f"{NAMED} ")
+            self._ask_for(note, note.text or f"{NOTE_PREFIX} ")
 
     def _growth(self) -> GrowthReport:
         """What it means, worked out in a process of its own."""
@@ -250,9 +250,9 @@ class NotesController(Controller):
     def _worked_out(self) -> GrowthFigures:
         """Worked out in a worker. Raises `BadPattern`."""
         from ctxtui.analysis.figures import figures
-        from ctxtui.analysis.growth.growth import grew_in, sizes
-        from ctxtui.analysis.growth.phases import phases
-        from ctxtui.analysis.money.spending import SpendingRow, row_of
+        from ctxtui.analysis.growth.growth import call_sizes, grown_parts_in
+        from ctxtui.analysis.growth.phases import build_phases
+        from ctxtui.analysis.money.spending import SpendingRow, call_row
         from ctxtui.services.study.phase_rules import find_phases
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
@@ -270,17 +270,17 @@ class NotesController(Controller):
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
 
         def cost(call: Call) -> tuple[SpendingRow, bool]:
-            return row_of(call, costs.get(call.id), ""), call.usage is None or call.id in costs
+            return call_row(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
-        every = sizes(book, calls)
-        rows = phases(
+        every = call_sizes(book, calls)
+        rows = build_phases(
             calls, find_phases(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost
         )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [one.number - 1 for one in every if one.broken]
         chart = StackedChart([one.parts for one in every], window, self.state.index, cuts)
-        return GrowthFigures(chart, combine(rows, [grew_in(every, row) for row in rows]))
+        return GrowthFigures(chart, combine(rows, [grown_parts_in(every, row) for row in rows]))
 
 
 class _Notes(Command):

@@ -41,7 +41,7 @@ class PoliciesController(EditController):
         scene, desk, loaded = self._editable(), self.edits.desk, self.state.loaded
         if scene is None or desk is None or loaded is None:
             return
-        from ctxtui.analysis.findings.suggestions import Suggestion, suggestions
+        from ctxtui.analysis.findings.suggestions import Suggestion, list_suggestions
         from ctxtui.services.workers.session_report import findings_report
         from ctxtui.tui.lists.advice import AdviceScreen, AdviceSource, Stopped
         from ctxtui.views.lists.advice import place_options
@@ -60,7 +60,9 @@ class PoliciesController(EditController):
         def rank(found: Findings | None, every: Sequence[Advice]) -> list[Suggestion]:
             staging = desk.staging(scene)
             staged = staging.freed if staging.edits else 0
-            return suggestions(self.edits.context_of(scene), found.found if found is not None else (), every, staged)
+            return list_suggestions(
+                self.edits.context_of(scene), found.found if found is not None else (), every, staged
+            )
 
         def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
             found = changed_blocks(desk.staging(scene), desk.staging_with(scene, edits))

@@ -106,7 +106,7 @@ class ResendController(EditController):
 
     def _planned(self, scene: Scene, partner: ChatModel) -> PlannedResend:
         """The call's own context under the edits that are staged or applied. Raises `CtxtuiError`."""
-        from ctxtui.analysis.request_counts import request_count
+        from ctxtui.analysis.request_counts import count_request
         from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.context import Context
         from ctxtui.curation.provider_rules import rules_for
@@ -126,7 +126,7 @@ class ResendController(EditController):
         log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
         made = rebuild_request(applied, call, partner, self._asker.config.settings)
-        tokens = request_count(study.book, call, applied, partial(study.count_now, call.model)).whole
+        tokens = count_request(study.book, call, applied, partial(study.count_now, call.model)).whole
         edited = "under the staged edits" if applied.is_changed else "unchanged"
         return PlannedResend(
             variant=edited,

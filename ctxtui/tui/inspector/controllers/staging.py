@@ -48,7 +48,7 @@ class StagingController(EditController):
         positions = self.edits.positions()
         if not positions:
             return
-        about = overlay.about(context.targets(positions))
+        about = overlay.edits_of(context.targets(positions))
         standing = edits_from_selection.covering_edits(context, about, kind, positions)
         if standing:
             self.edits.take_back(standing)
@@ -91,7 +91,7 @@ class StagingController(EditController):
         """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
         scene = self.panels.scene
         assert scene is not None
-        known = why != manual_edits.OUT and all(scene.running.counted(node) for node in nodes)
+        known = why != manual_edits.OUT and all(scene.running.is_counted(node) for node in nodes)
         own = sum(transcript_notes.read_tokens(scene, node) for node in nodes) if known else None
         words = edit_answers.refused_answer(why, own, len(nodes))
         if kind == "summarize":

@@ -16,7 +16,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
-from ctxtui.providers.endpoint import is_keyed
+from ctxtui.providers.endpoint import has_key
 from ctxtui.services.config.config import Config
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
@@ -93,7 +93,7 @@ class SummariesController(EditController):
 
     def facts(self) -> set[str]:
         """Whether a model can be asked."""
-        return {KEYED} if is_keyed(os.environ) else set()
+        return {KEYED} if has_key(os.environ) else set()
 
     def model_summary(self) -> None:
         """Ask who is to write it."""
@@ -168,14 +168,14 @@ class SummariesController(EditController):
         )
 
     def _prepare(self, scene: Scene, edit: Edit, wish: ModelChoice, own: Ready | None) -> None:
-        from ctxtui.curation.summary_request import needed
+        from ctxtui.curation.summary_request import quoted_literals
         from ctxtui.services.chat.model_summary import SummaryPart
 
         context = self.edits.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
         known = self.edits.desk.literals if self.edits.desk is not None else None
         sections = [one.strip() for one in self._asker.config.settings.summary_sections.split(";") if one.strip()]
-        keep = needed(known, positions) if known is not None else ()
+        keep = quoted_literals(known, positions) if known is not None else ()
         part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
         self.say([Span("looking for whom to ask …", "dim")])
         self.access.run(self._offer_to_send(_Job(edit, self.state.thread, part, wish, own)), "summary", exclusive=True)

@@ -48,7 +48,7 @@ def context_map(
     if not scene.counted:
         return ContextMap(shown=(None,) * count, extent=map_extent(scene), limit=bars.limit_short(scene.limits))
     extent, stretch = map_extent(scene), scene.stretch
-    total, missing, read = scene.position(scene.head), scene.missing, scene.running.reading(scene.head)
+    total, missing, read = scene.position(scene.head), scene.missing, scene.running.token_reader(scene.head)
     pixels, at = list[int | None](), 0
     for pixel in range(count):
         token = (pixel + 0.5) * extent / count / stretch

@@ -63,7 +63,7 @@ class _Walk:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._nodes = staging.applied.context.nodes
-        self._read = staging.scene.running.along(staging.head, self._nodes)
+        self._read = staging.scene.running.read_along(staging.head, self._nodes)
         """Raw tokens up to and including each block, without unrecorded ones."""
         self._stretches: list[_Stretch] = []
         self.total = self._raw_tokens_before(len(self._nodes)) + self._build_stretches()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, EDITS, MODEL, TTL, UNKNOWN, Missed
-from ctxtui.analysis.cache.misses import dearest
+from ctxtui.analysis.cache.miss import COMPACTION, CONTENT, EDITS, MODEL, TTL, UNKNOWN, CacheMiss
+from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.latency import Latency
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.bill import (
@@ -19,13 +19,13 @@ from ctxtui.analysis.money.bill import (
     REWRITES,
     Bill,
     ResidualSum,
-    to_the_cent,
+    round_to_sum,
 )
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.spending import ATTACHED, CONVERSATION, NOT_RECORDED, SpendingRow
-from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.money.totals import SessionTotals
-from ctxtui.analysis.session_events import duration, thousands
+from ctxtui.analysis.session_events import format_duration, format_thousands
 from ctxtui.core.call import count_calls
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
@@ -178,7 +178,7 @@ def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
     """Non-empty parts in USD, rounded so that they add up to the displayed total; and the number of decimals."""
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
-    return dict(zip(shown, to_the_cent([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
+    return dict(zip(shown, round_to_sum([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
 
 
 REWRITES_SHOWN: Final = 5
@@ -200,26 +200,25 @@ _CAUSES: Final = {
 
 def rewrite_lines(statement: Statement) -> list[BillLine]:
     """The dearest rewrites."""
-    misses = dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
+    misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
     return [BillLine(_rewrite(miss), explain_rewrite(miss)) for miss in misses]
 
 
-def explain_rewrite(miss: Missed) -> str:
+def explain_rewrite(miss: CacheMiss) -> str:
     """Explain the extra cost of a rewrite."""
     return sums.loss(miss.usd, miss.paid)
 
 
-def _sum_of_block(block: Dear) -> str:
+def _sum_of_block(block: StatementBlock) -> str:
     rate = sums.rate(block.usd, block.tokens * block.calls, "tokens carried")
     return f"{sums.product(block.tokens, block.calls)} {rate}"
 
 
-def _rewrite(miss: Missed) -> list[Span]:
+def _rewrite(miss: CacheMiss) -> list[Span]:
     cause = _CAUSES.get(miss.cause, miss.cause)
     if miss.cause == TTL and miss.pause is not None:
-        cause = (
-            f"after {duration(miss.pause).replace('-', ' ')}{'s' if not duration(miss.pause).startswith('1-') else ''}"
-        )
+        pause = format_duration(miss.pause)
+        cause = f"after {pause.replace('-', ' ')}{'' if pause.startswith('1-') else 's'}"
     where = "" if miss.thread == MAIN else f"  {safe_text.one_line(miss.thread, 24)}"
     return [
         Span(" ▼ ", "warn" if miss.cause == TTL else "crit"),
@@ -237,7 +236,7 @@ def block_lines(statement: Statement, room: int) -> list[BillLine]:
     ]
 
 
-def _about(block: Dear, room: int) -> list[Span]:
+def _about(block: StatementBlock, room: int) -> list[Span]:
     style, label = CATEGORY[INDEX[block.category]].style, safe_text.one_line(block.label, 40)
     lead = [Span(label + " ", f"{style} bold")] if label else []
     if not block.gone_since:
@@ -256,7 +255,7 @@ def _money(usd: float | None) -> Span:
     return Span(numbers.money(usd), "ink bold" if (usd or 0.0) >= 1 else "ink")
 
 
-_BLOCKS: Final[Table[Dear]] = Table(
+_BLOCKS: Final[Table[StatementBlock]] = Table(
     (
         Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
         Column("", 0, _about, "left", gap=1),
@@ -335,8 +334,8 @@ def time_lines(statement: Statement) -> list[BillLine]:
 
 
 def _size(row: Latency, room: int) -> Span:
-    low = thousands(row.low)
-    return Span(f"{low}–{thousands(row.high)}" if row.high else f"{low} and up")
+    low = format_thousands(row.low)
+    return Span(f"{low}–{format_thousands(row.high)}" if row.high else f"{low} and up")
 
 
 def _seconds(seconds: float | None) -> Span:
@@ -450,11 +449,11 @@ def _often(bill: Bill) -> str:
     )
 
 
-def _named(block: Dear) -> str:
+def _named(block: StatementBlock) -> str:
     return cells.fit(safe_text.one_line(f"{block.label} {block.about}".strip()), 60).strip()
 
 
-def _carried(block: Dear) -> str:
+def _carried(block: StatementBlock) -> str:
     return f"{numbers.money(block.usd)}, sent {numbers.many(block.calls, 'time')}"
 
 
@@ -471,7 +470,7 @@ def select_cures(statement: Statement) -> list[Cure]:
 def describe_cure(cure: Cure) -> str:
     """The change, and how much it would have saved."""
     at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
-    tokens, saves = thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
+    tokens, saves = format_thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
     match cure.kind:
         case savings.CLEAR:
             what = f"clear {numbers.many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"
@@ -492,7 +491,7 @@ def describe_cure(cure: Cure) -> str:
 
 def describe_spending(totals: SessionTotals) -> str:
     """Cost of a session, with and without subagents."""
-    whole, main, others = totals.whole, totals.main, totals.others
+    whole, main, others = totals.total, totals.main, totals.others
     text = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not totals.is_split:
         return text

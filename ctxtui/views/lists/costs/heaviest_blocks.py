@@ -11,9 +11,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
-from ctxtui.analysis.content.block_weights import Weight, weights
-from ctxtui.analysis.content.duplicates import Repeat, stale
+from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, BlockLifetimes
+from ctxtui.analysis.content.block_weights import BlockWeight, block_weights
+from ctxtui.analysis.content.duplicates import Duplicate, stale_results
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
@@ -36,7 +36,7 @@ class HeavyBlock(Struct, frozen=True):
     """A block with its category; `usd` is its cost since it entered (None: unknown), `context` the size of its context
     in tokens, `stale` why it is a stale result ("": not stale)."""
 
-    weight: Weight
+    weight: BlockWeight
     category: int
     usd: float | None
     context: int = 0
@@ -108,7 +108,7 @@ def _tokens(count: int, bold: int) -> Span:
     return Span(numbers.tokens(count), "ink bold" if count >= bold else "ink")
 
 
-def _calls(weight: Weight) -> str:
+def _calls(weight: BlockWeight) -> str:
     """The calls that contained the block."""
     if not weight.since:
         return "No call has read it yet."
@@ -170,7 +170,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 
 
 def weigh_blocks(
-    scene: Scene, stays: Stays, ledger: CostLedger | None, repeats: Iterable[Repeat] = ()
+    scene: Scene, stays: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
     """All blocks of the scene's context with carried tokens and, if `ledger` has it, cost; `repeats` are duplicates in
     this context that are found so far."""
@@ -178,15 +178,17 @@ def weigh_blocks(
     context = scene.figures.context_tokens
     if stays.done < number:
         # The study has not computed them up to this call yet.
-        stays = Stays(tree)
+        stays = BlockLifetimes(tree)
         stays.advance(scene.calls)
-    old = stale(tree, scene.head, scene.turns, repeats)
-    weight_list = weights(tree, scene.head, running.own, stays, number, strips_thinking=running.strips_thinking)
+    old = stale_results(tree, scene.head, scene.turns, repeats)
+    weight_list = block_weights(
+        tree, scene.head, running.block_tokens, stays, number, strips_thinking=running.strips_thinking
+    )
     return [
         HeavyBlock(
             weight,
             running.category(weight.node),
-            ledger.block(weight.node, weight.tokens, number) if ledger else None,
+            ledger.block_usd(weight.node, weight.tokens, number) if ledger else None,
             context,
             old.get(weight.node, ""),
         )

@@ -310,7 +310,7 @@ def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]
         numbers.many(total.calls, "call"),
         f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
         f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
-        *(f"5 hours {format_window(window)}" for window in stats.windows if window.holds(at)),
+        *(f"5 hours {format_window(window)}" for window in stats.windows if window.is_open_at(at)),
         f"7 days {format_window(stats.week)}" if stats.week.calls else "",
         ", ".join(open_quotas(stats.reported, at)),
     ]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from ctxtui.analysis.session_events import events
+from ctxtui.analysis.session_events import list_events
 from ctxtui.core.call import ANSWER_LEAST, CLIENT_VERSION, UNATTENDED, EpochStart
 from ctxtui.core.session import ASIDE, MAIN, Skipped
 from ctxtui.core.usage import Usage
@@ -130,7 +130,7 @@ def test_what_the_client_asks_by_itself_is_told_with_its_time(subtype: str, kind
     assert [(h.kind, h.after) for h in found.session.happenings] == [(kind, "msg_1") for kind in kinds]
     assert all(h.at is not None and h.at > (found.calls[0].started or 0) for h in found.session.happenings)
     assert "You were about to" not in str(found.context("msg_2"))
-    assert all(event.kind != "error" for event in events(found.session, MAIN))
+    assert all(event.kind != "error" for event in list_events(found.session, MAIN))
 
 
 def test_compaction_starts_from_the_summary() -> None:

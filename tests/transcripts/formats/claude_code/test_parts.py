@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.session import CallSeen, TipMoved
-from ctxtui.transcripts.formats.claude_code.message import said
-from ctxtui.transcripts.formats.claude_code.records import strictly
+from ctxtui.transcripts.formats.claude_code.message import parse_message
+from ctxtui.transcripts.formats.claude_code.records import decode_strictly
 from tests.cases.claude_code_script import Script, text, tool_use
 from tests.transcripts.driving import read
 
@@ -35,8 +35,8 @@ SPELLINGS: dict[str, dict[str, Any]] = {
 
 
 def blocks(content: str) -> list[Block]:
-    record = strictly(b'{"type":"user","message":{"role":"user","content":' + content.encode() + b"}}")
-    found = said(record, None)
+    record = decode_strictly(b'{"type":"user","message":{"role":"user","content":' + content.encode() + b"}}")
+    found = parse_message(record, None)
     assert found is not None
     return [part.block for part in found.parts]
 

@@ -14,7 +14,7 @@ import pytest
 from ctxtui.core import canonical
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, Session
-from ctxtui.services.editing.exporting import command
+from ctxtui.services.editing.exporting import curl_command
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
@@ -114,9 +114,9 @@ def test_an_attempt_without_an_answer_is_no_call_of_the_conversation() -> None:
 def test_a_request_is_exported_with_its_betas() -> None:
     session = read(cases.parallel().dump(), NAME)
     call = session.thread_calls(MAIN)[0]
-    text = command("anthropic", b"{}", call.extra["betas"]).decode()
+    text = curl_command("anthropic", b"{}", call.extra["betas"]).decode()
     assert '-H "anthropic-beta: claude-code-20250219,effort-2025-11-24"' in text
-    assert "beta" not in command("anthropic", b"{}", ['x"; rm -rf /', 7]).decode()
+    assert "beta" not in curl_command("anthropic", b"{}", ['x"; rm -rf /', 7]).decode()
 
 
 def test_a_compaction_starts_from_the_summary_and_says_it_once() -> None:

@@ -17,7 +17,7 @@ from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.claude_code.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
 from tests.cases.claude_code import Script, generate, text, thinking, tool_use
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -34,17 +34,17 @@ def path_of(session: Session) -> list[Item]:
     return list(session.tree.items(session.threads["main"].tip))
 
 
-def as_is(path: list[Item]) -> list[KeptBlock]:
-    return [KeptBlock(item, at) for at, item in enumerate(path)]
+def as_is(path: list[Item]) -> list[SentBlock]:
+    return [SentBlock(item, at) for at, item in enumerate(path)]
 
 
-def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile:
+def resumed(data: bytes, path: list[Item], sent: list[SentBlock]) -> ResumedFile:
     made = ordered(data, path, sent)
     assert claude_code_faults(made.data, data, NEW) == []
     return made
 
 
-def ordered(data: bytes, path: list[Item], sent: list[KeptBlock], **more: Any) -> ResumedFile:
+def ordered(data: bytes, path: list[Item], sent: list[SentBlock], **more: Any) -> ResumedFile:
     return resume(ResumeOrder(source=data, path=path, sent=sent, ids=chain([NEW], ids()), now=0.0, **more))
 
 
@@ -97,7 +97,7 @@ def test_a_shortened_result_stands_in_its_record_and_the_clients_copy_with_it() 
     path = path_of(read(data).session)
     short = block.make("tool_result", {"type": "tool_result", "tool_use_id": "t1", "content": "long ..."})
     sent = [
-        KeptBlock(Item(short, item.place) if item.block.kind == "tool_result" else item, at)
+        SentBlock(Item(short, item.place) if item.block.kind == "tool_result" else item, at)
         for at, item in enumerate(path)
     ]
     made = resumed(data, path, sent)
@@ -110,7 +110,7 @@ def test_a_summary_stands_for_a_turn_and_names_come_from_the_ids() -> None:
     path = path_of(read(data).session)
     cut = next(n for n, item in enumerate(path) if item.block.value().get("text") == "and now?")
     note = Item(block.text("Earlier: both files were read."), Place("messages", "user", "summary"))
-    sent = [KeptBlock(note), *(one for one in as_is(path) if (one.at or 0) >= cut)]
+    sent = [SentBlock(note), *(one for one in as_is(path) if (one.at or 0) >= cut)]
     made = resumed(data, path, sent)
     assert [part["text"] for _, part in claude_code_context(made.data)] == [
         "Earlier: both files were read.",
@@ -177,15 +177,15 @@ def test_what_a_compaction_kept_is_changed_where_it_stands(gone: list[str]) -> N
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(seed: int, drop: set[int], notes: set[int]) -> None:
     data = generate(24, seed % 7, bytes_per_message=200, compactions=seed % 2)
     path = path_of(read(data).session)
-    sent: list[KeptBlock] = []
+    sent: list[SentBlock] = []
     turns = 0
     for at, item in enumerate(path):
         whole = at in drop and item.block.kind not in ("tool_use", "tool_result", HEADER)
         if item.block.kind == "text" and item.place.role == "user" and turns in notes:
-            sent.append(KeptBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
+            sent.append(SentBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
         turns += item.block.kind == "text" and item.place.role == "user"
         if not whole:
-            sent.append(KeptBlock(item, at))
+            sent.append(SentBlock(item, at))
     made = resumed(data, path, sent)
     assert context_of(made.data) == shown([one.item for one in sent])
     parts = [f"{role} {block.from_part(part).digest}" for role, part in claude_code_context(made.data)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ctxtui.core.block import Item
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.claude_code.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
 from tests.cases.claude_code import Script, generate, text, tool_result, tool_use, usage
 from tests.transcripts.driving import read
 from tests.transcripts.resumable import claude_code_context, claude_code_faults
@@ -32,7 +32,7 @@ def path_of(session: Session) -> list[Item]:
 def without(data: bytes, *gone: str, **more: Any) -> ResumedFile:
     """`data` without the blocks that say one of `gone`."""
     path = path_of(read(data).session)
-    sent = [KeptBlock(item, at) for at, item in enumerate(path) if not any(w in str(item.block.value()) for w in gone)]
+    sent = [SentBlock(item, at) for at, item in enumerate(path) if not any(w in str(item.block.value()) for w in gone)]
     made = resume(ResumeOrder(source=data, path=path, sent=sent, ids=ids(), now=0.0, **more))
     assert claude_code_faults(made.data, data, NEW) == []
     return made
@@ -126,7 +126,7 @@ def test_a_report_that_stays_is_that_of_the_same_context(seed: int, gone: int) -
     session = read(data).session
     path = path_of(session)
     dropped = [at for at, item in enumerate(path) if item.block.kind == "text"]
-    sent = [KeptBlock(item, at) for at, item in enumerate(path) if at != dropped[gone % len(dropped)]]
+    sent = [SentBlock(item, at) for at, item in enumerate(path) if at != dropped[gone % len(dropped)]]
     made = resume(ResumeOrder(source=data, path=path, sent=sent, ids=ids(), now=0.0))
     copy = read(made.data).session
     for call in copy.calls.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.transcripts.formats.claude_code.resume import places, read
+from ctxtui.transcripts.formats.claude_code.resume import find_positions, read_records
 from ctxtui.transcripts.kit.resume import ResumeOrder
 from tests.cases.claude_code import Script, text
 
@@ -32,8 +32,8 @@ def item(words: str, role: str) -> Item:
 
 
 def found(*path: Item) -> list[tuple[int | None, list[int]]]:
-    records, _ = read(ResumeOrder(source=session(), path=path, sent=[], ids=iter(()), now=0.0))
-    where, beside = places(records, path)
+    records, _ = read_records(ResumeOrder(source=session(), path=path, sent=[], ids=iter(()), now=0.0))
+    where, beside = find_positions(records, path)
     return [(where[at][0] if at in where else None, beside.get(at, [])) for at in range(len(path))]
 
 

@@ -15,8 +15,8 @@ from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, TOOL, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.transcripts.formats.codex.resume import changed, name_of, resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
+from ctxtui.transcripts.formats.codex.resume import file_name, resume, write_session
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
 from tests.cases.codex import Script, generate
 from tests.cases.codex_current import META, Client, turns
 from tests.corpus import corpus_params
@@ -30,12 +30,12 @@ def path_of(session: Session) -> list[Item]:
     return list(session.tree.items(session.threads["main"].tip))
 
 
-def as_is(path: list[Item]) -> list[KeptBlock]:
-    return [KeptBlock(item, at) for at, item in enumerate(path)]
+def as_is(path: list[Item]) -> list[SentBlock]:
+    return [SentBlock(item, at) for at, item in enumerate(path)]
 
 
-def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile:
-    made = changed(ResumeOrder(source=data, path=path, sent=sent, ids=iter(()), now=0.0), NEW)
+def resumed(data: bytes, path: list[Item], sent: list[SentBlock]) -> ResumedFile:
+    made = write_session(ResumeOrder(source=data, path=path, sent=sent, ids=iter(()), now=0.0), NEW)
     assert codex_faults(made.data, data, NEW) == []
     return made
 
@@ -76,7 +76,7 @@ def test_a_dropped_pair_goes_with_its_lines_and_a_shortened_text_stays_in_its_ow
     path = path_of(read(data).session)
     sent = [one for one in as_is(path) if not one.item.block.kind.startswith("function_call")]
     sent = [
-        KeptBlock(Item(block.make("output_text", {"type": "output_text", "text": "Ok."}), one.item.place), one.at)
+        SentBlock(Item(block.make("output_text", {"type": "output_text", "text": "Ok."}), one.item.place), one.at)
         if one.item.block.value().get("text") == "Fixed."
         else one
         for one in sent
@@ -94,7 +94,7 @@ def test_a_note_is_a_line_of_its_own() -> None:
     data = small().dump()
     path = path_of(read(data).session)
     at = next(n for n, item in enumerate(path) if item.block.value().get("text") == "and now?")
-    note = KeptBlock(Item(block.text("Mind the gap."), Place("messages", "user")))
+    note = SentBlock(Item(block.text("Mind the gap."), Place("messages", "user")))
     made = resumed(data, path, [*as_is(path)[: at - 1], note, *as_is(path)[at - 1 :]])
     words = [item["content"][0]["text"] for item in codex_context(made.data)[3:]]
     assert words == ["Fixed.", "Mind the gap.", "and now?", "Done."]
@@ -120,15 +120,15 @@ def test_what_a_compaction_kept_is_changed_inside_it() -> None:
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(seed: int, drop: set[int], notes: set[int]) -> None:
     data = generate(40, seed=seed)
     path = path_of(read(data).session)
-    sent: list[KeptBlock] = []
+    sent: list[SentBlock] = []
     turns = 0
     for at, item in enumerate(path):
         if item.block.kind == HEADER and item.place.role == "user":
             if turns in notes:
-                sent.append(KeptBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
+                sent.append(SentBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
             turns += 1
         if at not in drop or item.block.kind == HEADER or item.place.section == "system" or "call" in item.block.kind:
-            sent.append(KeptBlock(item, at))
+            sent.append(SentBlock(item, at))
     made = resumed(data, path, sent)
     found = path_of(read(made.data).session)
     assert spoken(found) == spoken([one.item for one in sent])
@@ -143,7 +143,7 @@ def test_recordings_resume(file: Path) -> None:
         pytest.skip("holds no context")
     sent = [one for one in as_is(path) if one.item.block.kind != "reasoning"]
     try:
-        made = changed(ResumeOrder(source=data, path=path, sent=sent, ids=iter(()), now=0.0), NEW)
+        made = write_session(ResumeOrder(source=data, path=path, sent=sent, ids=iter(()), now=0.0), NEW)
     except CtxtuiError as error:
         assert "first format" in str(error)
         return
@@ -152,7 +152,7 @@ def test_recordings_resume(file: Path) -> None:
 
 
 def test_its_name_is_the_clients() -> None:
-    assert name_of(NEW, 1_782_129_600.9) == f"rollout-2026-06-22T12-00-00-{NEW}.jsonl"
+    assert file_name(NEW, 1_782_129_600.9) == f"rollout-2026-06-22T12-00-00-{NEW}.jsonl"
 
 
 def today() -> Client:

@@ -76,7 +76,7 @@ def test_a_cut_archive_of_zstandard_gives_its_whole_samples() -> None:
 
 @pytest.mark.parametrize("method", [DEFLATED, ZSTD])
 def test_a_bomb_is_named_and_takes_no_memory(method: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "LARGEST", 1_000_000)
+    monkeypatch.setattr(archive, "MAX_MEMBER_BYTES", 1_000_000)
     bomb = {"samples/1_epoch_1.json": b"0" * 60_000_000}
     honest, lying = zipped(bomb, method), zipped(bomb, method, told=1000)
     tracemalloc.start()
@@ -92,7 +92,7 @@ def test_a_bomb_is_named_and_takes_no_memory(method: int, monkeypatch: pytest.Mo
 
 
 def test_all_members_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "ALTOGETHER", 1500)
+    monkeypatch.setattr(archive, "MAX_TOTAL_BYTES", 1500)
     data = zipped({f"samples/{n}_epoch_1.json": b"0" * 1000 for n in range(3)})
     assert told(data) == [
         f"samples/{n}_epoch_1.json cannot be unpacked: it would take 1,000 bytes, and 500 are allowed" for n in (1, 2)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.call import Fidelity
-from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.transcripts.registry import describe_file, detect
 from tests.cases.agents import chat_answer
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
@@ -136,7 +136,7 @@ def test_a_cut_archive_gives_its_whole_samples() -> None:
 def test_no_samples_is_no_context() -> None:
     data = as_bytes(log())
     session, _, _ = read_with(form_of(data, NAME), data)
-    assert not session.calls and what_is(data, NAME) == "an Inspect log without samples"
+    assert not session.calls and describe_file(data, NAME) == "an Inspect log without samples"
 
 
 def test_hostile_members() -> None:

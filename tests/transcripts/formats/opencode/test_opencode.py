@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core.block_content import read as content
 from ctxtui.core.call import EpochStart
 from ctxtui.core.session import Session
-from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.transcripts.registry import describe_file, detect
 from tests.transcripts.reading import as_bytes, calls, law_2, read, survives_cuts, survives_values
 
 TOKENS = {"total": 51, "input": 10, "output": 5, "reasoning": 2, "cache": {"read": 30, "write": 4}}
@@ -84,7 +84,7 @@ def test_an_export_is_one_session() -> None:
 
 def test_an_export_is_no_trajectory_of_mini_swe_agent() -> None:
     empty = export()
-    assert what_is(as_bytes({"info": {}, "messages": []})) == "JSON without any message of a model"
+    assert describe_file(as_bytes({"info": {}, "messages": []})) == "JSON without any message of a model"
     assert detect(empty, "x.json").bare == "an OpenCode session without any message"  # type: ignore[union-attr]
     bare = as_bytes({"info": {"model_stats": {"api_calls": 1}}, "messages": []})
     assert detect(bare, "x.json").name == "mini-swe-agent"  # type: ignore[union-attr]

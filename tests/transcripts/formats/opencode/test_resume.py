@@ -17,7 +17,7 @@ from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.opencode.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
 from tests.cases.opencode import SESSION, Script, shop
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -38,15 +38,15 @@ def words(item: Item) -> str:
     return block_content.read(item.block).text
 
 
-def ordered(data: bytes, sent: list[KeptBlock] | None = None, session: str = SESSION, **more: Any) -> ResumedFile:
+def ordered(data: bytes, sent: list[SentBlock] | None = None, session: str = SESSION, **more: Any) -> ResumedFile:
     path = path_of(read(data).session)
-    kept = sent if sent is not None else [KeptBlock(item, at) for at, item in enumerate(path)]
+    kept = sent if sent is not None else [SentBlock(item, at) for at, item in enumerate(path)]
     return resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=NOW, session=session, **more))
 
 
 def without(data: bytes, *gone: str, **more: Any) -> ResumedFile:
     path = path_of(read(data).session)
-    kept = [KeptBlock(item, at) for at, item in enumerate(path) if not any(one in words(item) for one in gone)]
+    kept = [SentBlock(item, at) for at, item in enumerate(path) if not any(one in words(item) for one in gone)]
     return ordered(data, kept, **more)
 
 
@@ -117,7 +117,7 @@ def test_a_shortened_result_stands_in_its_part() -> None:
     path = path_of(read(data).session)
     short = {"type": "tool_result", "tool_use_id": "call_1", "content": "output 1 ..."}
     sent = [
-        KeptBlock(
+        SentBlock(
             Item(block.from_part(short), item.place) if item.block.value().get("tool_use_id") == "call_1" else item, at
         )
         for at, item in enumerate(path)
@@ -143,8 +143,8 @@ def test_a_note_is_a_message_of_its_own_where_it_was_put() -> None:
     data = shop().dump()
     path = path_of(read(data).session)
     at = next(n for n, item in enumerate(path) if words(item) == "question 2") - 1
-    note = KeptBlock(Item(block.text("Mind the gap."), Place("messages", "user")))
-    kept = [KeptBlock(item, n) for n, item in enumerate(path)]
+    note = SentBlock(Item(block.text("Mind the gap."), Place("messages", "user")))
+    kept = [SentBlock(item, n) for n, item in enumerate(path)]
     made = ordered(data, [*kept[:at], note, *kept[at:]])
     assert faults(made, data) == []
     assert shown(path_of(read(made.data).session)) == shown([one.item for one in [*kept[:at], note, *kept[at:]]])
@@ -156,15 +156,15 @@ def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(rows: bool, drop:
     script = shop(5)
     data = script.rows() if rows else script.dump()
     path = path_of(read(data).session)
-    sent: list[KeptBlock] = []
+    sent: list[SentBlock] = []
     turns = 0
     for at, item in enumerate(path):
         asked = item.block.kind == "text" and item.place.role == "user"
         turns += asked
         if asked and turns in notes:
-            sent.append(KeptBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
+            sent.append(SentBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
         if at not in drop or item.block.kind in (HEADER, "tool_use", "tool_result"):
-            sent.append(KeptBlock(item, at))
+            sent.append(SentBlock(item, at))
     made = ordered(data, sent, input_tokens=777)
     assert faults(made, data) == []
     assert shown(path_of(read(made.data).session)) == shown([one.item for one in sent])

@@ -11,7 +11,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.block_content import read as content
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import Session
-from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.transcripts.registry import describe_file, detect
 from ctxtui.wire.request import Request
 from tests.cases.otel import CONVENTIONS, SYSTEM, USAGES, legacy, otlp, pairs, semconv, span, talk
 from tests.sampling import few
@@ -227,7 +227,7 @@ def test_what_is_no_call_is_told_or_left_out() -> None:
 
 def test_a_trace_without_a_model_is_named() -> None:
     data = as_bytes(otlp([span(0, {"http.method": "GET"})]))
-    assert what_is(data, NAME) == "an OpenTelemetry trace without any call of a model"
+    assert describe_file(data, NAME) == "an OpenTelemetry trace without any call of a model"
 
 
 def test_nested_attributes_are_those_with_dots() -> None:

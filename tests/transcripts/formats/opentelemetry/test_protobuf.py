@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.session import Session
-from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.transcripts.registry import describe_file, detect
 from tests.cases.otel import CONVENTIONS, otlp, semconv, span, talk
 from tests.transcripts.reading import as_bytes, calls, form_of, law_2, read, read_with, survives_cuts
 
@@ -138,7 +138,7 @@ def test_log_records_join_their_spans() -> None:
 
 def test_a_trace_without_a_model_is_named() -> None:
     data = encoded(otlp([span(0, {"http.method": "GET"})]))
-    assert what_is(data, NAME) == "an OpenTelemetry trace in protobuf without any call of a model"
+    assert describe_file(data, NAME) == "an OpenTelemetry trace in protobuf without any call of a model"
 
 
 def test_laws() -> None:

@@ -16,7 +16,7 @@ from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.pi.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
 from tests.cases.pi import Record, shop, text
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -38,9 +38,9 @@ def words(item: Item) -> str:
     return block_content.read(item.block).text
 
 
-def ordered(data: bytes, sent: list[KeptBlock] | None = None, **more: Any) -> ResumedFile:
+def ordered(data: bytes, sent: list[SentBlock] | None = None, **more: Any) -> ResumedFile:
     path = path_of(read(data).session)
-    kept = sent if sent is not None else [KeptBlock(item, at) for at, item in enumerate(path)]
+    kept = sent if sent is not None else [SentBlock(item, at) for at, item in enumerate(path)]
     made = resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=NOW, **more))
     assert faults(made) == []
     return made
@@ -48,7 +48,7 @@ def ordered(data: bytes, sent: list[KeptBlock] | None = None, **more: Any) -> Re
 
 def without(data: bytes, *gone: str, **more: Any) -> ResumedFile:
     path = path_of(read(data).session)
-    kept = [KeptBlock(item, at) for at, item in enumerate(path) if not any(one in words(item) for one in gone)]
+    kept = [SentBlock(item, at) for at, item in enumerate(path) if not any(one in words(item) for one in gone)]
     return ordered(data, kept, **more)
 
 
@@ -108,7 +108,7 @@ def test_a_shortened_result_stands_in_its_entry() -> None:
     path = path_of(read(data).session)
     short = {"type": "tool_result", "tool_use_id": "c1", "content": "output 1 ...", "name": "bash"}
     sent = [
-        KeptBlock(
+        SentBlock(
             Item(block.from_part(short), item.place) if item.block.value().get("tool_use_id") == "c1" else item, at
         )
         for at, item in enumerate(path)
@@ -137,7 +137,7 @@ def test_what_a_compaction_kept_is_still_kept(gone: str) -> None:
     script.answer(text("answer 3"))
     data = script.dump()
     path = path_of(read(data).session)
-    sent = [KeptBlock(item, at) for at, item in enumerate(path) if gone not in words(item)]
+    sent = [SentBlock(item, at) for at, item in enumerate(path) if gone not in words(item)]
     made = ordered(data, sent)
     empty = ["user "] if gone == "Summary" else []
     assert shown(path_of(read(made.data).session)) == empty + shown([one.item for one in sent])
@@ -149,15 +149,15 @@ def test_what_a_compaction_kept_is_still_kept(gone: str) -> None:
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(drop: set[int], notes: set[int]) -> None:
     data = shop(5).dump()
     path = path_of(read(data).session)
-    sent: list[KeptBlock] = []
+    sent: list[SentBlock] = []
     turns = 0
     for at, item in enumerate(path):
         asked = item.block.kind == "text" and item.place.role == "user"
         turns += asked
         if asked and turns in notes:
-            sent.append(KeptBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
+            sent.append(SentBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
         if at not in drop or item.block.kind in (HEADER, "tool_use", "tool_result"):
-            sent.append(KeptBlock(item, at))
+            sent.append(SentBlock(item, at))
     made = ordered(data, sent, input_tokens=777)
     assert shown(path_of(read(made.data).session)) == shown([one.item for one in sent])
 
@@ -166,7 +166,7 @@ def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(drop: set[int], n
 def test_recordings_resume(file: Path) -> None:
     data = file.read_bytes()
     path = path_of(read(data, name=file.name).session)
-    sent = [KeptBlock(item, at) for at, item in enumerate(path) if item.block.kind != "thinking"]
+    sent = [SentBlock(item, at) for at, item in enumerate(path) if item.block.kind != "thinking"]
     made = resume(ResumeOrder(source=data, path=path, sent=sent, ids=ids(), now=NOW))
     assert made.lost == ()
     assert shown(path_of(read(made.data, name=file.name).session)) == shown([one.item for one in sent])

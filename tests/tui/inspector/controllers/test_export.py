@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from ctxtui.core.edit import LEAVE
 from ctxtui.services.editing import edited_context
-from ctxtui.services.editing.exporting import looked_for
+from ctxtui.services.editing.exporting import is_searched
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.messages import TalkFrom
 from tests.tui.inspector.controllers.test_staging import at, session
@@ -123,8 +123,10 @@ def test_a_tool_finds_what_stands_where_it_looks(tmp_path: Path) -> None:
     beside.parent.mkdir(parents=True)
     beside.touch()
     env = {"HOME": str(tmp_path)}
-    assert looked_for("claude-code", beside, env) and not looked_for("codex", beside, env)
-    assert not looked_for("claude-code", tmp_path / "elsewhere.jsonl", env) and not looked_for("anthropic", beside, env)
+    assert is_searched("claude-code", beside, env) and not is_searched("codex", beside, env)
+    assert not is_searched("claude-code", tmp_path / "elsewhere.jsonl", env) and not is_searched(
+        "anthropic", beside, env
+    )
 
 
 async def test_where_a_translation_would_be_refused_its_row_is_grey_and_its_key_says_why(
@@ -132,7 +134,9 @@ async def test_where_a_translation_would_be_refused_its_row_is_grey_and_its_key_
 ) -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
-        monkeypatch.setattr(edited_context, "unfit", lambda ready, form, source: "too large" if form == "codex" else "")
+        monkeypatch.setattr(
+            edited_context, "unfit_reason", lambda ready, form, source: "too large" if form == "codex" else ""
+        )
         await pilot.press("f")
         grey = [span.text for span in screen.prompt.lead if span.style == "faint"]
         assert grey == [" x codex resume (too large) "]

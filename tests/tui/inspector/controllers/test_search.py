@@ -34,7 +34,7 @@ async def typed(pilot: Pilot[None], screen: InspectorScreen, words: str) -> None
         lambda: (
             screen.owner(SearchController)._last == words
             and screen.owner(SearchController)._found is not None
-            and screen.owner(SearchController)._found.done
+            and screen.owner(SearchController)._found.finish
         ),
     )
     await pilot.pause(0.05)
@@ -110,7 +110,7 @@ async def test_an_expression_and_what_is_none() -> None:
         assert "no hit" in text(screen)
         await pilot.press("ctrl+x")
         await until(
-            pilot, lambda: bool(screen.owner(SearchController)._found and screen.owner(SearchController)._found.done)
+            pilot, lambda: bool(screen.owner(SearchController)._found and screen.owner(SearchController)._found.finish)
         )
         await pilot.pause(0.05)
         assert "of 3" in text(screen)

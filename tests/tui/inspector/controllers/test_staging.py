@@ -154,7 +154,7 @@ async def test_the_next_request_of_a_long_context_is_worked_out_when_it_is_asked
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
-    monkeypatch.setattr("ctxtui.services.editing.next_request_cache.LONG", 2)
+    monkeypatch.setattr("ctxtui.services.editing.next_request_cache.LONG_CONTEXT_BLOCKS", 2)
     async with opened(long_session(40)) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)
         desk = screen.edits.desk

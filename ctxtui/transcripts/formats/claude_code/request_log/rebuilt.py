@@ -19,8 +19,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.request_log.store import MESSAGES, SYSTEM, TOOLS, RequestShape, RequestStore
-from ctxtui.transcripts.kit.fields import seconds
-from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.fields import parse_timestamp
+from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.wire.codec.frame import Frame, MemberText
 from ctxtui.wire.codec.skeleton import STRING, markers_json
 from ctxtui.wire.codec.style import COMPACT
@@ -140,7 +140,7 @@ class ClaudeRequests:
         self.last: ClaudeRequest | None = None
         self.answered: ClaudeRequest | None = None
 
-    def take(self, found: FoundObject) -> tuple[ClaudeRequest | None, list[Skipped]]:
+    def take(self, found: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
         """Handle a record of one of the three kinds; returns its request, if it is one, and what could not be read."""
         try:
             record = decode_request(found.raw)
@@ -154,7 +154,7 @@ class ClaudeRequests:
             return None, [Skipped(found.line, f"a record of a request that cannot be read: {error}")]
         return None, []
 
-    def _request(self, record: RequestRecord, found: FoundObject) -> ClaudeRequest:
+    def _request(self, record: RequestRecord, found: RawRecord) -> ClaudeRequest:
         for raw in (record.params, record.cache_control, record.withheld, record.cut):
             # Raises if nested too deeply.
             canonical.loads(bytes(raw))
@@ -177,7 +177,7 @@ class ClaudeRequests:
             last=last,
             lost="" if last is not None else base.lost if base is not None and base.lost else str(record.base),
             fresh=not record.base,
-            at=seconds(record.timestamp),
+            at=parse_timestamp(record.timestamp),
         )
         self._known[record.id] = made
         self.last = made

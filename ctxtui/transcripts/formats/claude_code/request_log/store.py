@@ -15,7 +15,7 @@ from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.claude_code.attachments import mark_of
+from ctxtui.transcripts.formats.claude_code.attachments import text_mark
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY, ClaudeMessage
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.wire.grammar import PLAIN_SHAPE, split_system, split_system_string, split_tool
@@ -24,7 +24,7 @@ from ctxtui.wire.message import STRING, is_plain, split_message
 _MARKER: Final = "cache_control"
 
 
-class RunHash:
+class MessageHash:
     """The hash of a message of `role` that grows part by part; `count` is the number of parts."""
 
     def __init__(self, role: str) -> None:
@@ -105,7 +105,7 @@ class RequestStore:
         self._waiting: list[_Run] = []
         self._side: tuple[str, str] = ("", "")
         self._blocks: list[Item] = []
-        self._hash = RunHash("")
+        self._hash = MessageHash("")
         self._hashed: list[Item] | None = None
         self._untried: list[_Run] = []
         self._answers: dict[str, list[Item]] = {}
@@ -160,7 +160,7 @@ class RequestStore:
     def _marked(self, item: Item) -> Item:
         if item.block.kind != "text" or item.place.role != "user":
             return item
-        mark = SUMMARY if item.block.digest in self._summaries else mark_of(block_content.read(item.block).text)
+        mark = SUMMARY if item.block.digest in self._summaries else text_mark(block_content.read(item.block).text)
         return Item(item.block, item.place._replace(mark=mark)) if mark else item
 
     def record(self, record: ClaudeRecord, said: ClaudeMessage, items: Sequence[Item]) -> None:
@@ -190,7 +190,7 @@ class RequestStore:
     def _hash_waiting(self) -> None:
         for run in self._waiting:
             if run.blocks is not self._hashed:
-                self._hash, self._hashed = RunHash(run.role), run.blocks
+                self._hash, self._hashed = MessageHash(run.role), run.blocks
             if _add(self._hash, run.blocks[self._hash.count : run.length]):
                 self._runs.setdefault(self._hash.digest(), run)
         self._untried += self._waiting
@@ -200,17 +200,17 @@ class RequestStore:
         """Hash further candidates: each record by itself, and all records of one answer, wherever they are."""
         for run in self._untried:
             alone = run.blocks[run.start : run.length]
-            if run.start and _add(one := RunHash(run.role), alone):
+            if run.start and _add(one := MessageHash(run.role), alone):
                 self._runs.setdefault(one.digest(), _Run(run.role, alone, len(alone), run.string))
             if run.answer:
                 whole = self._answers.setdefault(run.answer, [])
                 whole += alone
-                if len(whole) > len(alone) and _add(one := RunHash(run.role), whole):
+                if len(whole) > len(alone) and _add(one := MessageHash(run.role), whole):
                     self._runs.setdefault(one.digest(), _Run(run.role, list(whole), len(whole), False))
         self._untried.clear()
 
 
-def _add(to: RunHash, items: Sequence[Item]) -> bool:
+def _add(to: MessageHash, items: Sequence[Item]) -> bool:
     """Add `items` to a hash; False if one is nested too deeply."""
     try:
         for item in items:

@@ -18,10 +18,10 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
     Ending,
     WrittenRequest,
     answer_name,
-    parts_of,
+    answer_parts,
     read_request,
 )
-from ctxtui.transcripts.kit.fields import word
+from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.wire.codec.memo import Memo
 
 REQUEST: Final = ".request.json"
@@ -59,7 +59,7 @@ class TranscriptCall(Struct):
     order: int
 
 
-class _Standing(Struct):
+class _Group(Struct):
     """Requests and calls after the same answer."""
 
     requests: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ class WrittenBodies:
         """Request file -> its call, by the index."""
         self._answers: dict[str, str] = {}
         """Response file -> its call."""
-        self._standing: dict[str, _Standing] = {}
+        self._standing: dict[str, _Group] = {}
         self._of: dict[str, str] = {}
         """Call -> its request file, by position."""
         self._asked_by: dict[str, str] = {}
@@ -179,7 +179,7 @@ class WrittenBodies:
             if name not in self._answers and name not in self._foreign:
                 request = self.requests.get(pairs.get(name, ""))
                 stem = name.removesuffix(RESPONSE)
-                id_ = word(value.get("id")) or stem
+                id_ = as_str(value.get("id")) or stem
                 # Gateways may give many answers one id.
                 id_ = f"{id_}+{stem}" if any(id_ == other.id for other in found) else id_
                 found.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
@@ -198,10 +198,10 @@ class WrittenBodies:
         for name, value in self.responses.items():
             if name in self._answers or name in self._foreign:
                 continue
-            call = word(value.get("id"))
+            call = as_str(value.get("id"))
             fits = self._of.get(call) or self._asked_by.get(call)
             if fits is None and call not in self.calls:
-                after = later.get(answer_name(parts_of(value)))
+                after = later.get(answer_name(answer_parts(value)))
                 fits = self._asked_where(after, taken) if after is not None else None
             if fits is not None:
                 pairs[name] = fits
@@ -209,7 +209,7 @@ class WrittenBodies:
             elif call not in self.calls:
                 open_.append(name)
         for name in open_:
-            fits = self._before(self._order[name], word(self.responses[name].get("model")), taken)
+            fits = self._before(self._order[name], as_str(self.responses[name].get("model")), taken)
             if fits is not None:
                 pairs[name] = fits
                 taken.add(fits)
@@ -231,8 +231,8 @@ class WrittenBodies:
                 return name
         return None
 
-    def _stands(self, ending: Ending) -> _Standing:
-        return self._standing.setdefault(ending.answer, _Standing())
+    def _stands(self, ending: Ending) -> _Group:
+        return self._standing.setdefault(ending.answer, _Group())
 
     def _assign(self, ending: Ending) -> None:
         """Match the requests after one answer to the calls after it: by the index first, then by best fit."""
@@ -243,13 +243,13 @@ class WrittenBodies:
         for call in sorted(group.calls, key=lambda one: self.calls[one].order):
             if call in self._asked_by:
                 continue
-            fits = _best(self.calls[call].ending, ((name, self.requests[name]) for name in free), self._order)
+            fits = _best_request(self.calls[call].ending, ((name, self.requests[name]) for name in free), self._order)
             if fits is not None:
                 self._of[call] = fits
                 free.remove(fits)
 
 
-def _best(asked: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
+def _best_request(asked: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
     """Choose the request that a call with the ending `asked` sent.
 
     The requests for a compaction and a title hold the same texts and more; of equal attempts the last one was answered.

@@ -23,13 +23,13 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
     REDACTED,
     WrittenRequest,
     answer_name,
-    ending,
-    filled,
-    thoughts_in,
-    upwards,
+    collect_thinking,
+    compute_ending,
+    items_upwards,
+    restore_thinking,
 )
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
-from ctxtui.transcripts.kit.fields import one_line, shrunk
+from ctxtui.transcripts.kit.fields import compaction_detail, one_line
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
@@ -39,9 +39,9 @@ NO_ANSWER: Final = "no answer on record"
 _MAIN: Final = ("sdk", "repl_main_thread")
 _AGENT: Final = "agent:"
 _LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
-_TIMED: Final = 0.8
+_MIN_ORDERED_SHARE: Final = 0.8
 """Minimum share of the index whose requests were written in its order for file times to be trusted."""
-_LABEL: Final = 60
+_LABEL_CHARS: Final = 60
 """Characters of a thread's first text in its label."""
 _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
 
@@ -105,7 +105,10 @@ class WrittenCalls:
             events += self._described(one.request) if alone else []
         elif source == COMPACT and self._main is not None and self._main.calls:
             used = self.calls[self._main.calls[-1]].usage
-            self._main.restart = EpochStart.COMPACTION, shrunk(used.input if used is not None else 0, 0, "claude code")
+            self._main.restart = (
+                EpochStart.COMPACTION,
+                compaction_detail(used.input if used is not None else 0, 0, "claude code"),
+            )
         name = answer_name(self._tree.items(call.response_head, call.raw_head))
         if name:
             self._answered.setdefault((source, name), client)
@@ -126,16 +129,16 @@ class WrittenCalls:
         self._system = self._system or ("" if source else request.system)
         if not source and request.system == self._system:
             return ClientThread(MAIN)
-        label = one_line(request.prompt)[:_LABEL]
+        label = one_line(request.prompt)[:_LABEL_CHARS]
         return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
 
     def _call(self, one: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
         """Build the call of an exchange; also returns how many thinking blocks are still redacted."""
         line, request = one.line, one.request
-        items, out = filled(request.items, thoughts) if request is not None else ((), 0)
+        items, out = restore_thinking(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
         answer = _answer(one)
-        said, unsaid = filled(answer.items, thoughts)
+        said, unsaid = restore_thinking(answer.items, thoughts)
         told: dict[str, Json] = {}
         if line is not None:
             told |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
@@ -173,7 +176,7 @@ class WrittenCalls:
         return [about]
 
 
-def _lone(name: str) -> str:
+def _unanswered_id(name: str) -> str:
     """Make the id of a call without a recorded answer, from its request's file."""
     return f"request {name.removesuffix(REQUEST)}"
 
@@ -184,36 +187,38 @@ def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call] | None) -> list[W
     loose: dict[str, WrittenExchange] = {}
     for line, call in bodies.lines:
         named.setdefault(call, WrittenExchange(call, line=line))
-        _add(named[call], bodies.requests.get(line.request), bodies.responses.get(line.response))
+        _merge_files(named[call], bodies.requests.get(line.request), bodies.responses.get(line.response))
     for one in bodies.loose():
-        _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
+        _merge_files(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
     # A request without a recorded answer is a call of the transcript, which may be read later, or a failed attempt. A
     # transcript that records its requests reports those itself.
     lone = {call: request.name for call in told or () if (request := bodies.request_of(call)) is not None}
     if all(call.fidelity != Fidelity.WIRE for call in (told or {}).values()):
-        lone |= {_lone(name): name for name in bodies.unanswered() if told is None or bodies.was_sent_again(name)}
+        lone |= {
+            _unanswered_id(name): name for name in bodies.unanswered() if told is None or bodies.was_sent_again(name)
+        }
     for call, name in lone.items():
         one = WrittenExchange(call, order=bodies.order(name))
-        _add(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)
+        _merge_files(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)
     found, rest = list(named.values()), list(loose.values())
     rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
     if rest:
-        _put_in(found, rest, bodies)
+        _insert_all(found, rest, bodies)
     return found
 
 
-def _add(one: WrittenExchange, request: WrittenRequest | None, response: dict[str, Json] | None) -> None:
+def _merge_files(one: WrittenExchange, request: WrittenRequest | None, response: dict[str, Json] | None) -> None:
     one.request, one.response = one.request or request, one.response or response
 
 
-def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
+def _insert_all(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
     """Insert `rest` by position: by order of writing if file times are reliable, else after the answer continued from.
 
     Exchanges without a known answer go to the end.
     """
     orders = [bodies.order(one.request.name) if one.request is not None else -1 for one in found]
     known = [order for order in orders if order >= 0]
-    timed = sum(a < b for a, b in itertools.pairwise(known)) >= _TIMED * (len(known) - 1)
+    timed = sum(a < b for a, b in itertools.pairwise(known)) >= _MIN_ORDERED_SHARE * (len(known) - 1)
     names = [answer_name(_answer(one).items) for one in found]
     endings = [one.request.ending.answer if one.request is not None else "" for one in found]
     for one in rest:
@@ -246,7 +251,7 @@ def _first_system(request: WrittenRequest) -> str:
     return block_content.read(first.block).text if first is not None else ""
 
 
-_LISTED: Final = 3
+_MAX_LISTED: Final = 3
 
 
 class WrittenExchanges:
@@ -282,8 +287,8 @@ class WrittenExchanges:
         missing = self.bodies.missing()
         unanswered = self.bodies.unanswered() if self._told else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
-        said = [_counted(missing, "named by the index and not there")] if missing else []
-        said += [_counted(open_, "without an answer on record")] if open_ else []
+        said = [_describe_names(missing, "named by the index and not there")] if missing else []
+        said += [_describe_names(open_, "without an answer on record")] if open_ else []
         return Skipped(1, "bodies of requests: " + "; ".join(said)) if said else None
 
     def unseen(self) -> Skipped | None:
@@ -314,8 +319,8 @@ class WrittenExchanges:
         request_id = call.extra.get("requestId")
         if isinstance(request_id, str):
             self._by_request[request_id] = call.id
-        self._thoughts |= thoughts_in(self._tree.items(call.response_head, call.raw_head))
-        self.bodies.take_call(call.id, ending(upwards(self._tree, call.raw_head), own=True))
+        self._thoughts |= collect_thinking(self._tree.items(call.response_head, call.raw_head))
+        self.bodies.take_call(call.id, compute_ending(items_upwards(self._tree, call.raw_head), own=True))
 
     def _call_of(self, line: IndexLine) -> str:
         if line.request_id in self._by_request:
@@ -327,7 +332,7 @@ class WrittenExchanges:
         return line.message_id if first == line.request_id else f"{line.message_id}+{line.request_id}"
 
 
-def _counted(names: Sequence[str], what: str) -> str:
-    few = ", ".join(names[:_LISTED])
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+def _describe_names(names: Sequence[str], what: str) -> str:
+    few = ", ".join(names[:_MAX_LISTED])
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
     return f"{len(names)} {what} ({few}{more})"

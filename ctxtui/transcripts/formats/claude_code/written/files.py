@@ -15,8 +15,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, IndexLine
 from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import seconds, word
-from ctxtui.transcripts.kit.records import FoundObject, Piece, RecordStream
+from ctxtui.transcripts.kit.fields import as_str, parse_timestamp
+from ctxtui.transcripts.kit.records import Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
 
 INDEX: Final = "index.jsonl"
@@ -31,7 +31,7 @@ _ENOUGH: Final = 3
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins an index of bodies, or a folder of them as one stream."""
-    first = next(iter(file_head.records(head)), None)
+    first = next(iter(file_head.parse_records(head)), None)
     if first is None:
         return 0.0
     if FOLDER in first or FILE in first:
@@ -43,25 +43,25 @@ def index_line(value: dict[str, Json]) -> IndexLine:
     """Parse a line of an index; missing members and those that are not texts are ""."""
     timestamp = value.get("timestamp")
     return IndexLine(
-        at=seconds(timestamp) if isinstance(timestamp, str) else None,
-        session=word(value.get("session_id")),
-        source=word(value.get("query_source")),
-        model=word(value.get("model")),
-        request_id=word(value.get("request_id")),
-        message_id=word(value.get("message_id")),
-        request=word(value.get("request_file")),
-        response=word(value.get("response_file")),
+        at=parse_timestamp(timestamp) if isinstance(timestamp, str) else None,
+        session=as_str(value.get("session_id")),
+        source=as_str(value.get("query_source")),
+        model=as_str(value.get("model")),
+        request_id=as_str(value.get("request_id")),
+        message_id=as_str(value.get("message_id")),
+        request=as_str(value.get("request_file")),
+        response=as_str(value.get("response_file")),
     )
 
 
-def _take(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
+def _add_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
     """Add the body in the file `name`; returns what is wrong with it, "" for nothing."""
-    wrong = _wrong(exchanges, name, data)
+    wrong = _read_body(exchanges, name, data)
     (exchanges.bodies.damaged.add if wrong else exchanges.bodies.damaged.discard)(name)
     return wrong
 
 
-def _wrong(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
+def _read_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
     if not data.strip():
         return "empty"
     try:
@@ -98,7 +98,7 @@ class BodyFileReader(Reader):
     def settle(self) -> list[Event]:
         if len(self._data) != self._taken:
             self._taken = len(self._data)
-            self._wrong = _take(self._exchanges, self._name, bytes(self._data))
+            self._wrong = _add_body(self._exchanges, self._name, bytes(self._data))
         return []
 
 
@@ -128,7 +128,7 @@ class BodyLinesReader(Reader):
         return [*events, *self._exchanges.settle()] if self._alone else events
 
     def _piece(self, piece: Piece) -> list[Event]:
-        if not isinstance(piece, FoundObject):
+        if not isinstance(piece, RawRecord):
             return [Skipped(piece.line, self._name + piece.reason)]
         try:
             value = canonical.loads(piece.raw)
@@ -136,7 +136,7 @@ class BodyLinesReader(Reader):
             return [Skipped(piece.line, f"{self._name}nested too deeply to be read")]
         name, text = value.get(FILE), value.get("text")
         if isinstance(name, str) and isinstance(text, str):
-            wrong = _take(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
+            wrong = _add_body(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
             return [Skipped(piece.line, f"{name}: {wrong}")] if wrong else []
         if FOLDER not in value:
             self._exchanges.line(index_line(value))

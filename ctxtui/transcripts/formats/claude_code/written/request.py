@@ -17,9 +17,9 @@ from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.claude_code.attachments import mark_of
+from ctxtui.transcripts.formats.claude_code.attachments import text_mark
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY
-from ctxtui.transcripts.kit.fields import obj, word
+from ctxtui.transcripts.kit.fields import as_dict, as_str
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.memo import Memo
@@ -56,20 +56,20 @@ def answer_name(items: Iterable[Item]) -> str:
     calls, words = [], []
     for item in items:
         if item.block.kind == "tool_use":
-            calls.append(word(item.block.member("id")))
+            calls.append(as_str(item.block.member("id")))
         elif item.block.kind == "text":
             words.append(block_content.read(item.block).text.strip())
     return "\n".join(sorted(calls)) or "\n".join(filter(None, words))
 
 
-def parts_of(answer: Mapping[str, Json]) -> list[Item]:
+def answer_parts(answer: Mapping[str, Json]) -> list[Item]:
     """List the parts of an answer's body."""
     content = answer.get("content")
     parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
     return [Item(block.from_part(one), Place("messages", "assistant")) for one in parts]
 
 
-def ending(backwards: Iterable[Item], own: bool = False) -> Ending:
+def compute_ending(backwards: Iterable[Item], own: bool = False) -> Ending:
     """Compute the ending of a context from its items, last first. `own` leaves out texts that the client wrote."""
     results, texts, parts = set(), [], 0
     said: list[Item] = []
@@ -85,13 +85,13 @@ def ending(backwards: Iterable[Item], own: bool = False) -> Ending:
         else:
             parts += 1
             if item.block.kind == "tool_result":
-                results.add(word(item.block.member("tool_use_id")))
+                results.add(as_str(item.block.member("tool_use_id")))
             elif item.block.kind == "text" and not (own and item.place.mark not in ("", SUMMARY)):
                 texts.append(block_content.read(item.block).text.strip())
     return Ending(answer_name(reversed(said)), frozenset(results), tuple(filter(None, texts)), parts)
 
 
-def upwards(tree: Tree, head: int) -> Iterator[Item]:
+def items_upwards(tree: Tree, head: int) -> Iterator[Item]:
     """Yield the items of the context `head`, last first."""
     while head != ROOT:
         node = tree[head]
@@ -138,10 +138,10 @@ class WrittenRequest(Struct, frozen=True):
         return ""
 
 
-def filled(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence[Item], int]:
+def restore_thinking(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence[Item], int]:
     """Restore thinking from `thoughts`; also returns the number of blocks still redacted."""
     made, out = list(items), 0
-    for n, name in hidden(items):
+    for n, name in find_redacted(items):
         known = thoughts.get(name)
         out += known is None
         if known is not None:
@@ -149,17 +149,17 @@ def filled(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence
     return made, out
 
 
-def thoughts_in(items: Sequence[Item]) -> dict[str, str]:
+def collect_thinking(items: Sequence[Item]) -> dict[str, str]:
     """Map the thinking of one answer by its signature, or its position in the answer."""
     found = {}
     for name, thinking in _named(items):
-        value = obj(thinking.block.value())
-        found[name] = word(value.get("data" if thinking.block.kind == _SEALED else "thinking"))
+        value = as_dict(thinking.block.value())
+        found[name] = as_str(value.get("data" if thinking.block.kind == _SEALED else "thinking"))
     return {name: words for name, words in found.items() if words != REDACTED}
 
 
-def hidden(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
-    """Yield the indexes of redacted thinking in `items`, each with its key in `thoughts_in`."""
+def find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
+    """Yield the indexes of redacted thinking in `items`, each with its key in `collect_thinking`."""
     begin = 0
     for n, item in enumerate([*items, None]):
         if item is not None and item.place.role == "assistant" and item.block.kind != HEADER:
@@ -184,7 +184,7 @@ def _named(said: Sequence[Item]) -> Iterator[tuple[str, Item]]:
 # The same thinking is in every later request.
 @lru_cache(maxsize=4096)
 def _signature(thinking: Block) -> str:
-    return word(obj(thinking.value()).get("signature"))
+    return as_str(as_dict(thinking.value()).get("signature"))
 
 
 @lru_cache(maxsize=4096)
@@ -214,11 +214,11 @@ def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
         name,
         items,
         skeleton,
-        model=word(params.get("model")),
+        model=as_str(params.get("model")),
         betas=betas,
         session=_session(params.get("metadata")),
         tools=any(item.place.section == "tools" for item in items),
-        ending=ending(reversed(items)),
+        ending=compute_ending(reversed(items)),
         before=_answer_before(items),
     )
 
@@ -231,33 +231,33 @@ def _answer_before(items: Sequence[Item]) -> str:
     end = len(roles) - 1 - roles[::-1].index(True)
     while end >= 0 and roles[end]:
         end -= 1
-    return ending(reversed(items[: end + 1])).answer
+    return compute_ending(reversed(items[: end + 1])).answer
 
 
 def _withheld(data: bytes) -> str:
     if len(data) > 4096 or NOT_RECORDED.encode() not in data:
         return ""
-    value = json_of(data)
-    return word(value.get(NOT_RECORDED)) or "no reason given" if value.keys() == {NOT_RECORDED} else ""
+    value = parse_object(data)
+    return as_str(value.get(NOT_RECORDED)) or "no reason given" if value.keys() == {NOT_RECORDED} else ""
 
 
 def _marked(item: Item) -> Item:
     if item.place.section != "messages" or item.place.role != "user" or item.block.kind != "text":
         return item
     text = block_content.read(item.block).text
-    mark = SUMMARY if text.lstrip().startswith(_SUMMARY) else mark_of(text)
+    mark = SUMMARY if text.lstrip().startswith(_SUMMARY) else text_mark(text)
     return Item(item.block, item.place._replace(mark=mark)) if mark else item
 
 
 def _session(metadata: Json) -> str:
-    user = word(obj(metadata).get("user_id"))
-    named = word(json_of(user.encode("utf-8", "replace")).get("session_id"))
+    user = as_str(as_dict(metadata).get("user_id"))
+    named = as_str(parse_object(user.encode("utf-8", "replace")).get("session_id"))
     return named or (user.rpartition("_session_")[2] if "_session_" in user else "")
 
 
-def json_of(data: bytes) -> dict[str, Json]:
+def parse_object(data: bytes) -> dict[str, Json]:
     """Parse the JSON object in `data`; an empty one for anything else."""
     try:
-        return obj(canonical.loads(data))
+        return as_dict(canonical.loads(data))
     except (ValueError, RecursionError):
         return {}

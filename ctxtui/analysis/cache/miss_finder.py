@@ -1,4 +1,4 @@
-"""The misses of a session, dearest first: what was lost, why, which block parted the requests, what would cure it."""
+"""Finds the misses of a session, dearest first, with cost, cause, the block that differs, and the cure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.audit import CacheAudited, CacheAuditor
-from ctxtui.analysis.cache.call_forecasts import CallForecasts
-from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
-from ctxtui.analysis.cache.miss_cause import Cause
-from ctxtui.analysis.cache.missed import (
+from ctxtui.analysis.cache.audit import AuditedRead, CacheAuditor
+from ctxtui.analysis.cache.cached_input import CachedInput, CachedInputs
+from ctxtui.analysis.cache.call_forecasts import CallForecaster
+from ctxtui.analysis.cache.miss import (
     BEHIND,
     COMPACTION,
     CONTENT,
@@ -25,13 +24,14 @@ from ctxtui.analysis.cache.missed import (
     TOOLS,
     TTL,
     UNKNOWN,
-    Missed,
-    PartingBlock,
+    CacheMiss,
+    DifferingBlock,
 )
-from ctxtui.analysis.content.parting import parting
-from ctxtui.analysis.money.input_split import split_of
-from ctxtui.analysis.money.spending import row_of, summed
-from ctxtui.analysis.running_totals import RunningTotals, running_of
+from ctxtui.analysis.cache.miss_cause import MissCause
+from ctxtui.analysis.content.first_difference import find_first_difference
+from ctxtui.analysis.money.input_split import split_input
+from ctxtui.analysis.money.spending import call_row, sum_rows
+from ctxtui.analysis.running_totals import RunningTotals, running_totals
 from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import HEADER, Block
@@ -56,19 +56,19 @@ _CAUSE: Final = {
     "cache behind": BEHIND,
     **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
 }
-_SHOWN: Final = 4_000
-"""Characters of a block that are taken along to be compared word by word."""
+_MAX_CHARACTERS: Final = 4_000
+"""Characters of a block kept for the comparison word by word."""
 
 
 class Misses(Struct, frozen=True):
     """All misses of a session, most expensive first, for every screen and command.
 
-    `calls` counts the calls whose forecast was compared with their report; `false_alarms` of them were forecast to miss
-    and did not. `usd` is the cost of the session (None: unknown) without its `unpriced` calls, which have a report and
-    no price. `partial` counts the calls that used more than their report says.
+    `calls` counts the calls whose forecast was compared with their report; `false_alarms` of them were predicted
+    to miss and did not. `usd` is the cost of the session (None: unknown) without its `unpriced` calls, which have
+    a report and no price. `partial` counts the calls that used more than their report says.
     """
 
-    found: tuple[Missed, ...]
+    misses: tuple[CacheMiss, ...]
     calls: int = 0
     false_alarms: int = 0
     usd: float | None = None
@@ -77,57 +77,56 @@ class Misses(Struct, frozen=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only the least that the session can have cost."""
+        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
     def count(self) -> int:
         """Number of misses."""
-        return len(self.found)
+        return len(self.misses)
 
     @property
     def tested(self) -> int:
         """Number of misses tested against the simulator."""
-        return sum(one.tested for one in self.found)
+        return sum(miss.tested for miss in self.misses)
 
     @property
     def foreseen(self) -> int:
-        """Number of misses that the simulator foretold."""
-        return sum(one.foreseen for one in self.found)
+        """Number of misses that the simulator predicted."""
+        return sum(miss.foreseen for miss in self.misses)
 
     @property
     def tokens(self) -> int:
         """Tokens written again."""
-        return sum(one.tokens for one in self.found)
+        return sum(miss.tokens for miss in self.misses)
 
     @property
     def lost(self) -> float | None:
-        """USD paid for the misses above what reads would have cost, where prices are known; None where none is."""
-        known = [one.usd for one in self.found if one.usd is not None]
-        return sum(known) if known or not self.found else None
+        """USD paid for the misses above the price of reads, where prices are known; None if none is."""
+        amounts = [miss.usd for miss in self.misses if miss.usd is not None]
+        return sum(amounts) if amounts or not self.misses else None
 
     @property
     def partly_lost(self) -> bool:
-        """Whether a price is missing in `lost`."""
-        return any(one.usd is None for one in self.found)
+        """Whether `lost` lacks a price."""
+        return any(miss.usd is None for miss in self.misses)
 
-    def of(self, thread: str) -> list[Missed]:
-        """The misses of one thread, in order of calls."""
-        return sorted((one for one in self.found if one.thread == thread), key=lambda one: one.number)
+    def of_thread(self, thread: str) -> list[CacheMiss]:
+        """Misses of one thread, in order of calls."""
+        return sorted((miss for miss in self.misses if miss.thread == thread), key=lambda one: one.number)
 
 
-def dearest(found: Iterable[Missed]) -> list[Missed]:
-    """Misses, dearest first."""
-    return sorted(found, key=lambda one: (-(one.usd or 0.0), -one.tokens, one.thread, one.number))
+def sort_dearest(misses: Iterable[CacheMiss]) -> list[CacheMiss]:
+    """Sort misses, dearest first."""
+    return sorted(misses, key=lambda one: (-(one.usd or 0.0), -one.tokens, one.thread, one.number))
 
 
 class MissFinder:
-    """Finds the misses of a session, call by call. THE one place that says which calls missed the cache, what each
-    lost and why, whether it was tested against the simulator and foreseen.
+    """Finds the misses of a session, call by call: the only source of misses, their costs and causes.
 
-    `rules` gives how a call is cached, `running` the running totals of a model; both must know the calls that are
-    taken. `costs` holds calls' prices by id and `rates` gives what a token costs; without them USD are not known. What
-    was foretold of each call is kept in `rows`, unless only misses are wanted.
+    `rules` gives the cache rules of a call, `running` the running totals of a model; both must include the calls
+    that are added. `costs` holds calls' prices by id and `rates` gives the price of a token; without them USD are
+    unknown. Forecasts are kept in `rows`, unless only misses are needed.
     """
 
     def __init__(
@@ -144,31 +143,31 @@ class MissFinder:
         self._running = running
         self._costs = costs or {}
         self._rates = rates
-        self._demands = CacheDemands(book, rules, running)
+        self._demands = CachedInputs(book, rules, running)
         self._auditor = CacheAuditor(book, rules)
         self._numbers: dict[str, int] = {}
-        self.found: list[Missed] = []
+        self.misses: list[CacheMiss] = []
         self._misses_alone = misses_alone
-        self.rows: list[CacheAudited] = []
-        """The calls that were foretold and held against their reports."""
+        self.rows: list[AuditedRead] = []
+        """Calls whose forecasts were compared with their reports."""
 
     @property
-    def forecasts(self) -> CallForecasts:
-        """What the calls taken so far have taught about the next one."""
+    def forecasts(self) -> CallForecaster:
+        """Forecasts learnt from the calls so far, for the next one."""
         return self._auditor.forecasts
 
-    def take(self, call: Call) -> Missed | None:
-        """The next call of the session."""
-        demand = self._demands.take(call)
-        row = self._auditor.take(call, demand)
+    def add_call(self, call: Call) -> CacheMiss | None:
+        """Add the next call of the session; returns its miss, if it is one."""
+        cached = self._demands.add_call(call)
+        row = self._auditor.audit_call(call, cached)
         if row is not None and not self._misses_alone:
             self.rows.append(row)
-        tokens = demand.lost(demand.read(call.usage)) if call.usage is not None else 0
-        if not tokens or demand.before is None:
+        tokens = cached.lost_tokens(cached.read_tokens(call.usage)) if call.usage is not None else 0
+        if not tokens or cached.before is None:
             return None
-        found = self._missed(call, demand, row, tokens)
-        self.found.append(found)
-        return found
+        miss = self._make_miss(call, cached, row, tokens)
+        self.misses.append(miss)
+        return miss
 
     def _number(self, call: Call) -> int:
         """The number of `call` in its thread, from 1."""
@@ -178,20 +177,20 @@ class MissFinder:
             self._numbers.update((id_, number) for number, id_ in enumerate(order, 1))
         return self._numbers[call.id]
 
-    def _missed(self, call: Call, demand: CacheDemand, row: CacheAudited | None, tokens: int) -> Missed:
-        book, base, usage = self._book, demand.before, call.usage
+    def _make_miss(self, call: Call, cached: CachedInput, row: AuditedRead | None, tokens: int) -> CacheMiss:
+        book, base, usage = self._book, cached.before, call.usage
         assert usage is not None and base is not None and base.usage is not None
         tree = book.session.tree
-        first, second, token = parting(book, self._running(call.model), base, call)
-        told = Cause(row.cause, what=row.what) if row is not None else demand.cause
-        cause = _cause(told.name, tree, second if second != ROOT else first)
+        first, second, token = find_first_difference(book, self._running(call.model), base, call)
+        recorded = MissCause(row.cause, what=row.what) if row is not None else cached.cause
+        cause = _displayed_cause(recorded.name, tree, second if second != ROOT else first)
         if cause == STRIPPED and first != ROOT:
-            # It is about what is gone, not about what follows it.
+            # The difference is the removed thinking, not the block after it.
             second = ROOT
         differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS, STRIPPED, EDITS)
-        paid, more = self._usd(call, demand, tokens)
-        late = max(0.0, (demand.pause or 0.0) - demand.life) if cause == TTL else 0.0
-        return Missed(
+        paid, more = self._usd(call, cached, tokens)
+        late = max(0.0, (cached.pause or 0.0) - cached.life) if cause == TTL else 0.0
+        return CacheMiss(
             thread=call.thread,
             number=self._number(call),
             base=self._number(base),
@@ -199,64 +198,67 @@ class MissFinder:
             between=base.started,
             tokens=tokens,
             usd=more,
-            read=demand.read(usage),
+            read=cached.read_tokens(usage),
             shared=min(token, usage.input),
             sizes=(base.usage.input, usage.input),
             cause=cause,
-            what=_what(call, base, cause) or told.what,
+            what=_cause_details(call, base, cause) or recorded.what,
             by=late,
-            life=demand.life,
+            life=cached.life,
             foreseen=row is not None and row.missed and row.alarm,
             evidence=row.evidence if row is not None else "",
             tested=row is not None and row.missed,
             paid=paid,
-            pause=demand.pause,
+            pause=cached.pause,
             block=tree[second or first].depth if second or first else 0,
             blocks=tree[call.sent_head].depth,
-            old=_side(book, base.model, first) if differs else None,
-            new=_side(book, call.model, second) if differs else None,
-            writer=_writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
+            old=_differing_block(book, base.model, first) if differs else None,
+            new=_differing_block(book, call.model, second) if differs else None,
+            writer=_find_writer(book, base, call, second) if cause in (CONTENT, SYSTEM) else "",
         )
 
-    def _usd(self, call: Call, demand: CacheDemand, tokens: int) -> tuple[float | None, float | None]:
-        """What the lost tokens cost at `call`, and what that is more than reading them."""
+    def _usd(self, call: Call, cached: CachedInput, tokens: int) -> tuple[float | None, float | None]:
+        """Cost of the lost tokens at `call`, and the extra cost over reading them."""
         cost, usage = self._costs.get(call.id), call.usage
         by_rate = self._rates(call) if self._rates is not None and cost is not None else None
         if cost is None or usage is None:
             return None, None
-        paid = split_of(usage, cost, demand.resent, tokens).rewrite.usd
+        paid = split_input(usage, cost, cached.resent, tokens).rewrite.usd
         return paid, None if by_rate is None else max(0.0, paid - tokens * by_rate.read)
 
 
-def finder_of(
+def find_misses(
     book: Book,
     rules: Callable[[Call], CacheRules],
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> MissFinder:
-    """A `MissFinder` that has taken every call of a session, whose book must be counted whole."""
-    finder = MissFinder(book, rules, running_of(book), costs, rates)
+    """A `MissFinder` with every call of a session, whose book must be counted whole."""
+    finder = MissFinder(book, rules, running_totals(book), costs, rates)
     for call in list(book.session.calls.values()):
-        finder.take(call)
+        finder.add_call(call)
     return finder
 
 
-def misses_of(
+def session_misses(
     book: Book,
     rules: Callable[[Call], CacheRules],
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
-    """The misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
-    return misses_by(finder_of(book, rules, costs, rates), book, costs)
+    """Misses of a session, whose book must be counted whole.
+
+    `costs` holds every call's price by id.
+    """
+    return collect_misses(find_misses(book, rules, costs, rates), book, costs)
 
 
-def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
-    """Collect the misses of a session after `finder` has taken every call."""
+def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
+    """Collect the misses of a session after every call was added to `finder`."""
     calls = list(book.session.calls.values())
-    whole = summed(row_of(call, (costs or {}).get(call.id), "") for call in calls)
+    whole = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(
-        tuple(dearest(finder.found)),
+        tuple(sort_dearest(finder.misses)),
         len(finder.rows),
         sum(row.alarm and not row.missed for row in finder.rows),
         whole.usd,
@@ -265,8 +267,8 @@ def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] |
     )
 
 
-def _cause(told: str, tree: Tree, node: int) -> str:
-    cause = _CAUSE.get(told, UNKNOWN)
+def _displayed_cause(name: str, tree: Tree, node: int) -> str:
+    cause = _CAUSE.get(name, UNKNOWN)
     if cause == CONTENT and node != ROOT:
         place = tree[node].place
         if place.section == "tools":
@@ -275,7 +277,7 @@ def _cause(told: str, tree: Tree, node: int) -> str:
     return cause
 
 
-def _what(call: Call, base: Call, cause: str) -> str:
+def _cause_details(call: Call, base: Call, cause: str) -> str:
     if cause == MODEL:
         return f"{base.model} → {call.model}"
     if cause == COMPACTION:
@@ -283,47 +285,50 @@ def _what(call: Call, base: Call, cause: str) -> str:
     return ""
 
 
-def _side(book: Book, model: str, node: int) -> PartingBlock | None:
+def _differing_block(book: Book, model: str, node: int) -> DifferingBlock | None:
     tree = book.session.tree
     if node == ROOT:
         return None
     here, category = tree[node], CATEGORIES[book.category(model, node)]
     if here.block.kind == HEADER:
-        return PartingBlock(category, f"a message of the {here.place.role}", "")
-    return PartingBlock(category, book.names.label(here), _words(here.block))
+        return DifferingBlock(category, f"a message of the {here.place.role}", "")
+    return DifferingBlock(category, book.names.label(here), _block_text(here.block))
 
 
-def _words(block: Block) -> str:
-    got = read(block)
-    return (got.text or got.arguments)[:_SHOWN]
+def _block_text(block: Block) -> str:
+    content = read(block)
+    return (content.text or content.arguments)[:_MAX_CHARACTERS]
 
 
-def _writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """The tool call of this session that touched the file which the changed block is about, if one did between."""
+def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
+    """Name of the tool call before `call` that touched the file of the changed block.
+
+    "" if none did.
+    """
     tree = book.session.tree
     if node == ROOT:
         return ""
-    words = _words(tree[node].block)
-    for made in answer_path(tree, base):
-        here = tree[made]
+    words = _block_text(tree[node].block)
+    for node_ in answer_path(tree, base):
+        here = tree[node_]
         if CATEGORIES[here.category] != "tool_call":
             continue
-        got = read(here.block)
-        if any(touch.path and touch.path in words for touch in find_touches(got, book.session.about.cwd)):
-            return got.name
+        content = read(here.block)
+        if any(touch.path and touch.path in words for touch in find_touches(content, book.session.about.cwd)):
+            return content.name
     return ""
 
 
-def cure(one: Missed, every: Sequence[Missed]) -> tuple[str, float]:
+def find_cure(miss: CacheMiss, every: Sequence[CacheMiss]) -> tuple[str, float]:
     """Name the cure of a miss, and the USD that it saves over all misses with the same cause."""
-    alike = [other for other in every if other.cause == one.cause]
-    saved = sum(other.usd or 0.0 for other in alike)
-    match one.cause:
-        case "TTL" if one.life < 3600:
+    alike = [m for m in every if m.cause == miss.cause]
+    saved = sum(m.usd or 0.0 for m in alike)
+    match miss.cause:
+        case "TTL" if miss.life < 3600:
             return "write the stable part with a lifetime of an hour, or send a call within it", saved
         case "TTL":
             return "apply edits at such a moment: the prefix is written again anyway", 0.0
-        case "content changed" if one.new is not None and one.new.category == "memory":
+        case "content changed" if miss.new is not None and miss.new.category == "memory":
             return "move memory files to the end, or freeze them for the session", saved
         case "content changed":
             return "change nothing in front: put what is new at the end", saved

@@ -1,0 +1,162 @@
+"""Cached input of a call: the tokens that it could have read, and the rule for counting a miss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.miss_cause import CHANGED_REQUEST, NO_CAUSE, MissCause, cause_in_record
+from ctxtui.analysis.money.resent import Resent, ResentTracker
+from ctxtui.analysis.running_totals import RunningTotals
+from ctxtui.cache.rules import CacheRules
+from ctxtui.core.call import Call
+from ctxtui.core.usage import Usage
+
+SHORTEST_CACHED: Final = 1_024
+"""With fewer tokens in the cache there is nothing to miss: most models' shortest cacheable prefix (facts §2)."""
+_MINUTE: Final = 60.0
+_LONGEST_LIFETIME: Final = 720 * _MINUTE
+"""Longest promised lifetime of an entry in seconds."""
+
+
+def entry_lifetime(call: Call) -> float:
+    """Promised lifetime in seconds of the entries of `call`, by what it wrote (facts §2, §4)."""
+    usage = call.usage
+    if usage and usage.write_12h:
+        return _LONGEST_LIFETIME
+    if usage and usage.write_1h:
+        return 60 * _MINUTE
+    if usage and usage.write_30m:
+        return 30 * _MINUTE
+    return 5 * _MINUTE
+
+
+def cache_lifetime(rules: CacheRules, longest: float) -> float:
+    """Lifetime of a cached prefix in seconds.
+
+    That of the longest-lived entry (`longest`), or the provider's retention.
+    """
+    if rules.mechanism.keeps_every_prefix and rules.retention:
+        return rules.retention
+    return longest
+
+
+def latest_expiry(rules: CacheRules, at: float | None) -> float:
+    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry; inf without a time."""
+    return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
+
+
+class CachedInput(Struct, frozen=True, kw_only=True):
+    """Input of one call that the cache held before it.
+
+    `before` is the last call of its thread with a report (None: none), which left `cached` tokens in the cache;
+    `expected` of them were sent again, and should have been read. `promised`: the client writes its entries
+    itself, so that each must be there. `cause` is the recorded cause of a loss. `pause` is the time in seconds
+    since the previous call began (None: not recorded), `life` the lifetime of the thread's cache. `inferred` is
+    the read if no report gives it (None: a report does).
+    """
+
+    resent: Resent
+    before: Call | None = None
+    cached: int = 0
+    expected: int = 0
+    promised: bool = False
+    cause: MissCause = NO_CAUSE
+    pause: float | None = None
+    life: float = 0.0
+    inferred: int | None = None
+
+    def read_tokens(self, usage: Usage) -> int:
+        """Tokens read from the cache, as reported in `usage` or else inferred."""
+        return usage.cache_read if self.inferred is None else self.inferred
+
+    def lost_tokens(self, read: int) -> int:
+        """Cached tokens that were sent again and are missing from `read`; 0 for a hit.
+
+        If the client writes its entries, every loss counts. An automatic cache promises nothing: there a loss
+        counts if the request changed, or if it is more than half.
+        """
+        lost = self.expected - read
+        if lost < SHORTEST_CACHED:
+            return 0
+        return lost if self.promised or self.cause.name in CHANGED_REQUEST or read * 2 <= self.cached else 0
+
+
+class CachedInputs:
+    """Cached input of a session's calls, in order.
+
+    `rules` gives the cache rules of a call, `running` the running totals of a model, which must include the
+    calls.
+    """
+
+    def __init__(
+        self, book: Book, rules: Callable[[Call], CacheRules], running: Callable[[str], RunningTotals]
+    ) -> None:
+        self._book = book
+        self._rules = rules
+        self._running = running
+        self._sendings: dict[str, ResentTracker] = {}
+        self._last: dict[str, Call] = {}
+        self._reported: dict[str, Call] = {}
+        self._life: dict[str, float] = {}
+        self._reads: set[str] = set()
+
+    def add_call(self, call: Call) -> CachedInput:
+        """Add the next call of the session and return its cached input."""
+        sending = self._sendings.get(call.thread)
+        if sending is None:
+            sending = self._sendings[call.thread] = ResentTracker(self._book, self._running)
+        resent, last, before = sending.add_call(call), self._last.get(call.thread), self._reported.get(call.thread)
+        cached = CachedInput(resent=resent)
+        if last is not None:
+            life = self._life[call.thread] = max(self._life.get(call.thread, 0.0), entry_lifetime(last))
+            has_report = call.usage is not None and (call.usage.has_cache or self._rules(call).mechanism.holds_one)
+            if before is not None and has_report:
+                cached = self._make_input(call, resent, last, before, life)
+        self._last[call.thread] = call
+        if call.usage is not None:
+            self._reported[call.thread] = call
+            if call.usage.cache_read:
+                self._reads.add(call.model)
+        return cached
+
+    def _make_input(self, call: Call, resent: Resent, last: Call, before: Call, life: float) -> CachedInput:
+        rules, was = self._rules(call), before.usage
+        assert was is not None
+        pause = call.started - last.started if call.started is not None and last.started is not None else None
+        inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
+        cached = (
+            was.input if inferred is not None else self._cached_tokens(was, call, resent, rules) if was.has_cache else 0
+        )
+        expected, lives = min(cached, resent.tokens), cache_lifetime(rules, life)
+        if rules.mechanism.keeps_every_prefix:
+            expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
+        late = pause - lives if pause is not None and pause > lives else None
+        return CachedInput(
+            resent=resent,
+            before=before,
+            cached=cached,
+            expected=expected,
+            promised=bool(was.cache_write) or call.provider == "anthropic",
+            cause=cause_in_record(self._book.session.tree, before, call, resent, late, rules),
+            pause=pause,
+            life=lives,
+            inferred=inferred,
+        )
+
+    def _cached_tokens(self, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
+        """Tokens that a call with usage `was` left in the cache.
+
+        Its reads and writes, if the provider reports writes; otherwise all of its input, once anything was read,
+        or if resent input had changed and the provider is known to keep every prefix.
+        """
+        cached = was.cache_read + was.cache_write
+        if was.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
+            return cached
+        assert call.usage is not None
+        proven = was.cache_read or call.usage.cache_read or call.model in self._reads
+        return was.input if proven or (rules.is_known and resent.changed) else 0

@@ -1,0 +1,150 @@
+"""Client cache behaviour that the recording lacks, inferred from the client's earlier calls.
+
+Claude Code records no markers, and does not record all calls. The reports of earlier calls show the lifetime of
+its entries, the prefix that survives when everything else is lost, and whether the client makes a call of its own
+after each turn.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.usage import Usage
+
+MAX_CALL_SECONDS: Final = 180.0
+"""Longest duration of a call and its tools in seconds, where a copy lost the times: two minutes, the client's
+default limit for a command, and one for the answer."""
+MIN_ANSWER_SECONDS: Final = 0.5
+"""Shortest possible duration of an answer in seconds: a faster call has the times of a copy."""
+LAG_TOKENS: Final = 300
+"""Tokens by which a read may fall short of the cached prefix before the cache counts as behind."""
+ASKED_AT: Final = "asked_at"
+"""Key in `Call.extra`: the time of the user's message, if the record's own time is that of a copy."""
+
+
+def sent_at(call: Call) -> float | None:
+    """Start time of the request of `call` (Unix seconds).
+
+    None if the recorded time is only that of a copy. A recording of the request itself has its time, even if the
+    answer was very fast.
+    """
+    asked_at = call.extra.get(ASKED_AT)
+    if isinstance(asked_at, float):
+        return asked_at
+    quick = call.ended is not None and call.started is not None and call.ended - call.started < MIN_ANSWER_SECONDS
+    if call.started is None or (quick and call.fidelity != Fidelity.WIRE):
+        return None
+    return call.started
+
+
+class Clock(Struct):
+    """Bounds on the times of one thread's calls, in order.
+
+    The previous call, `call`, started between `first` and `last`, and its answer `ended` (None: unknown).
+    """
+
+    first: float | None = None
+    last: float | None = None
+    ended: float | None = None
+    call: str = ""
+
+    def has_time(self, call: Call) -> bool:
+        """Whether the start time of `call`, the next one, is known at all."""
+        return self.last is not None or sent_at(call) is not None
+
+    def earliest(self, call: Call) -> float:
+        """Earliest possible start of `call`, the next one; 0 if unknown."""
+        sent = sent_at(call)
+        return sent if sent is not None else self.first or 0.0
+
+    def latest(self, call: Call) -> float:
+        """Latest possible start of `call`."""
+        sent = sent_at(call)
+        return sent if sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
+
+    def tick(self, call: Call) -> None:
+        """Advance past `call`."""
+        if self.has_time(call):
+            self.first, self.last = self.earliest(call), self.latest(call)
+        sent = sent_at(call)
+        self.ended = call.ended if sent is not None and call.ended is not None and call.ended >= sent else None
+        self.call = call.id
+
+
+class ClientBehaviour(Struct, kw_only=True):
+    """Cache behaviour shown by one thread's calls so far.
+
+    `life` is the lifetime that the client wrote last. `shared_prefix` is the prefix kept alive by other sessions
+    (tokens):
+    the part before the conversation that the thread's first call read, and later the reads after everything else
+    had
+    expired. `unexpired_prefix` survives a change of the messages: system prompt and tools; None until one was
+    seen.
+    `asides` counts turns after which the client made a call of its own, `turns` all turns with evidence.
+    `caches`: anything
+    was ever read or written. `behind` is the last call's read if the provider's cache had not caught up (0: it
+    had),
+    `stays` and `leaves` count whether the next read was behind again. `lost` and `kept` count resumed clients
+    that lost or
+    kept the cache.
+    """
+
+    life: str = ""
+    shared_prefix: int = 0
+    unexpired_prefix: int | None = None
+    asides: int = 0
+    turns: int = 0
+    caches: bool = False
+    behind: int = 0
+    stays: int = 0
+    leaves: int = 0
+    lost: int = 0
+    kept: int = 0
+
+    @property
+    def loses_at_resume(self) -> bool:
+        """Whether a restarted client is expected to lose the rest: its system prompt may differ."""
+        return self.lost + 1 > self.kept
+
+    @property
+    def lags(self) -> bool:
+        """Whether a cache that fell behind more often stays behind for the next call than catches up."""
+        return self.behind > 0 and self.stays > self.leaves
+
+    def learn_read(self, tokens: int, expected: int, usual: bool) -> None:
+        """Learn that a call read `tokens` of `expected` cached ones.
+
+        `usual`: nothing explains a smaller read.
+        """
+        fell = usual and tokens < expected - LAG_TOKENS
+        if self.behind:
+            stays = fell and tokens <= self.behind + LAG_TOKENS
+            self.stays += stays
+            self.leaves += not stays
+        self.behind = tokens if fell else 0
+
+    @property
+    def asks_aside(self) -> bool:
+        """Whether the client makes an unrecorded call of its own after each turn."""
+        return self.asides * 2 > self.turns
+
+    def learn_aside(self, was: bool) -> None:
+        """Learn whether the client made a call of its own after a turn."""
+        self.turns += 1
+        self.asides += was
+
+    def learn_writes(self, usage: Usage) -> None:
+        """Learn from the writes of a call.
+
+        A client may change its lifetime, as Claude Code does when its plan is used up. A call that wrote both
+        lifetimes is no evidence about a known client: results of server-side tools are written for five minutes
+        in any case (facts §2).
+        """
+        self.caches = self.caches or usage.cache_read + usage.cache_write > 0
+        if usage.write_1h and usage.write_5m:
+            self.life = self.life or ("1h" if usage.write_1h > usage.write_5m else "5m")
+        elif usage.write_1h or usage.write_5m:
+            self.life = "1h" if usage.write_1h else "5m"

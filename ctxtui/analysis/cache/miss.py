@@ -1,0 +1,72 @@
+"""One miss of the prompt cache, and the displayed names of causes. Few imports, as the first frame needs it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+NOT_IN_RECORD: Final = "not in the record"
+TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
+COMPACTION, RESTART, STRIPPED, UNKNOWN = "compaction", "client restarted", "thinking stripped", NOT_IN_RECORD
+PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits applied"
+"""Displayed names of causes; those about markers are `cache.explain`'s."""
+
+
+class DifferingBlock(Struct, frozen=True):
+    """One of the two blocks in which a call differs from the previous one; `words` are shortened."""
+
+    category: str
+    label: str
+    words: str
+
+
+class CacheMiss(Struct, frozen=True, kw_only=True):
+    """One miss: call `number` (from 1) of `thread` at `at` (Unix seconds).
+
+    `base` is the previous call. `tokens` were written again or paid in full: `paid` is their cost at this call,
+    `usd` the extra cost over
+    reading them
+    (None: no price is known). `read` tokens were read (`partial`: more than none); `shared` are the tokens of the
+    common
+    prefix of both requests, as reported; `sizes` are the inputs of both calls. `cause` is one of this module's,
+    `by` the
+    delay in seconds after expiry, `pause` the seconds since the previous call (None: not recorded), `life` the
+    lifetime in
+    force, `what` details of the cause. `tested`: the simulator predicted hit or miss (see
+    `audit.AuditedRead.missed`);
+    `foreseen`: it predicted the miss. `block` is the position (from 1) of the first block that differs among
+    `blocks`,
+    `old` and `new` that block in both requests, `writer` the tool call of this session that changed it, "" for
+    none.
+    """
+
+    thread: str
+    number: int
+    base: int
+    at: float | None
+    between: float | None
+    tokens: int
+    usd: float | None
+    read: int
+    shared: int
+    sizes: tuple[int, int]
+    cause: str
+    what: str
+    by: float
+    life: float
+    foreseen: bool
+    evidence: str
+    tested: bool = True
+    paid: float | None = None
+    pause: float | None = None
+    block: int = 0
+    blocks: int = 0
+    old: DifferingBlock | None = None
+    new: DifferingBlock | None = None
+    writer: str = ""
+
+    @property
+    def partial(self) -> bool:
+        """Whether the prefix before the change was still read."""
+        return self.read > 0

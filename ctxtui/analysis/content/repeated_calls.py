@@ -1,0 +1,106 @@
+"""Loops: the same calls of tools, one after the other, that got the same answers each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER
+from ctxtui.core.canonical import Json
+from ctxtui.curation.context import Context, is_call
+
+MIN_REPEATS: Final = 3
+"""Times in a row from which on the same calls with the same answers are a loop."""
+MAX_CYCLE: Final = 3
+"""Calls of a cycle at most: A A A, A B A B, A B C A B C."""
+_IDS: Final = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "cache_control"})
+
+
+class Exchange(NamedTuple):
+    """A call and its answer: the position of the `call`, those of the `answer`, and what both say, ids left out."""
+
+    call: int
+    answer: tuple[int, ...]
+    said: tuple[str, str, str]
+
+
+class Loop(NamedTuple):
+    """A cycle of `period` calls that was repeated: its exchanges in order, the first cycle first."""
+
+    period: int
+    exchanges: tuple[Exchange, ...]
+
+    @property
+    def repeats(self) -> int:
+        """Number of runs of the whole cycle."""
+        return len(self.exchanges) // self.period
+
+    @property
+    def middle(self) -> tuple[Exchange, ...]:
+        """All but the first and the last cycle, which the model can do without."""
+        whole = self.repeats * self.period
+        return self.exchanges[self.period : whole - self.period]
+
+
+def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
+    """The loops in `context`, in order. A person's message between two calls ends a loop."""
+    return [loop for run in _runs(context) for loop in _loops(run, min_repeats)]
+
+
+def longest_loop(context: Context) -> int:
+    """Longest run of the same calls with the same answers; 0 without calls, 1 without repetitions."""
+    runs = list(_runs(context))
+    return max((loop.repeats for run in runs for loop in _loops(run, 2)), default=1 if any(runs) else 0)
+
+
+def _runs(context: Context) -> Iterator[list[Exchange]]:
+    """Exchanges between two messages of a person."""
+    run: list[Exchange] = []
+    user_texts = set(context.user_texts)
+    for position, item in enumerate(context.items):
+        if position in user_texts and run:
+            yield run
+            run = []
+        elif is_call(item.block.kind):
+            run.append(_exchange(context, position))
+    if run:
+        yield run
+
+
+def _exchange(context: Context, call: int) -> Exchange:
+    content = context.reading(call)
+    answer: list[int] = []
+    for partner in context.partners.get(call, ()):
+        message = context.message_at(partner)
+        headed = context.items[partner].block.kind == HEADER and message is not None
+        answer += range(message.start, message.stop) if headed and message is not None else (partner,)
+    said = "\n".join(canonical.dump_text(_without_ids(context.items[p].block.value())) for p in answer)
+    return Exchange(call, tuple(answer), (content.name, content.arguments, said))
+
+
+def _without_ids(value: Json) -> Json:
+    return {k: v for k, v in value.items() if k not in _IDS} if isinstance(value, dict) else value
+
+
+def _loops(run: Sequence[Exchange], min_repeats: int) -> Iterator[Loop]:
+    start = 0
+    while start < len(run):
+        found = max((_loop_at(run, start, period) for period in range(1, MAX_CYCLE + 1)), key=lambda loop: loop.repeats)
+        if found.repeats < min_repeats:
+            start += 1
+            continue
+        yield found
+        start += len(found.exchanges)
+
+
+def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
+    """The cycle of `period` calls that begins at `start`, with its repetitions.
+
+    An unanswered call repeats nothing.
+    """
+    end = start + period
+    while end < len(run) and run[end].answer and run[end].said == run[end - period].said:
+        end += 1
+    whole = (end - start) // period * period
+    return Loop(period, tuple(run[start : start + whole]))

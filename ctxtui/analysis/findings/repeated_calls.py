@@ -1,0 +1,43 @@
+"""The same calls with the same answers, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxtui.analysis.content.repeated_calls import Loop, find_loops
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, Place, finding_from_edits, measure_edits
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import DROP
+
+KIND = "loops"
+
+
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report calls made at least three times in a row with equal answers, also in cycles of two or three."""
+    here = inputs.situation
+    loops = find_loops(here.context)
+    positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]
+    free = [p for p in positions if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
+    # Each for itself: one may be taken back alone.
+    edits = [make(DROP, here.context.targets([p]), {}) for p in sorted(set(free))]
+    effect = measure_edits(inputs, edits)
+    if effect is None:
+        return
+    places = tuple(_place(inputs, loop) for loop in loops)
+    yield finding_from_edits(
+        edits,
+        effect,
+        kind=KIND,
+        says=f"{{names}}: the same calls with the same answers, from call {places[0].call:,} on: "
+        "{tokens} in every call{so_far}",
+        cure="keep the first and the last, drop what is between",
+        names=tuple(place.what for place in places),
+        places=places,
+    )
+
+
+def _place(inputs: FindingInputs, loop: Loop) -> Place:
+    reading, position = inputs.situation.context.reading, loop.exchanges[0].call
+    names = ", ".join(reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
+    origin = inputs.guard.origin(reading(position))
+    return Place(f"{names} x{loop.repeats}", inputs.first_call(position), position + 1, origin)

@@ -1,0 +1,149 @@
+"""Risks: secrets, files that hold logins, dangerous commands, instructions in what tools brought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.content.guard import COMMAND, FILE, INSTRUCTIONS, SECRET, Guard
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, Place
+from ctxtui.core.block import TOOL, Block
+from ctxtui.core.category import INDEX
+from ctxtui.core.edit import Edit, make
+from ctxtui.core.edit_kinds import REPLACE
+from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
+from ctxtui.curation.context import is_call
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.policies.tool_results import call_of
+
+REMOVED: Final = "[removed: a file that holds logins]"
+"""What is put in the place of a sensitive file's content."""
+_INGESTED: Final = frozenset({INDEX["tool_result"], INDEX["document"]})
+_AUTHORS: Final = {"user": "your message", "assistant": "an answer", "system": "the system prompt"}
+
+
+class RiskKind:
+    """A kind of risk as a kind of finding; `says` and `cure` are the finding's, `by_hand` why no edit undoes it.
+
+    ``{things}`` in `says` is one `things` or several.
+    """
+
+    def __init__(self, kind: str, says: str, cure: str, by_hand: str = "", things: str = "block") -> None:
+        self.KIND = kind
+        self._says, self._cure, self._by_hand, self._things = says, cure, by_hand, things
+
+    def find(self, given: FindingInputs) -> Iterator[Finding]:
+        """Report the risks of this kind in the context, with the edits that take them out."""
+        here, guard = given.situation, given.guard
+        found = [one for one in _risky_blocks(here, guard) if one.kind == self.KIND]
+        if not found:
+            return
+        blocks = dict.fromkeys(one.position for one in found)
+        edits = () if self._by_hand else tuple(_redactions(here, guard, self.KIND, list(blocks)))
+        what = dict.fromkeys(one.what for one in found)
+        yield Finding(
+            kind=self.KIND,
+            says=self._says.replace("{things}", self._things if len(blocks) == 1 else f"{self._things}s"),
+            cure=self._cure,
+            tokens=sum(here.size(p) for p in blocks),
+            calls=max(given.costs.stays.count_calls(here.context.nodes[p], len(given.calls)) for p in blocks),
+            count=len(blocks),
+            names=tuple(what),
+            edits=edits,
+            by_hand=self._by_hand or ("" if edits else "the blocks that hold it cannot be changed: drop them"),
+            warning=True,
+            places=tuple(
+                Place(one.what, given.first_call(one.position), one.position + 1, _origin(here, guard, one.position))
+                for one in found
+            ),
+        )
+
+
+KINDS: Final = (
+    RiskKind(
+        SECRET,
+        "secrets in {count} {things} ({names}): the provider has them, and each later call sends them again",
+        "mask them in what is sent from here on, and replace them: they have left this machine",
+    ),
+    RiskKind(
+        FILE,
+        "files that hold logins were read ({names}): {count} {things}",
+        "take their content out of what is sent, and deny the paths in the agent's settings",
+        things="result",
+    ),
+    RiskKind(
+        COMMAND,
+        "dangerous commands were run ({names}): {count} {things}",
+        "look at what they did, and deny them in the agent's settings",
+        by_hand="what has run, no edit of the context undoes",
+        things="call",
+    ),
+    RiskKind(
+        INSTRUCTIONS,
+        "text that a tool brought gives the model instructions ({names}): {count} {things}",
+        "take those sentences out of what is sent, and see whether the model has followed them",
+    ),
+)
+
+
+class _RiskyBlock(NamedTuple):
+    position: int
+    kind: str
+    what: str
+
+
+def _risky_blocks(here: PolicyContext, guard: Guard) -> Iterator[_RiskyBlock]:
+    """Every risk of the blocks that are sent as they are recorded."""
+    tree = here.context.tree
+    for position, item in enumerate(here.context.items):
+        if not here.is_unchanged(position) or item.block.kind == TOOL:
+            continue
+        ingested = tree[here.context.nodes[position]].category in _INGESTED
+        for risk in guard.risks(item.block, ingested=ingested):
+            # The file's content is in the answer; where there is none, nothing was read.
+            at = _answer_of(here, position) if risk.kind == FILE else position
+            if at is not None and here.is_unchanged(at):
+                yield _RiskyBlock(at, risk.kind, risk.what)
+
+
+def _answer_of(here: PolicyContext, call: int) -> int | None:
+    partners = here.context.partners.get(call)
+    if not partners:
+        return None
+    message = here.context.message_at(partners[0])
+    headed = message is not None and message.start == partners[0] and message.has_header
+    return partners[0] + 1 if headed else partners[0]
+
+
+def _redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequence[int]) -> Iterator[Edit]:
+    for position in positions:
+        block = here.context.items[position].block
+        if position in here.pinned or not is_changeable(block):
+            continue
+        payload = _redacted(block, guard, kind)
+        if payload is not None:
+            yield make(REPLACE, here.context.targets([position]), payload)
+
+
+def _redacted(block: Block, guard: Guard, kind: str) -> dict[str, object] | None:
+    """The payload that takes the risk out of `block`.
+
+    None where it has no words that can be changed.
+    """
+    masked = guard.masked(block)
+    if kind == SECRET:
+        if is_call(block.kind):
+            return None if masked == block else {"value": masked.value()}
+        return {"text": block_text(masked)} if has_editable_text(block) and masked != block else None
+    if not has_editable_text(block):
+        return None
+    return {"text": REMOVED if kind == FILE else guard.without_instructions(block_text(masked))}
+
+
+def _origin(here: PolicyContext, guard: Guard, position: int) -> str:
+    """The call that the block is or answers, else who wrote it."""
+    item = here.context.items[position]
+    call = position if is_call(item.block.kind) else call_of(here, position)
+    if call is not None:
+        return guard.origin(here.context.reading(call))
+    return _AUTHORS.get(item.place.role, item.place.section)

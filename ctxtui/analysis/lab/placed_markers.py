@@ -1,0 +1,105 @@
+"""Positions of a request's cache markers under a variant: the client's own, or those of a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.cache.prompts import CachePrompts, message_before
+from ctxtui.analysis.lab.edited_path import EditedPath
+from ctxtui.analysis.lab.variant import RECORDED
+from ctxtui.cache.marker_placement import STRATEGIES, DeepestCached, KnownEnds, PlacementRequest, Strategy
+from ctxtui.cache.rules import CacheRules
+from ctxtui.core.call import Call
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.apply.applied import RAW, Applied
+from ctxtui.curation.apply.standing_markers import markers_under_edits
+
+LIVES: Final = ("5m", "1h")
+"""The client's own markers, with this lifetime for all of them."""
+
+PlacedMarker = tuple[int, float, int]
+"""A node, a lifetime in seconds, and `CacheMarker.ends`."""
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Names of all cache strategies, as used on the command line."""
+    return (RECORDED, *LIVES, *(spell_name(strategy.name) for strategy in STRATEGIES))
+
+
+def spell_name(name: str) -> str:
+    """Spell a strategy's name in one word."""
+    return name.replace(" + ", "+").replace(" ", "-")
+
+
+_BY_NAME: Final = {spell_name(one.name): one for one in reversed(STRATEGIES)}
+
+
+def find_strategy(name: str) -> Strategy | None:
+    """Find a strategy by name; None for the client's own markers."""
+    return _BY_NAME.get(spell_name(name))
+
+
+class VariantRequest(NamedTuple):
+    """A request under a variant: its recorded `call`, and the `head` that is sent.
+
+    `applied` are the edits that produced it, `path` holds its blocks. `life` is the client's lifetime ("": the
+    default),
+    `marked` whether it sets markers at all if none are recorded.
+    """
+
+    call: Call
+    head: int
+    applied: Applied
+    path: EditedPath
+    life: str
+    marked: bool = True
+
+
+def place_markers(
+    name: str,
+    here: VariantRequest,
+    prompts: CachePrompts,
+    tree: Tree,
+    rules: CacheRules,
+    deepest_cached: DeepestCached,
+    tokens: Callable[[int], int],
+    known_ends: KnownEnds | None = None,
+) -> tuple[list[PlacedMarker], bool]:
+    """Markers of a request by the strategy called `name`, and whether only they are cached.
+
+    The latter are OpenAI's explicit breakpoints. `deepest_cached`, `tokens` and `known_ends` are as in
+    `PlacementRequest`.
+    """
+    strategy = find_strategy(name)
+    if strategy is not None:
+        if not rules.mechanism.writes_at_markers:
+            return [], False
+        request = PlacementRequest(tree, here.head, rules, deepest_cached, tokens, known_ends)
+        return [(node, life, 0) for node, life in strategy.place(request)], False
+    own = prompts.markers(here.call)
+    markers: list[PlacedMarker] = []
+    if own is None:
+        markers = _inferred_markers(here, tree, rules)
+    else:
+        lives = {(marker.item, RAW): marker.life for marker in own.valid if not marker.ends}
+        fixed = markers_under_edits(here.applied, lives)
+        markers = [(here.path.node_at_edge(here.applied, edge), life, 0) for edge, life in fixed.items()]
+        for marker in own.valid:
+            node = here.head if marker.ends == 1 else message_before(tree, here.head)
+            if marker.ends and node != ROOT:
+                markers.append((node, marker.life, marker.ends))
+    if name in LIVES and rules.mechanism.writes_at_markers:
+        markers = [(node, rules.seconds(name), ends) for node, _, ends in markers]
+    return markers, own.explicit if own is not None else False
+
+
+def _inferred_markers(here: VariantRequest, tree: Tree, rules: CacheRules) -> list[PlacedMarker]:
+    """Markers of clients that do not record them: at the ends of the last messages."""
+    if not here.marked or not rules.mechanism.writes_at_markers:
+        return []
+    ends = [here.head]
+    while len(ends) < rules.marked:
+        ends.append(message_before(tree, ends[-1]))
+    lasts = rules.seconds(here.life)
+    return [(node, lasts, n) for n, node in reversed(list(enumerate(ends, 1))) if node != ROOT]

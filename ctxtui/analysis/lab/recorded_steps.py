@@ -1,0 +1,162 @@
+"""Data of the recording that all variants share: times, lifetimes, markers, unrecorded input.
+
+Everything about a call is from before it: its own report is only used for comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.client_behaviour import Clock
+from ctxtui.analysis.cache.forecast import CacheForecaster, ReadFloors
+from ctxtui.analysis.figures import unrecorded_tokens
+from ctxtui.analysis.forecast import Forecaster
+from ctxtui.analysis.read.absence import NO_ABSENCES, Absences
+from ctxtui.cache.rules import CacheRules
+from ctxtui.core.call import COUNTED, Call, Fidelity
+from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+
+NO_BLOCKS: Final = "no block is recorded: a context cannot be rebuilt"
+NO_CALLS: Final = "no call is recorded"
+
+
+class RecordedStep(Struct, frozen=True, kw_only=True):
+    """One recorded call. `number` counts all calls of the session from 1.
+
+    It was sent `at`, and for its cache at `asked_at` (Unix seconds; None: unknown). `life` is the lifetime that
+    its client
+    writes ("": the default), `floors` its read in any case. `unrecorded` are unrecorded tokens according to earlier
+    reports,
+    and `gone` the blocks absent according to them. `cold`: the cached prefix has expired, in a `pause` of so many
+    seconds.
+    `sets_markers`: its client sets cache markers, by earlier reports. `reported` gives the last node at or above one of
+    its
+    context whose length was reported before, with that length in tokens; valid while the step is the newest.
+    """
+
+    call: Call
+    number: int
+    at: float | None
+    asked_at: float | None
+    life: str
+    floors: ReadFloors
+    unrecorded: int
+    gone: Absences
+    reported: Callable[[int], tuple[int, int]]
+    cold: bool
+    pause: float = 0.0
+    sets_markers: bool = True
+
+
+def simulated_calls(session: Session) -> list[Call]:
+    """Calls that a lab simulates: those with a report, or all if none has one, whose context is recorded."""
+    calls = [call for call in session.calls.values() if call.stop_reason != COUNTED]
+    reported = [call for call in calls if call.usage is not None and call.usage.input]
+    return [call for call in reported or calls if call.fidelity != Fidelity.TOTALS and call.sent_head != ROOT]
+
+
+def reason_for_none(session: Session) -> str:
+    """Reason why no call of `session` can be simulated."""
+    return NO_BLOCKS if session.calls else NO_CALLS
+
+
+def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[RecordedStep]:
+    """Yield the calls of a session in order; everything in `book` must be counted."""
+    session = book.session
+    inputs = Forecaster(session, book.cumulated, book.card)
+    reads = CacheForecaster(session, rules, book.cumulated, inputs)
+    clocks: dict[str, Clock] = {}
+    earlier = _EarlierReports(book)
+    simulated = {call.id for call in simulated_calls(session)}
+    for number, call in enumerate(list(session.calls.values()), 1):
+        clock = clocks.setdefault(call.thread, Clock())
+        input_forecast = inputs.forecast(call) if call.usage is not None else None
+        if call.id in simulated:
+            has_time = clock.has_time(call)
+            at = clock.earliest(call) if has_time else None
+            asked_at = (
+                reads.time_of(call, input_forecast is not None and input_forecast.step.person_wrote)
+                if has_time
+                else None
+            )
+            life = reads.life(call)
+            pause = at - clock.last if at is not None and clock.last is not None else 0.0
+            lacks, gone = earlier.unrecorded(call)
+            lasts = rules(call).seconds(life) if rules(call).mechanism.writes_at_markers else 0.0
+            yield RecordedStep(
+                call=call,
+                number=number,
+                at=at,
+                asked_at=asked_at,
+                life=life,
+                floors=reads.floors(call),
+                unrecorded=lacks,
+                gone=gone,
+                reported=partial(reads.reported_length, call),
+                cold=0 < lasts < pause,
+                pause=pause,
+                sets_markers=earlier.sets_markers(call),
+            )
+        forecast = reads.forecast(call, input_forecast) if input_forecast is not None else None
+        reads.learn(call, forecast, input_forecast)
+        inputs.learn(call, input_forecast)
+        clock.tick(call)
+        earlier.add(call)
+
+
+class _EarlierReports:
+    """Unrecorded input of a call according to earlier reports.
+
+    In a transcript it is the part of the previous call's report beyond the recorded blocks; for the first call of
+    an epoch that of the previous call, for the first call of a thread that of the last thread of its kind.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._last: dict[str, Call] = {}
+        self._kinds: dict[tuple[bool, str], int] = {}
+        self._cached: set[str] = set()
+        self._uncached: set[str] = set()
+
+    def unrecorded(self, call: Call) -> tuple[int, Absences]:
+        """Unrecorded tokens of `call`, and its absent blocks."""
+        base = self._last.get(call.thread)
+        if call.fidelity != Fidelity.TRANSCRIPT or not self._book.is_counted(call.model, call.sent_head):
+            gone = self._gone(base) if base is not None else NO_ABSENCES
+            return 0, gone
+        if base is None:
+            return self._kinds.get(self._kind(call), 0), NO_ABSENCES
+        gone = self._gone(base)
+        if base.epoch.number != call.epoch.number or base.usage is None or base.model != call.model:
+            return unrecorded_tokens(self._book, base), gone
+        return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, gone)), gone
+
+    def _gone(self, base: Call) -> Absences:
+        """Absent blocks of `base` as it was sent."""
+        read = self._book.contexts.read_of(base)
+        return read.gone if read is not None else NO_ABSENCES
+
+    def sets_markers(self, call: Call) -> bool:
+        """Whether its client requests caching: it does not if nothing was written or read despite enough input."""
+        return call.thread in self._cached or call.thread not in self._uncached
+
+    def add(self, call: Call) -> None:
+        """Record that `call` was made."""
+        if call.usage is None or not call.usage.input:
+            return
+        if call.usage.cache_read or call.usage.cache_write:
+            self._cached.add(call.thread)
+        elif call.usage.has_cache and call.usage.input >= (self._book.card(call.model).cache_minimum or 0):
+            self._uncached.add(call.thread)
+        self._last[call.thread] = call
+        if call.fidelity == Fidelity.TRANSCRIPT:
+            self._kinds.setdefault(self._kind(call), unrecorded_tokens(self._book, call))
+
+    def _kind(self, call: Call) -> tuple[bool, str]:
+        return bool(self._book.session.threads[call.thread].parent), call.model

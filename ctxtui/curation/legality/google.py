@@ -1,0 +1,139 @@
+"""What Google's generateContent refuses (facts §12, and the API's own answers)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ctxtui.core.block_content import FUNCTION_CALL, FUNCTION_RESPONSE
+from ctxtui.core.canonical import Json
+from ctxtui.curation.legality.violation import EMPTY, FIRST, PAIR, TOOL, Violation, as_list
+from ctxtui.wire.google_parts import DECLARATIONS, SIGNATURES
+
+MODEL: Final = "model"
+_ROLES: Final = frozenset({"user", MODEL, "function"})
+_NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}\Z")
+_NO_DATA: Final = frozenset({"thought", "partMetadata", "videoMetadata", *SIGNATURES})
+"""Members of a part that are no content."""
+
+
+class _Part(NamedTuple):
+    path: str
+    call: Json
+    response: Json
+    is_signed: bool
+
+
+class _Turn(NamedTuple):
+    """Neighbouring contents of one side, `path` is that of the first."""
+
+    path: str
+    role: str
+    parts: list[_Part]
+
+    @property
+    def calls(self) -> list[_Part]:
+        return [part for part in self.parts if part.call is not None]
+
+    @property
+    def responses(self) -> list[_Part]:
+        return [part for part in self.parts if part.response is not None]
+
+
+def violations(body: dict[str, Json]) -> Iterator[Violation]:
+    """Everything in a `body` that would be answered with an error 400."""
+    contents = body.get("contents")
+    contents = [contents] if isinstance(contents, dict) else as_list(contents)
+    if not contents:
+        yield Violation("$.contents", "at least one content is required")
+    turns: list[_Turn] = []
+    for n, content in enumerate(contents):
+        path = f"$.contents[{n}]"
+        if not isinstance(content, dict):
+            yield Violation(path, "a content must be an object")
+            continue
+        role = content.get("role") or "user"
+        if role not in _ROLES:
+            yield Violation(f"{path}.role", f"no such role: {role!r}; use user or model")
+        parts = content.get("parts")
+        parts = [parts] if isinstance(parts, dict) else as_list(parts)
+        if not parts:
+            yield Violation(path, "parts must not be empty", EMPTY)
+        side = MODEL if role == MODEL else "user"
+        if not turns or turns[-1].role != side:
+            turns.append(_Turn(path, side, []))
+        for m, part in enumerate(parts):
+            spot = f"{path}.parts[{m}]"
+            if not isinstance(part, dict) or part.keys() <= _NO_DATA:
+                yield Violation(spot, "a part must have data", EMPTY)
+            else:
+                turns[-1].parts.append(_part(part, spot))
+    yield from _pairs(turns)
+    yield from _signatures(turns)
+
+
+def _part(value: dict[str, Json], path: str) -> _Part:
+    call = next((value[key] for key in FUNCTION_CALL if key in value), None)
+    response = next((value[key] for key in FUNCTION_RESPONSE if key in value), None)
+    return _Part(path, call, response, any(value.get(key) for key in SIGNATURES))
+
+
+def _pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
+    """Calls are answered in the next turn, each once; they follow the user's side."""
+    for n, turn in enumerate(turns):
+        before = turns[n - 1] if n else None
+        after = turns[n + 1] if n + 1 < len(turns) else None
+        if turn.role == MODEL:
+            if turn.calls and before is None:
+                yield Violation(turn.path, "a function call must follow the user's words", FIRST)
+            for part in turn.responses:
+                yield Violation(part.path, "the model does not answer calls", PAIR)
+            yield from _unmatched(turn.calls, after.responses if after else [], "call {!r} has no response")
+        else:
+            for part in turn.calls:
+                yield Violation(part.path, "only the model calls functions", PAIR)
+            yield from _unmatched(turn.responses, before.calls if before else [], "no call {!r} before this response")
+
+
+def _unmatched(parts: Sequence[_Part], others: Sequence[_Part], message: str) -> Iterator[Violation]:
+    """The calls or responses without a counterpart: by id where there is one, else by name."""
+    left = [_key(part) for part in others]
+    for part in parts:
+        if (key := _key(part)) in left:
+            left.remove(key)
+        else:
+            yield Violation(part.path, message.format(key), PAIR)
+
+
+def _key(part: _Part) -> str:
+    held = part.call if part.call is not None else part.response
+    return str(held.get("id") or held.get("name")) if isinstance(held, dict) else ""
+
+
+def _signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
+    """Models from Gemini 3 on want the signature of the first call in each step since the user's last words."""
+    if not any(part.is_signed for turn in turns for part in turn.calls):
+        return
+    for turn in reversed(turns):
+        if turn.role == MODEL and turn.calls and not turn.calls[0].is_signed:
+            yield Violation(turn.calls[0].path, "the first call of a step must carry its thought signature", PAIR)
+        elif turn.role != MODEL and len(turn.responses) < len(turn.parts):
+            return
+
+
+def tools(body: dict[str, Json]) -> Iterator[Violation]:
+    """Check the names of declared functions, and the choice among them."""
+    seen: set[Json] = set()
+    offered = body.get("tools")
+    for n, tool in enumerate([offered] if isinstance(offered, dict) else as_list(offered)):
+        key = next((key for key in DECLARATIONS if isinstance(tool, dict) and key in tool), "")
+        for m, one in enumerate(as_list(tool[key]) if key else ()):
+            name = one.get("name") if isinstance(one, dict) else None
+            path = f"$.tools[{n}].{key}[{m}].name"
+            if not isinstance(name, str) or not _NAME.match(name):
+                yield Violation(path, f"{name!r} is no name for a function", TOOL)
+            elif name in seen:
+                yield Violation(path, f"two functions are named {name!r}", TOOL)
+            else:
+                seen.add(name)

@@ -1,0 +1,84 @@
+"""Secrets and loops in requests of other programs, before they leave."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from ctxtui.analysis.content.guard import SECRET, Guard
+from ctxtui.analysis.content.repeated_calls import find_loops
+from ctxtui.core.block import Block
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.context import Context
+from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.config.package_data import guard_rules
+from ctxtui.wire.registry import DIALECTS
+
+
+class RiskReason(NamedTuple):
+    """The reason to hold a request ("": none), and the digests of the blocks with secrets that it is about."""
+
+    text: str = ""
+    blocks: frozenset[str] = frozenset()
+
+
+class RequestRisks:
+    """Finds the reason to hold a request in what its blocks say. A block that was sent is not held again."""
+
+    def __init__(self) -> None:
+        self._guard = Guard(guard_rules())
+        self._sent: set[str] = set()
+        """Digests of blocks with secrets that the user has decided about."""
+
+    def sent(self, blocks: frozenset[str]) -> None:
+        """The user let these blocks leave, as they are or edited: they are not held again."""
+        self._sent |= blocks
+
+    async def reason(self, rules: HoldRules, dialect: str, body: bytes) -> RiskReason:
+        """The reason to hold this request by `rules`.
+
+        Reads the body in a thread: a megabyte takes a second the first time.
+        """
+        if not rules.needs_blocks or dialect not in DIALECTS:
+            return RiskReason()
+        return await asyncio.to_thread(self._reason, rules, dialect, body)
+
+    def _reason(self, rules: HoldRules, dialect: str, body: bytes) -> RiskReason:
+        try:
+            request = DIALECTS[dialect].decode_request(body, None)
+        except CtxtuiError:
+            # Not a request that can be read: the provider will say what is wrong with it.
+            return RiskReason()
+        if rules.secret and (reason := self._secret([item.block for item in request.items])).text:
+            return reason
+        if not rules.repeats:
+            return RiskReason()
+        tree = Tree()
+        context = Context(tree, tree.extend(ROOT, request.items), dialect, request.params)
+        return RiskReason(_loop(context, rules.repeats))
+
+    def _secret(self, blocks: list[Block]) -> RiskReason:
+        secrets = {
+            block.digest: [risk.what for risk in self._guard.risks(block) if risk.kind == SECRET]
+            for block in blocks
+            if block.digest not in self._sent
+        }
+        names = dict.fromkeys(name for found in secrets.values() for name in found)
+        text = f"a secret is in it ({', '.join(names)})" if names else ""
+        return RiskReason(text, frozenset(digest for digest, found in secrets.items() if found))
+
+
+def _loop(context: Context, repeats: int) -> str:
+    """The loop that the request ends with; held at every multiple of `repeats`, not at each request after it."""
+    calls = [loop for loop in find_loops(context, repeats) if _is_last(context, loop.exchanges[-1].answer)]
+    loop = calls[-1] if calls else None
+    if loop is None or loop.repeats % repeats or len(loop.exchanges) % loop.period:
+        return ""
+    names = ", ".join(context.reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
+    return f"the same calls got the same answers {loop.repeats} times ({names})"
+
+
+def _is_last(context: Context, answer: tuple[int, ...]) -> bool:
+    """Whether nothing but text of the client follows the answer at these positions."""
+    return bool(answer) and not any(position > max(answer) for position in context.user_texts)

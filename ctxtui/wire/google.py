@@ -1,0 +1,149 @@
+"""Google's generateContent: requests, answers, streams (facts §12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.call import TOOL_USE_INPUT
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.wire import usage
+from ctxtui.wire.codec import codec
+from ctxtui.wire.codec.memo import Memo
+from ctxtui.wire.google_parts import SIGNATURES, part_kind
+from ctxtui.wire.grammar import GOOGLE as NAME
+from ctxtui.wire.grammar import GOOGLE_SHAPE, GRAMMARS
+from ctxtui.wire.message import split_message
+from ctxtui.wire.request import Request, Response
+from ctxtui.wire.sse import ServerEvent
+from ctxtui.wire.stream import Delta, error_text
+
+_ANSWER: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "error"})
+"""Members of which an answer, or a chunk of one, has at least one."""
+_TOLD: Final = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "error"})
+
+
+def decode_request(body: bytes, memo: Memo | None = None) -> Request:
+    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    return codec.decode(body, GRAMMARS[NAME], memo)
+
+
+def encode_request(request: Request) -> bytes:
+    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    return codec.encode(request, GRAMMARS[NAME])
+
+
+def decode_response(body: bytes | Json) -> Response:
+    """The answer that `body` (JSON bytes, or its value) is: its first candidate; further ones stay in `extra`.
+
+    A list is read as the chunks of a stream without ``alt=sse``. An error body becomes a response with `error`.
+    Raises `Malformed` where it is neither.
+    """
+    try:
+        value = canonical.loads(body) if isinstance(body, bytes) else body
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"an answer that is no JSON: {error}", place="$") from None
+    chunks = value if isinstance(value, list) else [value]
+    if not chunks or not all(isinstance(chunk, dict) for chunk in chunks):
+        raise Malformed("an answer must be an object", place="$")
+    if not any(chunk.keys() & _ANSWER for chunk in chunks):
+        raise Malformed("candidates is missing", place="$", way_out="is this an answer of another dialect?")
+    if "error" in chunks[0] and "candidates" not in chunks[0]:
+        return Response(error=error_text(chunks[0]), extra=dict(chunks[0]))
+    reader = StreamReader()
+    for chunk in chunks:
+        list(reader.add(chunk))
+    return reader.response()
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+class StreamReader:
+    """Assembles a streamed answer from its chunks, each an answer of its own; see `stream.StreamReader`."""
+
+    def __init__(self) -> None:
+        self._top: dict[str, Json] = {}
+        self._content: dict[str, Json] = {}
+        self._parts: list[Json] = []
+        self._others: dict[Json, Json] = {}
+        self._reason = ""
+        self._blocked = ""
+        self._error = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether a chunk has said why the answer ends, or an error has come."""
+        return bool(self._reason or self._blocked or self._error)
+
+    def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
+        """Take in chunks."""
+        return [delta for event in events for delta in self.add(event.value())]
+
+    def add(self, chunk: Json) -> Iterator[Delta]:
+        """Take in the value of one chunk."""
+        if not isinstance(chunk, dict):
+            return
+        self._top |= {key: item for key, item in chunk.items() if item is not None}
+        if chunk.get("error"):
+            self._error = error_text(chunk)
+        self._blocked = _word(_object(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
+        for n, candidate in enumerate(_list(chunk.get("candidates"))):
+            held = _object(candidate)
+            if held.get("index", n):
+                self._others[str(held.get("index", n))] = candidate
+                continue
+            self._reason = _word(held.get("finishReason")) or self._reason
+            content = _object(held.get("content"))
+            self._content |= content
+            for part in _list(content.get("parts")):
+                yield self._part(part)
+
+    def _part(self, part: Json) -> Delta:
+        last, news = _object(self._parts[-1]) if self._parts else {}, _object(part)
+        # Streamed words go on where the last chunk's stopped; a signature ends a part.
+        joins = isinstance(last.get("text"), str) and isinstance(news.get("text"), str)
+        joins = joins and last.get("thought") == news.get("thought") and not any(key in last for key in SIGNATURES)
+        if joins:
+            self._parts[-1] = {**last, **news, "text": last["text"] + news["text"]}
+        else:
+            self._parts.append(part)
+        call = _object(news.get("functionCall"))
+        words = canonical.dump_text(call.get("args", {})) if call else _word(news.get("text"))
+        return Delta(len(self._parts) - 1, part_kind(news) if news else "text", words)
+
+    def response(self) -> Response:
+        """The answer so far."""
+        content = {"role": "model", **self._content, "parts": self._parts}
+        if "role" in self._content:
+            content = {**self._content, "parts": self._parts}
+        report = self._top.get("usageMetadata")
+        brought = usage.google_tool_input(report)
+        extra = {key: item for key, item in self._top.items() if key not in _TOLD} | usage.extra_usage(report)
+        found = Response(
+            items=tuple(part.item for part in split_message(content, "$.candidates[0].content", GOOGLE_SHAPE))
+            if self._parts
+            else (),
+            usage=usage.google_usage(report),
+            id=_word(self._top.get("responseId")),
+            model=_word(self._top.get("modelVersion")),
+            stop_reason=self._reason,
+            error=self._blocked,
+            extra={
+                **extra,
+                **({TOOL_USE_INPUT: brought} if brought else {}),
+                **({"candidates": list(self._others.values())} if self._others else {}),
+            },
+        )
+        return found if self.finished and not self._error else found.as_interrupted(self._error)
