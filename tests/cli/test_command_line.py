@@ -72,7 +72,7 @@ def test_every_command_has_help_with_examples_that_it_understands(
 def test_what_a_command_was_called_before_goes_on(ctxtui: Run, name: str) -> None:
     ran, now = ctxtui(name, "--help"), ctxtui(*OLD_NAMES[name], "--help")
     assert (ran.code, ran.out) == (0, now.out) and ran.out.startswith(f"Usage: ctxtui {' '.join(OLD_NAMES[name])}")
-    assert ran.err == f"ctxtui: `ctxtui {name}` is `ctxtui {' '.join(OLD_NAMES[name])}` now\n" and not now.err
+    assert ran.err == f"ctxtui: `ctxtui {name}` is now `ctxtui {' '.join(OLD_NAMES[name])}`\n" and not now.err
 
 
 def test_help_shows_what_is_used_most_and_the_rest_by_its_own_word(ctxtui: Run) -> None:
@@ -136,7 +136,7 @@ def test_a_fault_of_ours_is_logged_and_named(ctxtui: Run, tmp_path: Path, monkey
     def broken(*_: object) -> None:
         raise ZeroDivisionError("very wrong")
 
-    monkeypatch.setattr(show, "opened", broken)
+    monkeypatch.setattr(show, "open_recording", broken)
     ran = ctxtui("show", "x", "--json")
     assert ran.code == 1
     assert "Traceback" not in ran.err
@@ -152,7 +152,7 @@ def test_interrupts_are_quiet(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> N
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(show, "opened", interrupted)
+    monkeypatch.setattr(show, "open_recording", interrupted)
     ran = ctxtui("show", "x")
     assert (ran.code, ran.out) == (130, "")
     assert "Traceback" not in ran.err

@@ -105,7 +105,7 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
 
 
 @mcp.command("size")
-@click.argument("what", metavar="SERVER|FILE")
+@click.argument("source", metavar="SERVER|FILE")
 @click.option("--model", metavar="ID", default="", help="Count as this model does (default: the setting, else Claude).")
 @click.option("--max", "most", type=click.IntRange(min=0), metavar="N", help="Exit with 8 above N tokens; for CI.")
 @JSON_OPTION

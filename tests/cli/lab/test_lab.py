@@ -175,7 +175,7 @@ def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
     assert len(told["policy"]["folds"]) == len(told["cache"]["folds"]) == 2
     assert told["policy"]["saves"] >= 0 and told["keep_warm"][0]["break_even_seconds"] == 3600.0
     out = ctxtui("lab", paths[0], "--solve").out
-    assert "best policy of" in out and "not known; name several" in out and "break-even" in out
+    assert "best policy of" in out and "unknown; give several" in out and "break-even" in out
     assert ctxtui("lab", paths[0], "--solve", "--cache", "5m").code == 2
     both = ctxtui("lab", *paths, "--solve").out
     assert "held out: for each of the 2 sessions the best of the other one was taken" in both
@@ -215,9 +215,9 @@ def test_pauses_that_never_paid_save_nothing() -> None:
     for longer, cheaper, saved in ((2, 0, 0.0), (1, 1, 0.5), (3, 2, 0.5)):
         one = SolvedSession(lab, (warm,), (Pauses(longer, cheaper, saved),), True)
         told[longer] = list(solved_lines(Solved((one,), None, None)))[-1].strip()
-    long = "2 pauses were longer than 5 minutes, so long that keeping it alive would have cost more than writing it"
+    long = "2 pauses were longer than 5 minutes, but too long: keeping the entry alive would have cost more than writing it"
     assert told == {
         2: f"{long} again",
-        1: "1 pause was longer than 5 minutes; keeping it alive would have paid in it and saved $0.500",
-        3: "3 pauses were longer than 5 minutes; keeping it alive would have paid in 2 of them and saved $0.500",
+        1: "1 pause was longer than 5 minutes; keeping the entry alive would have paid off in it and saved $0.500",
+        3: "3 pauses were longer than 5 minutes; keeping the entry alive would have paid off in 2 of them and saved $0.500",
     }
