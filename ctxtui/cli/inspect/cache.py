@@ -86,7 +86,7 @@ def _cache_json(misses_found: Any, forecast: Any, session: str) -> dict[str, Any
             "calls cost_usd=usd lost_usd=lost unpriced_calls=unpriced partial_calls=partial "
             "written_again_tokens=tokens reported=tested tested foreseen false_alarms",
         ),
-        "misses": [_miss(miss) for miss in misses_found.found],
+        "misses": [_miss(miss) for miss in misses_found.misses],
         "next_call": None if forecast is None else _forecast_json(forecast),
     }
 
@@ -143,7 +143,7 @@ def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
             "markers": [
                 {
                     "call": mark.call + 1,
-                    **members(mark, "lifetime_seconds=life written_tokens=written reads gain paid"),
+                    **members(mark, "lifetime_seconds=life written_tokens=written reads gain paid=has_paid"),
                 }
                 for mark in placing.markers
             ],
