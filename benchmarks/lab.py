@@ -26,8 +26,8 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.lab.experiment import bench_of, keep_loaded
-from ctxtui.services.lab.variants import variants
+from ctxtui.services.lab.experiment import bench_of_session, freeze_loaded
+from ctxtui.services.lab.variants import make_variants
 from ctxtui.services.recordings.open import load
 from ctxtui.wire.registry import DIALECTS
 from tests.analysis.lab.recordings import FRONT, START, reported
@@ -94,10 +94,10 @@ def _call(name: str, sent: int, reply: int, at: float) -> Call:
 
 def seconds(session: Session, tried: Sequence[Variant]) -> float:
     """The processor time of `tried`; what is counted once and kept is no part of it."""
-    bench = bench_of(session, Counter(), Settings())
+    bench = bench_of_session(session, Counter(), Settings())
     # As the lab's own process does before it goes through a session.
     gc.collect()
-    keep_loaded()
+    freeze_loaded()
     began = time.process_time()
     run_experiment(bench, tried)
     return time.process_time() - began
@@ -108,7 +108,7 @@ def results(folder: Path, runs: int) -> Iterator[Result]:
     for name, read in sessions():
         calls = len(read().calls)
         times, ours, floor = ratio(
-            lambda read=read: seconds(read(), variants((), (), ())),  # type: ignore[misc]
+            lambda read=read: seconds(read(), make_variants((), (), ())),  # type: ignore[misc]
             lambda read=read: seconds(read(), [Variant()]),  # type: ignore[misc]
             runs,
         )
@@ -128,7 +128,7 @@ def main() -> None:
     for name, read in sessions():
         floor = min(seconds(read(), [Variant()]) for _ in range(3))
         print(f"{name}: one pass {floor:.2f} s")
-        for one in variants((), (), ())[1:]:
+        for one in make_variants((), (), ())[1:]:
             spent = seconds(read(), [one])
             print(f"  {one.policy:20} {spent:6.2f} s {spent / floor:6.1f}x", flush=True)
 

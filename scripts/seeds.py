@@ -1,4 +1,4 @@
-"""The figures of the systems that the examples reproduce, beside those of their authors: all of it from real runs.
+"""Compare the figures of four published systems with ctxtui's, from real runs of the examples.
 
 ``python scripts/seeds.py`` runs the examples against the offline provider and prints the table, ``--json`` for
 programs, ``--write`` puts it into docs/seeds.md. It works in the folder ``seeds`` (``--folder``), which it empties
@@ -55,39 +55,39 @@ class Walk(NamedTuple):
 
 WALKS = (
     Walk(
-        "My context grows by 40k a generation: why, and what would a cure cost?",
-        "pineapple_evolve: your experiment's folder (`root_llm_log.jsonl`, `config.json`, `generations/`) in place of "
-        "the sample; what came after its last call is counted with `show --after` and `curate --after`.",
+        "My context grows by 40k a generation: why, and what does a fix cost?",
+        "pineapple_evolve: use your experiment's folder (`root_llm_log.jsonl`, `config.json`, `generations/`) instead "
+        "of the sample; `show --after` and `curate --after` include content after its last call.",
         (
             (
-                "What it is made of",
+                "The composition",
                 "ctxtui show sessions/1-pineapple-evolve.jsonl",
                 r"tokens reported|user  |assistant  |labels|Results: ",
             ),
             (
-                "How much each generation brings, and of what",
+                "The growth of each generation, by category",
                 r"ctxtui growth sessions/1-pineapple-evolve.jsonl --phase-rule 'Generation \d+'",
                 r"context |usable|phases|phase  |Generation \d",
             ),
             (
-                "Programs as references, before anything is sent",
+                "Programs replaced by references, before anything is sent",
                 "ctxtui curate sessions/1-pineapple-evolve.jsonl --policy externalize_large --dry-run",
                 r"context|breaks|apply|now |next miss",
             ),
             (
-                "The whole run again under that cure, with its cache",
+                "The whole run again with that policy, with its cache",
                 "ctxtui lab sessions/1-pineapple-evolve.jsonl --policy externalize_large --cache recorded --cache none",
                 r"policy  |externalize|as_recorded",
             ),
         ),
     ),
     Walk(
-        "Turn 100 is 71.8k: what may go?",
-        "LLuMa Musume: the folder `logs/` with `turn_000001.json` and so on in place of the sample.",
+        "Turn 100 is 71.8k: what can be removed?",
+        "LLuMa Musume: use the folder `logs/` with `turn_000001.json` and so on instead of the sample.",
         (
-            ("What a turn is made of", "ctxtui show sessions/2-lluma-musume.jsonl", r"tokens reported|%  ━|labels"),
+            ("The composition of a turn", "ctxtui show sessions/2-lluma-musume.jsonl", r"tokens reported|%  ━|labels"),
             (
-                "What would help, what risks least first",
+                "Advice, least risk first",
                 "ctxtui preflight sessions/2-lluma-musume.jsonl",
                 r"now  |a turn|usable| ✓ ",
             ),
@@ -100,21 +100,21 @@ WALKS = (
     ),
     Walk(
         "Which of 222 tools?",
-        "An LM Studio bridge: the server's log in place of the sample (with or without bodies, `/v1/responses` too), "
-        "or `ctxtui mcp size` for a server that is not started yet.",
+        "An LM Studio bridge: use the server's log instead of the sample (with or without bodies, `/v1/responses` "
+        "too), or `ctxtui mcp size` for a server that does not run yet.",
         (
             (
-                "What each tool costs in every call, and which was never called",
+                "The cost of each tool in every call, and tools that were never called",
                 "ctxtui show sessions/3-lm-studio-bridge.jsonl --tools",
                 r"tools|never called|  0 calls",
             ),
             (
-                "Without the tools that nobody called",
+                "Without the tools that were never called",
                 "ctxtui curate sessions/3-lm-studio-bridge.jsonl --policy drop_unused_tools --dry-run",
                 r"context",
             ),
             (
-                "The hundred rounds again, without those tools and under a window",
+                "The hundred rounds again, without those tools and with a sliding window",
                 "ctxtui lab sessions/3-lm-studio-bridge.jsonl --policy drop_unused_tools --policy hybrid",
                 r"policy  |hybrid|drop_unused|as_recorded",
             ),
@@ -122,11 +122,11 @@ WALKS = (
     ),
     Walk(
         "Does this repository fit 32k?",
-        "Pedroceli: your repository in place of this folder; a job's folder (`001-prompt.txt` ...) opens with its "
-        "task, files and rounds told apart.",
+        "Pedroceli: use your repository instead of this folder; a job's folder (`001-prompt.txt` ...) opens divided "
+        "into task, files and rounds.",
         (
             (
-                "The window laid out, and which files would go in",
+                "The divided window, and the files that would be included",
                 "ctxtui budget examples --model qwen2.5-coder:32b --task 'speed up pedroceli/repository.py'",
                 r"window|usable|available|reserved|in all|room|strategy|named|related|tests|would go in|▲",
             ),
@@ -311,7 +311,7 @@ def walks(folder: Path) -> str:
     found = []
     for number, walk in enumerate(WALKS, 1):
         found.append(f"## {number}. {walk.question}\n\n{walk.own}")
-        found.append(f"![What opens on the screen](seeds-{number}.png)")
+        found.append(f"![The session on the screen](seeds-{number}.png)")
         for what, command, lines in walk.steps:
             every = printed[command].printed.splitlines()
             kept = [line.rstrip() for line in every if re.search(lines, line)][:_SHOWN]

@@ -15,7 +15,7 @@ from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import usage_pass, why_anew
+from ctxtui.services.library.totals.summary_memory import read_usages, reread_reason
 from ctxtui.services.process_pool import processor_count
 from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
@@ -91,7 +91,7 @@ class AllSessions:
         if unread:
             with Working(f"reading what calls used{self._reread_note(unread)}") as work:
                 stored = self._library.figures([summary for summary in unread if not summary.path], Event())
-                for summary in chain(stored, usage_pass(unread, self._settings)):
+                for summary in chain(stored, read_usages(unread, self._settings)):
                     self._known[summary.key] = summary
                     work.say(f"{len(self._known):,} of {len(self._summaries):,} sessions")
 
@@ -116,7 +116,7 @@ class AllSessions:
 
     def _reread_note(self, unread: list[SessionSummary]) -> str:
         """Progress text that says why unchanged sessions are read again."""
-        return f" {reason}" if (reason := why_anew(unread, self._settings)) else ""
+        return f" {reason}" if (reason := reread_reason(unread, self._settings)) else ""
 
     def _unread(self) -> list[SessionSummary]:
         return [summary for summary in self._summaries if summary.key not in self._known]

@@ -310,7 +310,7 @@ class Context:
         if is_call(kind):
             self._asks(at, self._id(item.block))
         elif is_result(kind):
-            self._answers(at, self._id(item.block))
+            self._answers(at, self._id(item.block), by_name=kind == "function_response")
         elif kind == HEADER and item.place.role in ("tool", "function"):
             head = item.block.value()
             self._answers(at, str(head.get("tool_call_id") or head.get("name") or ""))
@@ -332,7 +332,12 @@ class Context:
         self._open[id_] = [*(p for p in held if self.message_of[p] == self.message_of[at]), at]
         self._ids.setdefault(f"{CALL} {id_}", []).append(at)
 
-    def _answers(self, at: int, id_: str) -> None:
+    def _answers(self, at: int, id_: str, *, by_name: bool = False) -> None:
+        """Pair an answer with its call; `by_name` if the answer may name the tool instead of the call."""
+        if by_name and id_ not in self._open:
+            calls = (position for positions in self._open.values() for position in positions)
+            call = next((p for p in calls if self.reading(p).name == id_), None)
+            id_ = id_ if call is None else self._id(self.items[call].block)
         self._ids.setdefault(f"{ANSWER} {id_}", []).append(at)
         held = self._open.pop(id_, [])
         if not held:

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.tokens.models import ModelCard
-from ctxtui.wire.grammar import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC, GOOGLE
 
 MAX_MARKERS: Final = 4
 """Maximum cache breakpoints in one Anthropic request (facts §2)."""
@@ -36,4 +36,6 @@ def rules_for(dialect: str, card: ModelCard | None = None, *, drops_blocks: bool
     """The rules of `dialect` for the model of `card`; without a card, those of a model that binds nothing."""
     ours = dialect == ANTHROPIC
     binds = ours and card is not None and card.binds_thinking
-    return ProviderRules(dialect, ours, ours, binds, ours, drops_blocks and binds)
+    # Google refuses a conversation that begins with a call.
+    starts_with_user = dialect in (ANTHROPIC, GOOGLE)
+    return ProviderRules(dialect, starts_with_user, ours, binds, ours, drops_blocks and binds)

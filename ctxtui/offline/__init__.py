@@ -1,7 +1,7 @@
 """A test double for agents: a provider on loopback, strict, free, cache-accurate, with no model.
 
 ``with offline() as provider:`` serves in a thread, ``async with serving() as provider:`` in the running event loop;
-``provider.url`` is the base URL for the Anthropic SDK, ``provider.openai_url`` the one for OpenAI's.
+``provider.url`` is the base URL for the SDKs of Anthropic and Google, ``provider.openai_url`` the one for OpenAI's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the offline model says, before any dialect spells it, cut to what the request allows."""
+"""The offline model's answer, independent of the dialect, and its limits by the request."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ class Words(Struct, frozen=True):
 
 
 class AnsweredCall(Struct, frozen=True):
-    """A call of the client's tool `name`; `arguments` is the JSON value of its input, or text for a tool that takes
-    free text; `namespace` is where the tool stands."""
+    """A call of the client's tool `name`.
+
+    `arguments` is the JSON value of its input, or text for a tool with free text; `namespace` is the tool's.
+    """
 
     name: str
     arguments: Json
@@ -31,7 +33,7 @@ class AnsweredCall(Struct, frozen=True):
 
     @property
     def spelled(self) -> str:
-        """The arguments as text: free text as it is."""
+        """The arguments as text: free text unchanged."""
         return self.arguments if isinstance(self.arguments, str) else dump_text(self.arguments)
 
 
@@ -44,8 +46,7 @@ STOP = "stop"
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer: its parts in order, why it ended (`END`, `CALLS`, `LENGTH`, `STOP`), and the stop sequence that ended
-    it."""
+    """An answer: its parts in order, why it ended (`END`, `CALLS`, `LENGTH`, `STOP`), and the stop sequence if any."""
 
     parts: tuple[Part, ...]
     ended: str = END
@@ -62,13 +63,15 @@ class ModelAnswer(Struct, frozen=True):
         return "".join(part.text for part in self.parts if isinstance(part, Words))
 
 
-def limited(answer: ModelAnswer, stops: Sequence[str], most: int | None, count: Callable[[str], int]) -> ModelAnswer:
-    """`answer` up to the first of `stops` in its text, and up to `most` tokens (None: no limit) by `count`."""
-    stopped = _stopped(answer, stops)
-    return stopped if most is None else _cut(stopped, most, count)
+def limit_answer(
+    answer: ModelAnswer, stops: Sequence[str], most: int | None, count: Callable[[str], int]
+) -> ModelAnswer:
+    """Cut `answer` at the first of `stops` in its text, and at `most` tokens (None: no limit) by `count`."""
+    stopped = _cut_at_stops(answer, stops)
+    return stopped if most is None else _cut_at_tokens(stopped, most, count)
 
 
-def _stopped(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:
+def _cut_at_stops(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:
     parts: list[Part] = []
     for part in answer.parts:
         if isinstance(part, Words):
@@ -80,7 +83,7 @@ def _stopped(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:
     return answer
 
 
-def _cut(answer: ModelAnswer, most: int, count: Callable[[str], int]) -> ModelAnswer:
+def _cut_at_tokens(answer: ModelAnswer, most: int, count: Callable[[str], int]) -> ModelAnswer:
     left = most
     parts: list[Part] = []
     for part in answer.parts:
@@ -99,7 +102,7 @@ def _cut(answer: ModelAnswer, most: int, count: Callable[[str], int]) -> ModelAn
 
 
 def _prefix(text: str, most: int, count: Callable[[str], int]) -> str:
-    """The longest beginning of `text`, by bisection, that has no more than `most` tokens."""
+    """The longest prefix of `text` with at most `most` tokens, by bisection."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

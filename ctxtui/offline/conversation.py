@@ -1,4 +1,4 @@
-"""A request as the offline model hears it, whatever its dialect: what was said, what came back, the tools."""
+"""A request as the offline model reads it, in any dialect: the task, the results, the tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import AnsweredCall
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.openai.cipher import opened
+from ctxtui.offline.openai.cipher import decrypt
 from ctxtui.wire.definitions import Definition, parse_definition
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, Turn, TurnPart, to_turns
@@ -25,7 +25,7 @@ _OWN_SCHEMAS: Final[dict[str, dict[str, Json]]] = {
     "memory": {"command": {"enum": ["create"]}, "path": {"type": "string"}, "file_text": {"type": "string"}},
     "text_editor": {"command": {"enum": ["view"]}, "path": {"type": "string"}},
 }
-"""What the input of the provider's own client tools looks like, as far as it is used."""
+"""Input schemas of the provider's own client tools, as far as needed."""
 
 
 _SCRIPT: Final = re.compile(r"const r = await tools\.(\w+)\((.*)\);$", re.M)
@@ -33,9 +33,11 @@ _SCRIPT: Final = re.compile(r"const r = await tools\.(\w+)\((.*)\);$", re.M)
 
 @dataclass(frozen=True, slots=True)
 class ToolOffer(Definition):
-    """A tool with how it is called: within which `namespace`, with `free` text instead of an object, or through the
-    JavaScript that the tool `code` takes ("": itself). `image`: it returns a picture. `named_only` tools are called
-    where they are named and not because they fit."""
+    """A tool and the way to call it.
+
+    In which `namespace`, with `free` text instead of an object, or in JavaScript through the tool `code` ("":
+    directly). `image`: it returns a picture. `named_only` tools are called only if named in the task.
+    """
 
     namespace: str = ""
     free: bool = False
@@ -47,15 +49,14 @@ class ToolOffer(Definition):
         """The call with the arguments `given`."""
         if not self.code:
             return AnsweredCall(self.name, given, self.namespace)
-        # All that a script says is what it gives to `text` or `image`; a command's words are in `output`.
+        # A script's output is what it passes to `text` or `image`; a command's is in `output`.
         shown = "image(r.image_url)" if self.image else "text(r?.output ?? r)"
         script = f"const r = await tools.{self.name}({json.dumps(given, ensure_ascii=False)});\n{shown};\n"
         return AnsweredCall(self.code, script, self.namespace)
 
 
-def home_of(made: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
-    """The namespace of the tool that is called, and whether it takes free text; by what was given where no such tool
-    is offered."""
+def find_namespace(made: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
+    """The namespace of the called tool, and whether it takes free text; guessed from the call if it is not offered."""
     for tool in tools:
         if tool.name == made.name and isinstance(tool, ToolOffer) and made.namespace in ("", tool.namespace):
             return tool.namespace, tool.free
@@ -67,15 +68,14 @@ def call(tool: Definition, given: Json) -> AnsweredCall:
     return tool.call(given) if isinstance(tool, ToolOffer) else AnsweredCall(tool.name, given)
 
 
-def called_within(name: str, arguments: str) -> tuple[str, str]:
-    """The tool that the call `name` with `arguments` came down to, and its arguments, where it was a script of
-    `OfferedTool.call`; else the call itself."""
+def unwrap_script(name: str, arguments: str) -> tuple[str, str]:
+    """The tool and arguments called by a script of `ToolOffer.call`; else the call itself."""
     found = _SCRIPT.match(arguments)
     return (found[1], found[2]) if found else (name, arguments)
 
 
 def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition]:
-    """The client's tools among definitions as a request spells them."""
+    """The client's tools among definitions as spelled in a request."""
     for value in values:
         here = members(value)
         kind, name = str(here.get("type")), here.get("name")
@@ -102,17 +102,17 @@ _HEAD: Final = re.compile(r"declare const tools: \{ (\w+)\(\w+: (string\)|\{)")
 _MEMBER: Final = re.compile(r"\"?([\w$-]+)\"?(\?)?: (.+?);?$")
 _LITERAL: Final = re.compile(r'"([^"]*)"')
 _PLAIN: Final = ("string", "number", "boolean")
-_MOST: Final = 500
-"""Declarations that are read of one description."""
+_MAX_DECLARATIONS: Final = 500
+"""Maximum declarations read from one description."""
 
 
 def _declared(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
-    """The tools that scripts for tool `code` can call, out of the TypeScript in its `description` (facts §13.2)."""
+    """The tools that scripts for tool `code` can call, from the TypeScript in its `description` (facts §13.2)."""
     at = 0
     for n, block in enumerate(_BLOCK.finditer(description)):
         head = _HEAD.match(block[1])
         told, at = description[at : block.start()], block.end()
-        if head is None or n >= _MOST:
+        if head is None or n >= _MAX_DECLARATIONS:
             continue
         free = head[2] != "{"
         inner, _, gives = block[1][head.end() :].partition("}): Promise<")
@@ -122,13 +122,13 @@ def _declared(description: str, code: str, namespace: str) -> Iterator[ToolOffer
 
 
 def _description(told: str) -> str:
-    """What is said of a tool between its heading and its declaration."""
+    """The text of a tool between its heading and its declaration."""
     lines = told.rpartition("### ")[2].splitlines()[1:]
     return "\n".join(line for line in lines if not line.endswith("declaration:")).strip()
 
 
 def _schema(inner: str) -> Json:
-    """The members of a TypeScript object type as a JSON schema, as far as plain types go."""
+    """The members of a TypeScript object type as a JSON schema, for plain types."""
     made: dict[str, tuple[dict[str, Json], bool]] = {}
     depth = 0
     for line in inner.splitlines():
@@ -157,15 +157,15 @@ def _type(spelled: str) -> dict[str, Json]:
 
 
 _REMINDERS: Final = re.compile(
-    r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification)>.*?</\1>"
+    r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification|session_context)>.*?</\1>"
     r"|\n\n# (?:\*SEARCH/REPLACE block\* Rules|File editing rules):\n.*\Z",
     re.S,
 )
 _REPORTED: Final = re.compile(r"\A(?:Script |Chunk ID: )(?:[^\n]*\n){1,5}?Output:\n+")
-"""What Codex says of a run in front of what it printed."""
+"""Codex's report of a run before its output."""
 
 _BETWEEN: Final = ("input_text", "input_image", "encrypted_content")
-"""What agents say to each other, in pieces."""
+"""Types of parts in messages between agents."""
 _PAYLOAD: Final = re.compile(r"\A(?:[\w ]+: .*\n)+?Payload:\n+")
 _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
 
@@ -180,8 +180,11 @@ class ToolOutcome(Struct, frozen=True):
 
 
 class ScriptTask(Struct, frozen=True):
-    """`task` is what the person said last, `heard` the results since then, `made` the number of calls since then;
-    `earlier` are all texts before, (where from, text)."""
+    """The conversation: `task` is the last user message, `heard` the results since then, `made` the number of calls
+    since then.
+
+    `earlier` are all texts before, (source, text).
+    """
 
     tools: tuple[Definition, ...]
     task: str
@@ -190,8 +193,8 @@ class ScriptTask(Struct, frozen=True):
     earlier: tuple[tuple[str, str], ...]
 
 
-def listen(request: Request) -> ScriptTask:
-    """The conversation in `request`."""
+def read_task(request: Request) -> ScriptTask:
+    """Read the conversation in `request`."""
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
     talk = _turns([item for item in items if item.place.section == "messages"])
@@ -203,24 +206,24 @@ def listen(request: Request) -> ScriptTask:
         for part in turn.parts:
             if part.category == RESULT:
                 asked = names.get(part.id)
-                name, arguments = called_within(asked.name, asked.arguments) if asked else (part.reading.name, "")
+                name, arguments = unwrap_script(asked.name, asked.arguments) if asked else (part.reading.name, "")
                 told = _REPORTED.sub("", part.reading.text)
                 got = ToolOutcome(name or "a tool", arguments, told, part.reading.is_error)
-                # Results that stand in the message of the task were asked for before it.
+                # Results in the message of the task belong to earlier calls.
                 (heard.append(got) if n > at else earlier.append((got.name, got.text)))
             elif part.category == TEXT and n < at:
-                earlier.append((turn.role, clean(part.reading.text)))
+                earlier.append((turn.role, strip_reminders(part.reading.text)))
     made = sum(part.category == CALL for turn in talk[at + 1 :] for part in turn.parts)
     return ScriptTask(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier))
 
 
-def clean(text: str) -> str:
-    """`text` without what clients put in for the model's eyes."""
+def strip_reminders(text: str) -> str:
+    """Remove text that clients add for the model."""
     return _REMINDERS.sub("", text).strip()
 
 
 def _turns(items: Sequence[Item]) -> list[Turn]:
-    """The turns, with what agents say to each other and what was compacted in turns of their own."""
+    """The turns, with messages between agents and compactions as separate turns."""
     made: list[Turn] = []
     plain: list[Item] = []
     said: tuple[dict[str, Json], list[Item]] | None = None
@@ -242,8 +245,10 @@ def _turns(items: Sequence[Item]) -> list[Turn]:
 
 
 def _between(head: dict[str, Json], items: Sequence[Item]) -> Turn:
-    """A message from another agent: a task, or what came of one. What is encrypted there is in the clear here, for
-    this provider never encrypted it."""
+    """A message from another agent: a task or a result.
+
+    Encrypted parts are in plain text here, as this provider never encrypts.
+    """
     values = [members(item.block.value()) for item in items]
     texts = [value.get("text") or value.get("encrypted_content") for value in values]
     text = "".join(one for one in texts if isinstance(one, str))
@@ -255,18 +260,18 @@ def _between(head: dict[str, Json], items: Sequence[Item]) -> Turn:
 
 
 def _compacted(value: dict[str, Json]) -> Turn:
-    text = opened(str(value.get("encrypted_content") or ""))
+    text = decrypt(str(value.get("encrypted_content") or ""))
     return Turn("compaction", [TurnPart(TEXT, "compaction", value, BlockContent(text=text))])
 
 
 def _said(turn: Turn) -> str:
-    return clean(_words(turn)) if turn.role == "user" else ""
+    return strip_reminders(_words(turn)) if turn.role == "user" else ""
 
 
 def _words(turn: Turn) -> str:
     return "\n".join(part.reading.text for part in turn.parts if part.category == TEXT)
 
 
-def named(tools: Sequence[Definition]) -> str:
+def format_names(tools: Sequence[Definition]) -> str:
     """The tools' names, for a sentence."""
     return ", ".join(tool.name for tool in tools) or "none"

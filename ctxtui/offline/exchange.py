@@ -1,10 +1,11 @@
-"""One request and its reply, before HTTP: what each API of the provider takes and gives; refusals too."""
+"""One request and its reply, independent of HTTP, and refusals."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final, NoReturn
 
 from msgspec import Struct, field
@@ -15,12 +16,15 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON object; the message says where and why, as a provider would."""
+    """The bytes are no JSON object; the message gives position and reason, as a provider would."""
 
 
 def parse(body: bytes) -> dict[str, Json]:
-    """The object that `body` spells. Raises `NotJson` for invalid UTF-8, anything the JSON standard does not know
-    (NaN, raw control characters), half of a surrogate pair, too deep nesting, and a value that is no object."""
+    """Parse `body` as a JSON object.
+
+    Raises `NotJson` for invalid UTF-8, anything that the JSON standard does not allow (NaN, raw control characters),
+    lone surrogates, too deep nesting, and any other value than an object.
+    """
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -31,7 +35,7 @@ def parse(body: bytes) -> dict[str, Json]:
         raise NotJson(f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})") from None
     except (RecursionError, ValueError) as error:
         raise NotJson(str(error) or "nested too deeply") from None
-    # Python reads an escaped half of a surrogate pair without complaint.
+    # Python accepts an escaped lone surrogate.
     if "\\ud" in text or "\\uD" in text:
         _refuse_halves(value, text)
     if not isinstance(value, dict):
@@ -50,17 +54,49 @@ def _refuse_halves(value: Json, text: str) -> None:
 
 
 class KeptResponse(Struct):
-    """A response that the server keeps: all items up to and with its answer, the response itself, and the size of the
-    request in bytes."""
+    """A response stored by the server: all items including its answer, the response, and the request's size in
+    bytes."""
 
     items: list[Json]
     response: dict[str, Json]
     size: int
 
 
+class CachedContent(Struct):
+    """Contents kept for `model` until `expires` (Unix seconds), of so many `tokens`."""
+
+    name: str
+    model: str
+    held: dict[str, Json]
+    tokens: int
+    created: float
+    updated: float
+    expires: float
+    title: str = ""
+
+    def resource(self) -> dict[str, Json]:
+        """The resource as the API describes it."""
+        title = {"displayName": self.title} if self.title else {}
+        return {
+            "name": self.name,
+            "model": f"models/{self.model}",
+            "createTime": _stamp(self.created),
+            "updateTime": _stamp(self.updated),
+            "expireTime": _stamp(self.expires),
+            **title,
+            "usageMetadata": {"totalTokenCount": self.tokens},
+        }
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 class ApiRequest(Struct, frozen=True):
-    """A request: its body's bytes and JSON value, and its headers by lower-case name. `held` are the responses that the
-    WebSocket keeps on which it came (None: it came by HTTP)."""
+    """A request: its body's bytes and JSON value, and its headers by lower-case name.
+
+    `held` are the responses stored for its WebSocket (None: it came by HTTP).
+    """
 
     raw: bytes
     body: dict[str, Json]
@@ -69,12 +105,12 @@ class ApiRequest(Struct, frozen=True):
 
     @property
     def model(self) -> str:
-        """The model asked for."""
+        """The requested model."""
         return str(self.body.get("model"))
 
     @property
     def streams(self) -> bool:
-        """Whether the answer is wanted as a stream."""
+        """Whether a stream is requested."""
         return self.held is not None or self.body.get("stream") is True
 
 
@@ -85,9 +121,9 @@ def _nothing() -> None:
 class Reply(Struct, frozen=True, kw_only=True):
     """An answer or an error.
 
-    `events` are the chunks of a stream of media type `kind` (None: there is none, `body` is all). `begin` is called
-    when the first byte leaves: from then on what was cached can be read. `broken` is the chunk that says, in the
-    dialect's own words, that the provider failed in the middle. `output` is the answer in tokens.
+    `events` are the chunks of a stream of media type `kind` (None: no stream, only `body`). `begin` is called when the
+    first byte is sent: cache writes can be read from then on. `broken` is the dialect's chunk for a failure in the
+    middle. `output` is the answer in tokens.
     """
 
     status: int = 200
@@ -114,12 +150,12 @@ _minified: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).e
 
 
 def compact(value: Json) -> bytes:
-    """`value` as minified JSON."""
+    """Encode `value` as minified JSON."""
     return _minified(value).encode("utf-8", "backslashreplace")
 
 
 def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
-    """Events whose names are their types."""
+    """Events named by their types."""
     return tuple(named_event(str(value["type"]), value) for value in values)
 
 
@@ -127,7 +163,7 @@ _PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
 
 
 def pieces(text: str) -> list[str]:
-    """`text` in parts of about a token or two."""
+    """Split `text` into parts of a token or two."""
     return _PIECE.findall(text)
 
 
@@ -135,11 +171,11 @@ INVALID: Final = "invalid_request_error"
 
 
 class Refusal(Struct, frozen=True):
-    """One reason why a request is refused.
+    """One reason to refuse a request.
 
-    `message` is in the provider's own words where they are known, `status` the HTTP status, `type` the provider's
-    class of error. `param` and `code` are OpenAI's fields; `code` is also Anthropic's ``details.error_code``. `rule`
-    names the rule that was broken, in a word or two, the same for every place where it is broken.
+    `message` is in the provider's own words if known, `status` the HTTP status, `type` the provider's class of error.
+    `param` and `code` are OpenAI's fields; `code` is also Anthropic's ``details.error_code``. `rule` names the violated
+    rule in a word or two, the same everywhere.
     """
 
     message: str

@@ -1,4 +1,4 @@
-"""Faults on demand: what goes wrong, when, how often; the same again for the same seed."""
+"""Simulated faults: kind, time and frequency; reproducible by seed."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ STATUSES: Final = {
     "500": "Internal server error",
     "529": "Overloaded",
 }
-"""Refusals by name, which is their status, with the provider's words."""
+"""Refusals named by their status, with the provider's text."""
 
 STREAM_ERROR: Final = "stream-error"
 SLOW: Final = "slow"
 DISCONNECT: Final = "disconnect"
 GARBAGE: Final = "garbage"
 BREAKS: Final = (STREAM_ERROR, DISCONNECT, GARBAGE)
-"""What happens in the middle of an answer."""
+"""Faults in the middle of an answer."""
 KINDS: Final = (*STATUSES, STREAM_ERROR, SLOW, DISCONNECT, GARBAGE)
 
 
 _MOST: Final = {"share": 1, "times": 1_000_000, "after": 1_000_000, "seconds": 3600}
-"""How large each option may be."""
-MOST_ARMED: Final = 1000
-"""Faults that are armed at once."""
+"""Maximum of each option."""
+MAX_ARMED: Final = 1000
+"""Maximum number of armed faults."""
 
 
 class Fault(Struct, frozen=True):
-    """One thing that goes wrong.
+    """One simulated fault.
 
-    `kind` is one of `KINDS`. `share` is the chance that a request meets it (0 to 1), `times` how often it happens in
-    all (None: without end). `after` is how many chunks of the stream come first (stream-error, disconnect, garbage).
-    `seconds` is the time to wait: before the answer (slow), or as told in ``retry-after`` (429).
+    `kind` is one of `KINDS`. `share` is its probability per request (0 to 1), `times` the number of times in all (None:
+    unlimited). `after` is the number of stream chunks before it (stream-error, disconnect, garbage). `seconds` is the
+    delay before the answer (slow), or the value of ``retry-after`` (429).
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Fault(Struct, frozen=True):
 
 
 def parse(spelled: Json) -> Fault:
-    """The fault written as ``429``, as ``429;times=2;seconds=5;share=0.1`` or as an object with these members.
+    """Parse a fault written as ``429``, as ``429;times=2;seconds=5;share=0.1`` or as an object with these members.
 
     Raises `BadConfig` for anything else.
     """
@@ -78,27 +78,27 @@ def _number(name: str, value: Json) -> float | int:
 
 
 class Faults:
-    """The faults that are armed. The first one that a request meets is its fate."""
+    """The armed faults. A request gets the first one that applies."""
 
     def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
         self.armed = list(faults)
-        """What can still happen."""
+        """Faults that can still occur."""
         self._random = Random(seed)
 
     def arm(self, faults: Iterable[Fault], seed: int | None = None) -> None:
-        """Only these from now on."""
+        """Replace all faults."""
         self.armed = list(faults)
         if seed is not None:
             self._random = Random(seed)
 
-    def meet(self) -> Fault | None:
-        """The fate of the next request."""
+    def next_fault(self) -> Fault | None:
+        """The fault of the next request, if any."""
         for n, fault in enumerate(self.armed):
             if fault.share < 1 and self._random.random() >= fault.share:
                 continue
             if fault.times is not None:
                 self.armed[n : n + 1] = [replace(fault, times=fault.times - 1)] if fault.times > 1 else []
                 if fault.times < 1:
-                    return self.meet()
+                    return self.next_fault()
             return fault
         return None

@@ -1,4 +1,4 @@
-"""Whether a JSON object has the fields it must have, no others, and of the right types."""
+"""Checks that a JSON object has its required fields, no others, and correct types."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 class ShapeField(Struct, frozen=True):
-    """What one member may be: any of `types` (none given: anything), null too unless `null` is False, and one of
-    `choices` where there are any. `at_least` and `at_most` bound a number."""
+    """Constraints of one member.
+
+    Any of `types` (none: anything), also null unless `null` is False, and one of `choices` if there are any. `at_least`
+    and `at_most` bound a number.
+    """
 
     types: tuple[str, ...] = ()
     required: bool = False
@@ -45,7 +48,7 @@ Fields = Mapping[str, ShapeField]
 
 
 class ShapeFault(NamedTuple):
-    """What is wrong at `path`: `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``."""
+    """A fault at `path`: `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``."""
 
     kind: str
     path: Path
@@ -54,8 +57,10 @@ class ShapeFault(NamedTuple):
 
 
 def fields(spec: str) -> dict[str, ShapeField]:
-    """Members by name, as ``model! string, input string|array, effort =low|high, top_p number >=0 <=1, other``: what is
-    marked ``!`` must be there and not be null."""
+    """Parse members by name: ``model! string, input string|array, effort =low|high, top_p number >=0 <=1, other``.
+
+    Those marked ``!`` are required and not null.
+    """
     made: dict[str, ShapeField] = {}
     for one in spec.split(","):
         name, *rules = one.split()
@@ -72,7 +77,7 @@ def fields(spec: str) -> dict[str, ShapeField]:
 
 
 def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[ShapeFault]:
-    """Everything wrong with the members of `value`, which stands at `path`."""
+    """All faults of the members of `value`, which is at `path`."""
     for key, field in fields.items():
         if key not in value:
             if field.required:
@@ -98,7 +103,7 @@ def _wrong(field: ShapeField, value: Json) -> str | None:
 
 
 def is_a(name: str, value: Json) -> bool:
-    """Whether `value` is of the JSON type `name`; a truth value is no number."""
+    """Whether `value` is of the JSON type `name`; a boolean is no number."""
     if isinstance(value, bool):
         return name == BOOLEAN
     return isinstance(value, _TYPES[name])
@@ -111,17 +116,17 @@ def type_of(value: Json) -> str:
     return next((name for name in _TYPES if is_a(name, value)), OBJECT)
 
 
-def bounded(value: Json, usual: int, least: int, most: int) -> int:
-    """`value` where it is a whole number, else `usual`; no less than `least`, no more than `most`."""
+def clamp(value: Json, usual: int, least: int, most: int) -> int:
+    """`value` if it is a whole number, else `usual`; clamped to `least` and `most`."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else usual
     return max(least, min(number, most))
 
 
 def rows(value: Json) -> list[Json]:
-    """`value` where it is a list, else nothing."""
+    """`value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def members(value: Json) -> dict[str, Json]:
-    """`value` where it is an object, else nothing."""
+    """`value` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""The offline provider in the part of a local server: Ollama, LM Studio, llama.cpp or vLLM (facts §5)."""
+"""The offline provider as a local server: Ollama, LM Studio, llama.cpp or vLLM (facts §5)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json, dump_text
-from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limited
-from ctxtui.offline.conversation import listen
+from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limit_answer
+from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
-from ctxtui.offline.json_shape import bounded, members, rows
+from ctxtui.offline.json_shape import clamp, members, rows
 from ctxtui.offline.model import Manner
-from ctxtui.offline.openai.chat_api import MOST_SAID, chunks, completed
+from ctxtui.offline.openai.chat_api import MAX_OUTPUT_TOKENS, chunks, complete
 from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, card, encoding, output_tokens, text_counter
@@ -37,8 +37,7 @@ _CUTS: Final = (OLLAMA, LM_STUDIO)
 
 
 class LocalModel(Struct, frozen=True):
-    """A model of a local server: the `window` it runs with and the `maximum` it was made for, in tokens. One that is
-    not `loaded` runs with none yet."""
+    """A model of a local server: its running `window` and its `maximum`, in tokens. Not `loaded`: no window yet."""
 
     name: str = "offline"
     window: int = 4096
@@ -54,17 +53,17 @@ class Local(Struct, frozen=True):
 
     @property
     def cuts(self) -> bool:
-        """Whether it drops the oldest messages of a prompt that is too long, and says nothing. The others refuse."""
+        """Whether it silently drops the oldest messages of a prompt that is too long. The others refuse."""
         return self.kind in _CUTS
 
     def model(self, name: str) -> LocalModel | None:
-        """The model called `name`; Ollama's ``:latest`` may be left out."""
+        """The model named `name`; Ollama's ``:latest`` may be left out."""
         names = (name, f"{name}:latest")
         return next((one for one in self.models if one.name in names), None)
 
 
-def refused(local: Local, asked: ApiRequest) -> list[Refusal]:
-    """Why a local server does not serve: it takes nearly everything."""
+def find_refusals(local: Local, asked: ApiRequest) -> list[Refusal]:
+    """The reasons of a local server to refuse a request: it accepts nearly everything."""
     name = asked.body.get("model")
     if local.kind == OLLAMA and not isinstance(name, str):
         return [Refusal("model is required", rule="no model")]
@@ -77,13 +76,13 @@ def refused(local: Local, asked: ApiRequest) -> list[Refusal]:
     return []
 
 
-def serving(local: Local, asked: ApiRequest) -> LocalModel:
-    """The model that answers: the one named, else the first (llama.cpp has but one)."""
+def find_model(local: Local, asked: ApiRequest) -> LocalModel:
+    """The model that answers: the named one, else the first (llama.cpp has only one)."""
     return local.model(str(asked.body.get("model"))) or local.models[0]
 
 
 def rules(model: LocalModel, window: int) -> Gpt:
-    """A local model's rules, as a Chat side wants them."""
+    """A local model's rules, in the form of the Chat API."""
     return Gpt(
         model.name,
         window=window,
@@ -97,15 +96,16 @@ def rules(model: LocalModel, window: int) -> Gpt:
 
 
 def error(local: Local, refusal: Refusal) -> Json:
-    """The error body in the server's own shape."""
+    """The error body in the server's own format."""
     if local.kind == OLLAMA:
         return {"error": refusal.message}
     kind = refusal.type if refusal.status != 429 else "rate_limit_error"
     return {"error": {"message": refusal.message, "type": kind, "param": None, "code": refusal.status}}
 
 
-def rendered(body: Mapping[str, Json]) -> str:
-    """Every message of `body` between marks, tools in front, the answer's mark at the end: a template of our own."""
+def render_prompt(body: Mapping[str, Json]) -> str:
+    """Render `body` with a template of our own: tools first, every message between marks, the answer's mark at the
+    end."""
     tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if rows(body.get("tools")) else ""
     told = "".join(f"<|{one.get('role')}|>\n{_said(one)}<|end|>\n" for one in map(members, rows(body.get("messages"))))
     return f"{tools}{told}<|assistant|>\n"
@@ -118,9 +118,11 @@ def _said(message: Mapping[str, Json]) -> str:
     return "".join([*texts, *calls])
 
 
-def fitted(asked: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
-    """The request as it is evaluated in `window` tokens: without the oldest messages, but with every system message
-    and the last one, whatever that takes."""
+def fit_window(asked: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
+    """The request as evaluated in `window` tokens: without the oldest messages.
+
+    Every system message and the last message always stay.
+    """
     whole = weigh(asked.raw)
     messages = rows(asked.body.get("messages"))
     if whole.tokens <= window or not messages:
@@ -133,24 +135,24 @@ def fitted(asked: ApiRequest, window: int, weigh: Callable[[bytes], WeighedReque
 
 
 def _without(asked: ApiRequest, first: int) -> bytes:
-    """The body without the messages before number `first` that are not the system's."""
+    """The body without the messages before number `first`, except system messages."""
     messages: list[Json] = rows(asked.body.get("messages"))
     kept = [one for n, one in enumerate(messages) if n >= first or one.get("role") == "system"]
     return canonical.dumps({**asked.body, "messages": kept})
 
 
-Told = Callable[[Local, dict[str, Json]], Json]
-"""What a server tells of itself, or of the text in a body; None for a model that is not there."""
+Listing = Callable[[Local, dict[str, Json]], Json]
+"""Returns a server's information on itself, or on the text in a body; None for an unknown model."""
 
 _WHEN: Final = "2026-11-01T00:00:00Z"
 _DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
 
 
-def _models(key: str, row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Told:
+def _models(key: str, row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Listing:
     return lambda local, _: {key: [row(model) for model in local.models if model.loaded or not loaded]}
 
 
-def _openai(owner: str, more: Callable[[LocalModel], dict[str, Json]] = lambda _: {}) -> Told:
+def _openai(owner: str, more: Callable[[LocalModel], dict[str, Json]] = lambda _: {}) -> Listing:
     def row(model: LocalModel) -> dict[str, Json]:
         return {"id": model.name, "object": "model", "created": 0, "owned_by": owner, **more(model)}
 
@@ -209,11 +211,11 @@ def _tokens(local: Local, text: str) -> list[int]:
 
 
 def _vllm_tokenize(local: Local, body: dict[str, Json]) -> Json:
-    ids = _tokens(local, str(body["prompt"]) if "prompt" in body else rendered(body))
+    ids = _tokens(local, str(body["prompt"]) if "prompt" in body else render_prompt(body))
     return {"count": len(ids), "max_model_len": local.models[0].window, "tokens": ids, "token_strs": None}
 
 
-LISTINGS: Final[dict[str, dict[str, Told]]] = {
+LISTINGS: Final[dict[str, dict[str, Listing]]] = {
     OLLAMA: {
         "GET /api/tags": _models("models", _tag),
         "GET /api/ps": _models("models", _running, loaded=True),
@@ -232,24 +234,24 @@ LISTINGS: Final[dict[str, dict[str, Told]]] = {
         "GET /health": lambda *_: {"status": "ok"},
         "GET /v1/models": _openai("llamacpp", lambda model: {"meta": {"n_ctx_train": model.maximum}}),
         "POST /tokenize": lambda local, body: {"tokens": _tokens(local, str(body.get("content", "")))},
-        "POST /apply-template": lambda _, body: {"prompt": rendered(body)},
+        "POST /apply-template": lambda _, body: {"prompt": render_prompt(body)},
     },
     VLLM: {
         "GET /v1/models": _openai("vllm", lambda model: {"max_model_len": model.window}),
         "POST /tokenize": _vllm_tokenize,
     },
 }
-"""What is told beside answers, by kind of server, method and path."""
+"""Information endpoints by kind of server, method and path."""
 
 
 def add_listings(app: web.Application, local: Local) -> None:
-    """Add what the server tells of itself and of texts."""
+    """Add the information endpoints."""
     for place, told in LISTINGS[local.kind].items():
         method, _, path = place.partition(" ")
         app.router.add_route(method, path, partial(_tell, local, told))
 
 
-async def _tell(local: Local, told: Told, request: web.Request) -> web.StreamResponse:
+async def _tell(local: Local, told: Listing, request: web.Request) -> web.StreamResponse:
     try:
         body = members(await request.json()) if request.method == "POST" else {}
     except ValueError as trouble:
@@ -260,18 +262,18 @@ async def _tell(local: Local, told: Told, request: web.Request) -> web.StreamRes
 
 def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply of a local server."""
-    model = serving(local, asked)
-    # A server with one model answers with it whatever is named.
+    model = find_model(local, asked)
+    # A server with one model answers with it, whatever is named.
     asked = replace(asked, body={**asked.body, "model": model.name})
 
     def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(grammar.CHAT, raw, asked.model)
 
-    weighed = fitted(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
+    weighed = fit_window(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
     if weighed.tokens > model.window and not local.cuts:
         return _too_long(local, weighed.tokens, model.window)
-    reply = completed(provider, asked, weighed, rules(model, max(model.window, weighed.tokens)), local.kind)
-    body = _as_told(local, reply.body)
+    reply = complete(provider, asked, weighed, rules(model, max(model.window, weighed.tokens)), local.kind)
+    body = _with_own_usage(local, reply.body)
     told = members(asked.body.get("stream_options")).get("include_usage") is True
     events = tuple(chunks(body, told)) if asked.streams else None
     return replace(reply, body=body, events=events, headers={})
@@ -279,7 +281,7 @@ def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | 
 
 def input_tokens(local: Local, provider: Provider, asked: ApiRequest) -> Reply:
     """llama.cpp's exact count."""
-    weighed = provider.ledger.weigh(grammar.CHAT, asked.raw, serving(local, asked).name)
+    weighed = provider.ledger.weigh(grammar.CHAT, asked.raw, find_model(local, asked).name)
     return Reply(body={"input_tokens": weighed.tokens})
 
 
@@ -294,8 +296,8 @@ def _too_long(local: Local, tokens: int, window: int) -> Refusal:
     return Refusal(told, 400, "BadRequestError", rule="context window")
 
 
-def _as_told(local: Local, completion: dict[str, Json]) -> dict[str, Json]:
-    """The completion with the figures that this kind of server tells, and no others."""
+def _with_own_usage(local: Local, completion: dict[str, Json]) -> dict[str, Json]:
+    """The completion with the usage figures that this kind of server reports."""
     usage = completion["usage"]
     cached = usage["prompt_tokens_details"]["cached_tokens"]
     told = {key: usage[key] for key in ("prompt_tokens", "completion_tokens", "total_tokens")}
@@ -322,19 +324,19 @@ _NANOSECONDS: Final = 1_000_000
 
 
 def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
-    """The reply of ``/api/chat``: a stream unless that is turned off."""
-    model = serving(local, asked)
+    """The reply of ``/api/chat``: a stream unless disabled."""
+    model = find_model(local, asked)
     options = members(asked.body.get("options"))
-    window = bounded(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
+    window = clamp(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(grammar.OLLAMA, raw, asked.model)
 
     if asked.body.get("truncate") is False and weigh(asked.raw).tokens > window:
         return Refusal("input length exceeds the context length", 400, rule="context window")
-    weighed = fitted(asked, window, weigh)
+    weighed = fit_window(asked, window, weigh)
     if asked.body.get("_debug_render_only") is True:
-        text = rendered(canonical.loads(encode_request(weighed.request)))
+        text = render_prompt(canonical.loads(encode_request(weighed.request)))
         return Reply(body=_shell(provider, asked) | {"_debug_info": {"rendered_template": text}})
     outcome = provider.ledger.ask(weighed, asked.model, provider.now(), provider=local.kind)
     said = _answered(provider, asked, weighed, options)
@@ -346,7 +348,7 @@ def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal
         "done_reason": "length" if said.ended == LENGTH else "stop",
         "total_duration": 3 * _NANOSECONDS,
         "load_duration": _NANOSECONDS,
-        # Cached tokens are counted in: nothing tells them apart.
+        # Includes cached tokens, which are not reported separately.
         "prompt_eval_count": weighed.tokens,
         "prompt_eval_duration": _NANOSECONDS,
         "eval_count": output,
@@ -374,11 +376,11 @@ def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, op
         thinks=asked.body.get("think") not in (None, False),
         form=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
     )
-    said = provider.say(weighed.request, listen(weighed.request), manner)
+    said = provider.say(weighed.request, read_task(weighed.request), manner)
     most = options.get("num_predict")
     stops = [stop for stop in rows(options.get("stop")) if isinstance(stop, str)]
-    room = most if isinstance(most, int) and 0 < most < MOST_SAID else MOST_SAID
-    return limited(said, stops, room, text_counter(asked.model))
+    room = most if isinstance(most, int) and 0 < most < MAX_OUTPUT_TOKENS else MAX_OUTPUT_TOKENS
+    return limit_answer(said, stops, room, text_counter(asked.model))
 
 
 def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
@@ -417,19 +419,19 @@ def _lines(whole: dict[str, Json]) -> Iterator[bytes]:
     yield compact({**whole, "message": {"role": "assistant", "content": ""}}) + b"\n"
 
 
-def local_desks(local: Local) -> dict[str, ServedRoute]:
-    """What a local server serves, by path."""
-    made = {"/v1/chat/completions": _desk(local, partial(completions, local))}
+def local_routes(local: Local) -> dict[str, ServedRoute]:
+    """The routes of a local server, by path."""
+    made = {"/v1/chat/completions": _make_route(local, partial(completions, local))}
     if local.kind == OLLAMA:
-        made["/api/chat"] = _desk(local, partial(chat, local))
+        made["/api/chat"] = _make_route(local, partial(chat, local))
     if local.kind == LLAMA_CPP:
-        made["/v1/chat/completions/input_tokens"] = _desk(local, partial(input_tokens, local))
+        made["/v1/chat/completions/input_tokens"] = _make_route(local, partial(input_tokens, local))
     return made
 
 
-def _desk(local: Local, serve: Serve) -> ServedRoute:
+def _make_route(local: Local, serve: Serve) -> ServedRoute:
     return ServedRoute(
-        lambda _, asked: refused(local, asked),
+        lambda _, asked: find_refusals(local, asked),
         serve,
         lambda refusal, _: error(local, refusal),
         "x-request-id",

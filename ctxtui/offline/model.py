@@ -1,6 +1,6 @@
-"""The rules that answer in place of a model: what is asked for, which tool fits, what is said.
+"""Rules that answer instead of a model: the request's intents, the matching tools, the answer's text.
 
-Arguments are taken out of what stands in the context: nothing else is known.
+Arguments are taken from the context; no other knowledge exists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json, dump_text
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
-from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, call, called_within, named
+from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, call, format_names, unwrap_script
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.definitions import Definition
 
@@ -26,9 +26,12 @@ SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=val
 
 
 class Manner(Struct, frozen=True):
-    """How the request wants its answer: `forced` is a tool's name, "*" for any tool, "" for none, `calls` says whether
-    tools may be called at all, `parallel` several at once. `thinks`: with thinking. `form` is the JSON schema that the
-    text must fit. `stands_for` is the model whose rules are simulated."""
+    """Requirements of the request on its answer.
+
+    `forced` is a tool's name, "*" for any tool, "" for none, `calls`: tools may be called at all, `parallel`: several
+    at once. `thinks`: with thinking. `form` is the JSON schema of the text. `stands_for` is the model whose rules are
+    simulated.
+    """
 
     forced: str = ""
     calls: bool = True
@@ -39,9 +42,11 @@ class Manner(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """One thing to do: `verb` (read, find in texts, files by name ...), the `word` that said it, `what` and `where`.
-    Wishes of one `step` (from 0) can be done at once; `refers` means that one of them is what an earlier step was about
-    or returned."""
+    """One thing to do: `verb` (read, find in texts, files by name ...), the original `word`, `what` and `where`.
+
+    Intents of one `step` (from 0) can be done at once; `refers`: an argument is the subject or result of an earlier
+    step.
+    """
 
     verb: str
     word: str
@@ -63,8 +68,7 @@ _SAID: Final = {
 }
 _VERBS: Final = {word: verb for verb, words in _SAID.items() for word in words.split()}
 _LONGEST_SENTENCE: Final = 1000
-"""Characters of a sentence that are understood, less what stands in quotes: one that is longer is no plain sentence,
-and its words are not looked at again and again."""
+"""Maximum characters of a sentence, without quotations: a longer one is no plain sentence, and is not parsed."""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
 _VERB: Final = re.compile(rf"\b({'|'.join(sorted(_VERBS, key=len, reverse=True))})\b", re.I)
@@ -92,10 +96,12 @@ _INTRODUCED: Final = {
 }
 
 
-def wishes(text: str) -> list[Intent]:
-    """Everything asked for in `text`, in order; quotes around the whole of it say nothing. A question about a file asks
-    for the file to be read."""
-    text = unquoted(text)
+def parse_intents(text: str) -> list[Intent]:
+    """All intents in `text`, in order, ignoring quotes around the whole.
+
+    A question about a file means reading it.
+    """
+    text = strip_quotes(text)
     held: list[str] = []
 
     def hold(found: re.Match[str]) -> str:
@@ -103,7 +109,7 @@ def wishes(text: str) -> list[Intent]:
         return f"\x00{len(held) - 1}\x00"
 
     def back(text: str) -> str:
-        # A quoted part alone where there is one, for it is what is meant.
+        # Only the quoted part if there is one, as it is the subject.
         found = _HELD.findall(text)
         return held[int(found[0])] if len(found) == 1 else _HELD.sub(lambda one: held[int(one[1])], text)
 
@@ -119,9 +125,8 @@ def wishes(text: str) -> list[Intent]:
     return made or [Intent("read", "read", path) for path in asked]
 
 
-def unquoted(text: str) -> str:
-    """`text` without quotes around the whole of it, as clients put them round an argument of the command line (facts
-    §13.3)."""
+def strip_quotes(text: str) -> str:
+    """Remove quotes around the whole `text`, as clients add them to a command-line argument (facts §13.3)."""
     whole = _WHOLE.match(text)
     return re.sub(r'\\(["\\])', r"\1", whole[1]) if whole else text
 
@@ -175,11 +180,11 @@ _TOOLS: Final = {
     ),
     "write": ("write create save", "content text file_text contents body"),
 }
-"""By verb: words in the names of the tools that do it, the likeliest first; and the argument that says what."""
+"""By verb: words in the names of matching tools, the likeliest first; and the main argument."""
 _NAMES: Final = {verb: names.split() for verb, (names, _) in _TOOLS.items()}
 _MAIN: Final = {verb: arguments.split() for verb, (_, arguments) in _TOOLS.items()}
 _BY_THE_WAY: Final = "description explanation reason title summary thought intent".split()
-"""Arguments that say why and may say anything."""
+"""Arguments for an explanation, with any value."""
 _PLACE: Final = "path dir directory folder root file_path filename file".split()
 _MEMORY: Final = "/memories/notes.md"
 _IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
@@ -191,20 +196,20 @@ _ENDS: Final = re.compile(
 _TOLD_TO_END: Final = re.compile(r"\bfinal (?:response|answer|result|output)\b[^.]*\bends?\b", re.I)
 
 
-def call_for(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
-    """The call that fulfils `wish`; None where no tool fits."""
-    tool = _fitting(wish, tools)
-    if tool is None or _strange(wish, tool) or not _says(wish, tool):
-        # A shell does what no tool of its own does.
+def find_call(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
+    """The call that fulfils `wish`; None if no tool fits."""
+    tool = _best_tool(wish, tools)
+    if tool is None or _is_unsuitable(wish, tool) or not _says(wish, tool):
+        # A shell does what no specific tool does.
         in_shell = Intent("run", "run", _command(wish))
-        shell = _fitting(in_shell, tools) if in_shell.what else None
+        shell = _best_tool(in_shell, tools) if in_shell.what else None
         if shell is not None and _main("run", shell) in ("command", "cmd"):
             wish, tool = in_shell, shell
     return call(tool, _arguments(wish, tool)) if tool is not None else None
 
 
 def _command(wish: Intent) -> str:
-    """The command that does what is asked for; "" where there is none."""
+    """The shell command for an intent; "" if there is none."""
     what, where = shlex.quote(wish.what), shlex.quote(wish.where or ".")
     spelled = {
         "read": f"cat {what}" if wish.what else "",
@@ -216,12 +221,12 @@ def _command(wish: Intent) -> str:
     return spelled.get(wish.verb, "")
 
 
-def _fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
-    """The tool that fits `wish` best: by its name, its description and the names of its arguments."""
+def _best_tool(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
+    """The tool that fits `wish` best, by its name, its description and the names of its arguments."""
     if wish.verb == "call":
         return next((tool for tool in tools if tool.name == wish.what.strip("`'\"()")), None)
     scored = [(score, -n, tool) for n, tool in enumerate(tools) if (score := _score(wish, tool)) > 0]
-    best = max(scored, default=None, key=lambda one: (not _strange(wish, one[2]), _says(wish, one[2]), *one[:2]))
+    best = max(scored, default=None, key=lambda one: (not _is_unsuitable(wish, one[2]), _says(wish, one[2]), *one[:2]))
     return best[2] if best is not None else None
 
 
@@ -237,9 +242,8 @@ def _score(wish: Intent, tool: Definition) -> int:
     return score and score + 2 * _says(wish, tool)
 
 
-def _strange(wish: Intent, tool: Definition) -> bool:
-    """Whether `tool` cannot be told what is wished, must be told more than is known, or shows pictures where none is
-    asked for."""
+def _is_unsuitable(wish: Intent, tool: Definition) -> bool:
+    """Whether `tool` does not fit: no argument for the subject, unknown required arguments, or unrequested pictures."""
     if wish.verb == "call" or _is_free(tool):
         return False
     image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
@@ -251,7 +255,7 @@ def _strange(wish: Intent, tool: Definition) -> bool:
 
 
 def _says(wish: Intent, tool: Definition) -> bool:
-    """Whether `tool` has an argument of the usual name for what is wished, or takes text."""
+    """Whether `tool` has an argument with the usual name for the subject, or takes text."""
     return _is_free(tool) or _named(_MAIN.get(wish.verb, ()), _properties(tool)) is not None
 
 
@@ -264,7 +268,7 @@ def _properties(tool: Definition) -> Mapping[str, Json]:
 
 
 def _named(names: Iterable[str], properties: Iterable[str]) -> str | None:
-    """The first of `names` that `properties` have, as they spell it: ``file_path`` may be ``filePath``."""
+    """The first of `names` in `properties`, in their spelling: ``file_path`` may be ``filePath``."""
     spelled = {_letters(name): name for name in reversed([*properties])}
     return next((spelled[_letters(name)] for name in names if _letters(name) in spelled), None)
 
@@ -274,7 +278,7 @@ def _letters(name: str) -> str:
 
 
 def _main(verb: str, tool: Definition) -> str | None:
-    """The argument that says what is wished."""
+    """The argument for the subject."""
     properties = _properties(tool)
     texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
     first = [name for name in texts if name in required(tool.schema)]
@@ -282,7 +286,7 @@ def _main(verb: str, tool: Definition) -> str | None:
 
 
 def _ends_task(tool: Definition) -> bool:
-    """Whether `tool` takes the answer itself, as agents have it that want their output by a tool."""
+    """Whether `tool` takes the answer itself, as in agents that return their output by a tool."""
     return bool(_ENDS.match(tool.name) or _TOLD_TO_END.search(tool.description))
 
 
@@ -301,14 +305,16 @@ def _arguments(wish: Intent, tool: Definition) -> Json:
         made[place] = wish.where or (_MEMORY if wish.verb == "remember" else ".")
     for name in required(tool.schema):
         if name not in made:
-            made[name] = instance(properties.get(name, {}), wish.what)
-    # In the order of the schema, as a model would.
+            made[name] = make_instance(properties.get(name, {}), wish.what)
+    # In the order of the schema, like a model.
     return {name: made[name] for name in properties if name in made} | made
 
 
 def _spelled(text: str, tool: Definition) -> Json:
-    """Arguments that the person spelled out: JSON, ``name=value`` pairs, or the value of the first one. For a tool that
-    takes text that text, out of an object of one text, for some people think of objects."""
+    """Explicit arguments of the user: JSON, ``name=value`` pairs, or the value of the first argument.
+
+    For a tool that takes text, that text, also out of an object with one text.
+    """
     try:
         given: Any = json.loads(text)
     except ValueError:
@@ -322,7 +328,7 @@ def _spelled(text: str, tool: Definition) -> Json:
     if not given and text:
         given = dict.fromkeys([*required(tool.schema), *properties][:1], text)
     for name in required(tool.schema):
-        given.setdefault(name, instance(properties.get(name, {}), text))
+        given.setdefault(name, make_instance(properties.get(name, {}), text))
     return {name: _converted(value, members(properties.get(name))) for name, value in given.items()}
 
 
@@ -332,7 +338,7 @@ def _converted(value: Json, schema: Mapping[str, Json]) -> Json:
     try:
         return json.loads(value)
     except ValueError:
-        return instance(schema, "")
+        return make_instance(schema, "")
 
 
 _FORMATS: Final = {
@@ -347,15 +353,15 @@ _PLAIN: Final[dict[str, Json]] = {"boolean": False, "null": None}
 _DEEPEST: Final = 32
 _MOST_ITEMS: Final = 100
 _LONGEST_STRING: Final = 10_000
-_MOST_MADE: Final = 100_000
-"""Characters and values that are made in all: schemas in schemas multiply."""
+_MAX_MADE: Final = 100_000
+"""Maximum characters and values in all: nested schemas multiply."""
 
 
-def instance(schema: Json, text: str) -> Json:
-    """A value of `schema` with no more in it than must be; strings are `text` where nothing else is asked for.
+def make_instance(schema: Json, text: str) -> Json:
+    """Make a minimal value of `schema`; strings are `text` by default.
 
-    Understands what the providers' structured outputs allow: types, enum, const, anyOf, allOf, $ref into the same
-    schema, lengths and bounds. Null stands for what is nested too deeply.
+    Supports the providers' structured outputs: types, enum, const, anyOf, allOf, $ref into the same schema, lengths and
+    bounds. Values nested too deeply are null.
     """
     return _Maker(schema, text).make(schema, 0)
 
@@ -364,7 +370,7 @@ class _Maker:
     def __init__(self, root: Json, text: str) -> None:
         self._root = root
         self._text = text
-        self._left = _MOST_MADE
+        self._left = _MAX_MADE
 
     def make(self, schema: Json, depth: int) -> Json:
         here = members(schema)
@@ -403,12 +409,12 @@ def _pointed(reference: str, root: Json) -> Json:
 
 
 def required(schema: Json) -> list[str]:
-    """The members that an object of `schema` must have."""
+    """The required members of an object of `schema`."""
     return [name for name in rows(members(schema).get("required")) if isinstance(name, str)]
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
-    """The type that a schema asks for; the first one of several, an object where it has properties."""
+    """The type of a schema; the first one of several, object if it has properties."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -420,7 +426,7 @@ def _bounded(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """The number closest to 0 that is allowed."""
+    """The allowed number closest to 0."""
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
@@ -449,7 +455,7 @@ _STOP: Final = frozenset(
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _MOST_WORDS: Final = 200
 _LONGEST_LINE: Final = 200
-# Begun only where a word begins: in a text of one long word the search would start at every letter.
+# Anchored at word starts: in one very long word the search would start at every letter.
 _PATH: Final = re.compile(r"(?<![\w.-])(?:[\w.-]+/)+[\w.-]+|(?<![\w.-])[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
 _SUMMARY_ASKED: Final = re.compile(
     r"context checkpoint|checkpoint summary|handoff summary|summary of (?:the|our|this) conversation|"
@@ -457,27 +463,27 @@ _SUMMARY_ASKED: Final = re.compile(
     re.I,
 )
 _TEXT_ONLY: Final = re.compile(r"do not call any tools?\b|respond with text only", re.I)
-_MOST_SUMMED: Final = 200
-"""Lines of a summary."""
+_MAX_SUMMARY_LINES: Final = 200
+"""Maximum lines of a summary."""
 _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
 
 
 def answer(talk: ScriptTask, manner: Manner) -> ModelAnswer:
-    """What is said to `talk`."""
-    asked = wishes(talk.task)
+    """The answer to `talk`."""
+    asked = parse_intents(talk.task)
     made = _next_calls(talk, manner, asked)
     if made:
-        told = ", ".join(" ".join(called_within(call.name, call.spelled)) for call in made)
+        told = ", ".join(" ".join(unwrap_script(call.name, call.spelled)) for call in made)
         said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
-        return ModelAnswer((*_thought(f"To do: {cut(talk.task)!r}. {told} fits.", manner), *said, *made), CALLS)
+        return ModelAnswer((*_thought(f"To do: {shorten(talk.task)!r}. {told} fits.", manner), *said, *made), CALLS)
     if _SUMMARY_ASKED.search(talk.task):
-        words = f"{SELF}. So far:\n{summary(talk, task=False)}"
+        words = f"{SELF}. So far:\n{summarize(talk, task=False)}"
         words = f"<summary>\n{words}\n</summary>" if "<summary>" in talk.task else words
     elif manner.form is not None:
-        words = dump_text(instance(manner.form, cut(talk.task) or "offline"))
+        words = dump_text(make_instance(manner.form, shorten(talk.task) or "offline"))
     else:
         words = _said(talk, manner, asked)
-    return ModelAnswer((*_thought(f"Nothing left to call for {cut(talk.task)!r}; I quote.", manner), Words(words)))
+    return ModelAnswer((*_thought(f"Nothing left to call for {shorten(talk.task)!r}; I quote.", manner), Words(words)))
 
 
 def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
@@ -485,7 +491,7 @@ def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
 
 
 def _next_calls(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> list[AnsweredCall]:
-    """The calls of the next step that is not done yet; after the last one, the tool that ends the task."""
+    """The calls of the next step that is not done; after the last one, the tool that ends the task."""
     silent = _SUMMARY_ASKED.search(talk.task) or _TEXT_ONLY.search(talk.task)
     if not manner.calls or not talk.tools or (silent and not manner.forced):
         return []
@@ -494,30 +500,30 @@ def _next_calls(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> li
         for tool in talk.tools
         if manner.forced in ("", "*", tool.name) or (isinstance(tool, ToolOffer) and tool.code == manner.forced)
     ]
-    fitting = [(wish, made) for wish in asked for made in (call_for(_resolved(wish, talk), tools),) if made is not None]
+    fitting = [(wish, made) for wish in asked for made in (find_call(_resolve(wish, talk), tools),) if made is not None]
     left = fitting[talk.made :]
     step = [made for wish, made in left if wish.step == left[0][0].step]
     last = _last_tool(talk, manner, tools) if not step else None
     if last is not None:
-        # The answer where it asks for one text, else the plainest that its schema takes.
+        # The answer if it takes one text, else the simplest value of its schema.
         alone = len(_properties(last)) == 1 and _ends_task(last)
-        words = _said(talk, manner, asked) if alone else cut(unquoted(talk.task)) or "offline"
-        step = [call(last, instance(last.schema, words))]
+        words = _said(talk, manner, asked) if alone else shorten(strip_quotes(talk.task)) or "offline"
+        step = [call(last, make_instance(last.schema, words))]
     return step if manner.parallel else step[:1]
 
 
 def _last_tool(talk: ScriptTask, manner: Manner, tools: Sequence[Definition]) -> Definition | None:
-    """The tool to call where nothing else is left: the one that takes the answer, once; else any where one must be."""
+    """The final tool: the one that takes the answer, once; else any if a call is required."""
     called = Counter(heard.name for heard in talk.heard)
     ends = next((tool for tool in tools if _ends_task(tool)), None)
     if ends is not None and (not called[ends.name] or manner.forced):
         return ends
-    # Always the same one would go on for ever.
+    # Repeating the same one would never end.
     return min(tools, key=lambda tool: called[tool.name], default=None) if manner.forced else None
 
 
-def _resolved(wish: Intent, talk: ScriptTask) -> Intent:
-    """A wish about "it": the first path that came back; to look in "it", the last one that was asked for."""
+def _resolve(wish: Intent, talk: ScriptTask) -> Intent:
+    """Resolve "it": the first returned path; for searches in "it", the last requested one."""
     if not wish.refers:
         return wish
     came, asked = (
@@ -532,7 +538,7 @@ def _resolved(wish: Intent, talk: ScriptTask) -> Intent:
 def _said(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> str:
     spoken = next((wish for wish in asked if wish.verb == "say"), None)
     if spoken is not None:
-        # So many words where it says how many.
+        # As many words as requested.
         number, _, unit = spoken.what.partition(" ")
         if number.isdigit() and unit.startswith(("word", "token")):
             return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number), 200_000)))
@@ -546,23 +552,23 @@ def _said(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> str:
         return f"{who}. Noted, as long as it stands in the context: {'; '.join(kept)}."
     if asked:
         lacking = ", ".join(sorted({wish.verb for wish in asked}))
-        return f"{who}. I would {lacking}, but no tool offered fits: {named(talk.tools)}."
+        return f"{who}. I would {lacking}, but no tool offered fits: {format_names(talk.tools)}."
     if quoted:
         return "\n".join([f"{who}.", *quoted])
-    return f"{who}. I understand {SKILLS}, one after the other with `then`. Tools offered: {named(talk.tools)}."
+    return f"{who}. I understand {SKILLS}, one after the other with `then`. Tools offered: {format_names(talk.tools)}."
 
 
 def _reported(heard: ToolOutcome) -> str:
     if heard.failed:
-        return f"- {heard.name} {heard.arguments} failed: {cut(heard.text.strip())}"
+        return f"- {heard.name} {heard.arguments} failed: {shorten(heard.text.strip())}"
     lines = heard.text.splitlines()
     first = next((line.strip() for line in lines if line.strip()), "nothing")
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
-    return f"- {heard.name} {heard.arguments}: {count}, `{cut(first)}`"
+    return f"- {heard.name} {heard.arguments}: {count}, `{shorten(first)}`"
 
 
 def _quoted(talk: ScriptTask) -> list[str]:
-    """The lines that share most words with what is asked, best first: of what came back, else of the context."""
+    """The lines that share most words with the task, best first: from results, else from the context."""
     sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.heard] or talk.earlier
     words = dict.fromkeys(_WORD.findall(talk.task.lower()))
     wanted = {*[word for word in words if word not in _STOP and len(word) > 1][:_MOST_WORDS]}
@@ -570,30 +576,32 @@ def _quoted(talk: ScriptTask) -> list[str]:
     held = [_shared(line.lower(), wanted) for _, line in lines]
     common = Counter(word for shared in held for word in shared)
     scores = [sum(1 + 1 / common[word] for word in shared) for shared in held]
-    # Words in front of others, rare words more than frequent ones, the later of two equal lines.
+    # By number of words, rare words first, the later of two equal lines.
     best = sorted((n for n in range(len(lines)) if scores[n] > 0), key=lambda n: (-scores[n], -n))[:3]
-    found = [f"- {lines[n][0]}: `{cut(lines[n][1].strip())}`" for n in best]
+    found = [f"- {lines[n][0]}: `{shorten(lines[n][1].strip())}`" for n in best]
     return ["Closest to what you ask:", *found] if found else []
 
 
 def _shared(line: str, wanted: set[str]) -> set[str]:
-    # Looking for the letters first is many times as fast.
+    # A substring test first is many times as fast.
     return wanted.intersection(_WORD.findall(line)) if any(word in line for word in wanted) else set()
 
 
-def cut(line: str) -> str:
-    """A line short enough to quote."""
+def shorten(line: str) -> str:
+    """Shorten a line for quoting."""
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
 
 
-def summary(talk: ScriptTask, *, task: bool) -> str:
-    """The first lines of all that was said and returned, the newest ones where that is too much; `task`: with what is
-    asked last. What clients say again after a compaction is left out."""
+def summarize(talk: ScriptTask, *, task: bool) -> str:
+    """The first lines of all texts and results, the newest if too many; `task`: including the task.
+
+    Text that clients resend after a compaction is left out.
+    """
     asked = [("user", talk.task)] if task else []
     heard = [(heard.name, heard.text) for heard in talk.heard]
     lines: list[str] = []
     for source, text in [*talk.earlier, *asked, *heard]:
         if source not in ("developer", "system"):
             kept = [line.strip() for line in text.splitlines() if line.strip()]
-            lines += [f"{source}: {cut(line)}" for line in kept[:3]]
-    return "\n".join(lines[-_MOST_SUMMED:])
+            lines += [f"{source}: {shorten(line)}" for line in kept[:3]]
+    return "\n".join(lines[-_MAX_SUMMARY_LINES:])

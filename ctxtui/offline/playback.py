@@ -1,4 +1,4 @@
-"""A recorded session's answers, given again."""
+"""Replays the answers of a recorded session."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ _LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
 
 Recorded = tuple[Sequence[Item], Sequence[Item], str]
 """A recorded call: the items of its context, the items of its answer, its stop reason."""
-Said = tuple[tuple[str, str, str], ...]
-"""What messages say: side, kind of part and words of each."""
+MessageContents = tuple[tuple[str, str, str], ...]
+"""Content of messages: side, kind of part and text of each."""
 
 
 class Playback:
-    """Answers by what stood before them, else by how many answers there were.
+    """Answers by the context, else by the number of answers.
 
-    A request whose messages say the same as a recorded context gets that call's answer; another one gets the answer of
-    the same number. After the last one there is nothing left to play.
+    A request with the same messages as a recorded context gets that call's answer; another one gets the answer with the
+    same number. After the last one there is none.
     """
 
     def __init__(self, calls: Sequence[Recorded]) -> None:
         self._answers = [_answer(answered, stopped) for _, answered, stopped in calls]
-        self._by_context = {said(context): n for n, (context, _, _) in enumerate(calls)}
+        self._by_context = {message_contents(context): n for n, (context, _, _) in enumerate(calls)}
 
     def answer(self, request: Request) -> ModelAnswer | None:
-        """The recorded answer to `request`; None where the recording has no more."""
-        exact = self._by_context.get(said(request.items))
+        """The recorded answer to `request`; None after the last."""
+        exact = self._by_context.get(message_contents(request.items))
         number = _answers_in(request.items) if exact is None else exact
         return self._answers[number] if number < len(self._answers) else None
 
 
-def said(items: Sequence[Item]) -> Said:
-    """What the messages say, whatever the dialect: side, kind of part, words."""
+def message_contents(items: Sequence[Item]) -> MessageContents:
+    """Content of messages, independent of the dialect: side, kind of part, text."""
     told: list[tuple[str, str, str]] = []
     for block, place in items:
         if place.section == "messages" and block.kind != HEADER:
@@ -49,7 +49,7 @@ def said(items: Sequence[Item]) -> Said:
 
 
 def _answers_in(items: Sequence[Item]) -> int:
-    """How many times the assistant has spoken: runs of its blocks."""
+    """The number of answers so far: runs of the assistant's blocks."""
     roles = [place.role for _, place in items if place.section == "messages"]
     return sum(role == "assistant" and before != "assistant" for before, role in zip(["", *roles], roles, strict=False))
 

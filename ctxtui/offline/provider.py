@@ -1,4 +1,4 @@
-"""Everything the offline provider remembers between requests. Ids are the same again for the same seed."""
+"""The offline provider's state between requests. Ids are reproducible by seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import ScriptTask
-from ctxtui.offline.exchange import KeptResponse
+from ctxtui.offline.exchange import CachedContent, KeptResponse
 from ctxtui.offline.model import Manner, answer
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.script import Script
@@ -28,8 +28,10 @@ MINUTE: Final = 60.0
 
 
 class RateLimits(Struct):
-    """Requests and tokens a minute. Cache reads do not count as input (facts §1). `enforced` makes the provider refuse
-    what is over; otherwise the headers alone tell."""
+    """Requests and tokens per minute. Cache reads do not count as input (facts §1).
+
+    `enforced`: excess requests are refused; otherwise only the headers report it.
+    """
 
     requests: int = 4000
     input_tokens: int = 2_000_000
@@ -38,7 +40,7 @@ class RateLimits(Struct):
     _seen: list[tuple[float, int, int]] = struct_field(default_factory=list)
 
     def wait(self, now: float) -> float | None:
-        """Seconds until a further request is let in; None where it is now."""
+        """Seconds until the next request is accepted; None if it is now."""
         self._forget(now)
         if not self.enforced or not self._seen:
             return None
@@ -48,7 +50,7 @@ class RateLimits(Struct):
         return max(1.0, self._seen[0][0] + MINUTE - now)
 
     def note(self, now: float, fresh: int, output: int) -> None:
-        """A request that was served: its input less cache reads, its output, in tokens."""
+        """Count a served request: its input without cache reads, its output, in tokens."""
         self._forget(now)
         self._seen.append((now, fresh, output))
 
@@ -95,7 +97,7 @@ _LETTERS: Final = string.ascii_letters + string.digits
 
 
 class IdMaker:
-    """Gives out ids; equal seeds give equal ids."""
+    """Makes ids; equal seeds give equal ids."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = Random(seed)
@@ -105,15 +107,15 @@ class IdMaker:
         return prefix + "".join(self._random.choices(_LETTERS, k=length))
 
 
-MOST_KEPT: Final = 128 * 1024 * 1024
-"""Bytes of requests whose responses are kept."""
+MAX_KEPT_BYTES: Final = 128 * 1024 * 1024
+"""Maximum bytes of requests with stored responses."""
 
 Clock = Callable[[], float]
-"""Gives the time in Unix seconds."""
+"""Returns the time in Unix seconds."""
 
 
 class SetClock:
-    """A clock that a test sets: it stands still until told otherwise."""
+    """A clock for tests, which only `advance` moves."""
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self.now = now
@@ -124,14 +126,17 @@ class SetClock:
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.now += seconds
 
 
 @dataclass(slots=True, kw_only=True)
 class Provider:
-    """The state of one offline provider. `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback`
-    holds answers to give instead of own ones, recorded or written beforehand, `limits` what a minute may hold."""
+    """The state of one offline provider.
+
+    `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback` has recorded or scripted answers,
+    `limits` the rate limits.
+    """
 
     clock: Clock = time.time
     seed: int = 0
@@ -141,6 +146,8 @@ class Provider:
     kept: dict[str, KeptResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     threads: MessageThreads = field(default_factory=MessageThreads)
+    cached: dict[str, CachedContent] = field(default_factory=dict)
+    """Google's cached contents by name (see `google.cached_contents`)."""
     ahead: float = 0.0
     names: IdMaker = field(init=False)
 
@@ -148,14 +155,14 @@ class Provider:
         self.names = IdMaker(self.seed)
 
     def now(self) -> float:
-        """The time that holds here, in Unix seconds."""
+        """The provider's time, in Unix seconds."""
         return self.clock() + self.ahead
 
     def keep(self, id_: str, kept: KeptResponse) -> None:
-        """Keep a response with its items; the oldest ones go where that is too much."""
+        """Store a response with its items; the oldest ones are deleted if there are too many."""
         self.kept[id_] = kept
         self.items.update({item["id"]: item for item in kept.response["output"]})
-        room = MOST_KEPT - sum(one.size for one in self.kept.values())
+        room = MAX_KEPT_BYTES - sum(one.size for one in self.kept.values())
         while room < 0 and len(self.kept) > 1:
             gone = self.kept.pop(next(iter(self.kept)))
             room += gone.size
@@ -163,6 +170,6 @@ class Provider:
                 self.items.pop(item["id"], None)
 
     def say(self, request: Request, talk: ScriptTask, manner: Manner) -> ModelAnswer:
-        """The answer to `talk`: that of a recording or a script that is played, where it has one."""
+        """The answer to `talk`: from a recording or script if it has one."""
         played = self.playback.answer(request) if self.playback is not None else None
         return played or answer(talk, manner)

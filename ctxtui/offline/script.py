@@ -1,4 +1,4 @@
-"""Answers that somebody wrote beforehand, given one after the other: what a test wants a model to say and to call."""
+"""Scripted answers, given one after the other, for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, Thought, Words
-from ctxtui.offline.conversation import ScriptTask, listen
+from ctxtui.offline.conversation import ScriptTask, read_task
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.request import Request
 
@@ -22,8 +22,8 @@ _WAY_OUT: Final = (
 
 
 class ScriptedAnswer(Struct, frozen=True):
-    """An answer, and what the person must have said last for it to be given ("": anything); once, or `again` and
-    again."""
+    """An answer, and text that the last user message must contain ("": anything); used once, or repeatedly with
+    `again`."""
 
     answer: ModelAnswer
     when: str = ""
@@ -31,15 +31,17 @@ class ScriptedAnswer(Struct, frozen=True):
 
 
 class Script:
-    """Gives the answers in their order, each request the first one that is left and fits what the person said last.
-    It does not matter what stands in the context: a window that slides does not begin the script anew."""
+    """Gives the answers in order: each request gets the first remaining one that matches the last user message.
+
+    The rest of the context is ignored: a sliding window does not restart the script.
+    """
 
     def __init__(self, answers: list[ScriptedAnswer]) -> None:
         self._left = list(answers)
 
     def answer(self, request: Request) -> ModelAnswer | None:
-        """The answer to `request`; None where none that is left fits."""
-        talk = listen(request)
+        """The answer to `request`; None if no remaining one matches."""
+        talk = read_task(request)
         for n, one in enumerate(self._left):
             if one.when in talk.task:
                 if not one.again:
@@ -49,7 +51,7 @@ class Script:
 
 
 def parse_script(text: str, place: str = "") -> Script:
-    """The script in `text`, an answer a line as JSON; empty lines are left out. Raises `BadConfig`."""
+    """Parse a script with one JSON answer per line; empty lines are ignored. Raises `BadConfig`."""
     found: list[ScriptedAnswer] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
@@ -95,8 +97,11 @@ def _call(value: Json) -> AnsweredCall:
 
 
 def _spelled(answer: ModelAnswer, talk: ScriptTask) -> ModelAnswer:
-    """`answer` with tools called as `talk` offers them: a name that is not offered stands for the one tool that ends
-    in it (``read_graph`` for ``mcp__memory__read_graph``), so that a script serves every client."""
+    """Rename the called tools to those that `talk` offers.
+
+    A name that is not offered matches the one tool that ends with it (``read_graph`` for ``mcp__memory__read_graph``),
+    so that a script works with every client.
+    """
     offered = [tool.name for tool in talk.tools]
 
     def known(part: Part) -> Part:

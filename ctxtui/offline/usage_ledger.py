@@ -1,4 +1,4 @@
-"""What requests weigh, by the model's card, and what the prompt cache makes of them, by the engines of `cache`."""
+"""Token counts of requests, by the model's card, and their cache outcomes, by the engines of `cache`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ DATA: Final = Path(__file__).resolve().parent.parent / "data"
 
 @cache
 def model_table() -> ModelTable:
-    """The cards of all models we know."""
+    """The cards of all known models."""
     return parse_models((DATA / "models.toml").read_text(encoding="utf-8"))
 
 
 def card(model: str) -> ModelCard:
-    """The card of `model`, by any of its spellings."""
+    """The card of `model`, in any of its spellings."""
     return model_table().card(model)
 
 
@@ -51,7 +51,7 @@ def encoding(name: str) -> Encoding:
 
 @cache
 def block_counter(model: str) -> Callable[[Block], int]:
-    """The function that gives the whole tokens of a block as `model` reads it; each block is counted once."""
+    """A function that counts the whole tokens of a block as `model` reads it; cached by block."""
     facts = card(model)
     weights = prior_weights(facts)
     known: dict[str, int] = {}
@@ -68,7 +68,7 @@ def block_counter(model: str) -> Callable[[Block], int]:
 
 
 def text_counter(model: str) -> Callable[[str], int]:
-    """The function that gives the tokens of a text in the model's encoding."""
+    """A function that counts the tokens of a text in the model's encoding."""
     name = card(model).encoding
 
     def count(text: str) -> int:
@@ -81,7 +81,7 @@ def text_counter(model: str) -> Callable[[str], int]:
 
 
 def output_tokens(model: str, blocks: Iterable[Block]) -> int:
-    """Tokens of an answer's blocks; at least one, for even silence costs a token."""
+    """Tokens of an answer's blocks; at least one, also for an empty answer."""
     return max(1, sum(map(block_counter(model), blocks)))
 
 
@@ -90,19 +90,19 @@ _FORCED: Final = ("any", "tool", "required")
 
 @cache
 def cache_rules() -> RuleTable:
-    """How each provider caches prompts."""
+    """Each provider's rules of prompt caching."""
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
 class WeighedRequest(Struct, frozen=True):
-    """A request with its input in tokens, hidden ones included."""
+    """A request with its input in tokens, including hidden ones."""
 
     request: Request
     tokens: int
 
 
 class UsageLedger:
-    """Everything that the provider remembers about prompts."""
+    """The provider's memory of prompts."""
 
     def __init__(self) -> None:
         self._prefixes = PrefixChains(Tree())
@@ -111,7 +111,7 @@ class UsageLedger:
         self._sums: dict[str, SummedTokens] = {}
 
     def weigh(self, dialect: str, body: bytes, model: str) -> WeighedRequest:
-        """The request that `body` spells, with its input in tokens as `model` counts. Raises `Malformed`."""
+        """Decode `body` and count its input in tokens of `model`. Raises `Malformed`."""
         request = DIALECTS[dialect].decode_request(body, self._memos[dialect])
         count = block_counter(model)
         return WeighedRequest(request, hidden(request, model) + sum(count(item.block) for item in request.items))
@@ -119,8 +119,10 @@ class UsageLedger:
     def ask(
         self, weighed: WeighedRequest, model: str, at: float, *, provider: str = "", betas: tuple[str, ...] = ()
     ) -> CacheOutcome:
-        """What the cache makes of a request that starts `at` (Unix seconds); nothing is written yet. `provider` says
-        whose rules hold ("": those of the model's maker)."""
+        """The cache outcome of a request that starts `at` (Unix seconds), without writing.
+
+        `provider` is the one whose rules apply ("": the model's maker).
+        """
         sums = self._sums.setdefault(model, SummedTokens(self._prefixes.tree, block_counter(model)))
         extra = hidden(weighed.request, model)
         rules = cache_rules().for_model(card(model), provider)
@@ -136,12 +138,12 @@ class UsageLedger:
         return self._simulator.predict(made, at)
 
     def begin(self, outcome: CacheOutcome, at: float) -> None:
-        """The answer began: what was written can be read from now on."""
+        """Record the writes of a started answer, which can be read from now on."""
         self._simulator.record(outcome, at)
 
 
 def hidden(request: Request, model: str) -> int:
-    """Tokens that the provider adds unseen where there are tools (facts §1)."""
+    """Tokens that the provider adds for tools (facts §1)."""
     if not any(item.block.kind == TOOL for item in request.items):
         return 0
     facts, choice = card(model), request.params.get("tool_choice")

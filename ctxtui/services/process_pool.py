@@ -45,12 +45,12 @@ def iter_answers(
     stop: Event | None = None,
     children: list[ChildProcess] | None = None,
 ) -> Iterator[Any]:
-    """Yield the answers to `requests` as they come, from the function that `maker` (``module:function``) makes.
+    """Yield the answers to `requests` as they come.
 
-    Work is done by `workers` processes of this machine, or by the workers of the dask `cluster` at that address. A
-    request is taken from the iterable when a worker is free. `gone` makes the answer if a process died. Processes of
-    this machine are added to `children`: closing them ends the work at once. Ends early when `stop` is set. Raises what
-    `cluster_executor` raises.
+    They are made by the function that `maker` (``module:function``) makes, in `workers` processes of this machine, or
+    by the workers of the dask `cluster` at that address. A request is taken from the iterable when a worker is free.
+    `gone` makes the answer if a process died. Processes of this machine are added to `children`: closing them ends the
+    work at once. Ends early when `stop` is set. Raises what `cluster_executor` raises.
     """
     if not cluster:
         with _child_executor(maker, workers, children) as executor:

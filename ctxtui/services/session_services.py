@@ -1,4 +1,4 @@
-"""The counting and pricing services of an open session: two child processes and the count cache."""
+"""Counting and pricing for an open session: two child processes and the count cache."""
 
 from __future__ import annotations
 

@@ -50,14 +50,14 @@ class SessionSource:
     def read_end(self) -> RecordingEnd | None:
         """Read the end of a recording that takes long to read; None for any other."""
         try:
-            found = self._end_session()
+            session = self._end_session()
         except CtxtuiError:
             return None  # `open` reports the error
-        if found is None:
+        if session is None:
             return None
         from ctxtui.services.study.thread_study import RecordingEnd
 
-        return RecordingEnd(found, self.settings)
+        return RecordingEnd(session, self.settings)
 
     def _end_session(self) -> Session | None:
         from ctxtui.services.recordings.tail_preview import read_end
@@ -83,9 +83,9 @@ class SessionSource:
         from ctxtui.services.recordings.open_by_name import open_named_unread
 
         self._services.preload()
-        found = self._located()
-        self._subscribed = is_subscription(found, self.settings)
-        self._loaded, news = open_named_unread(found, self.settings)
+        location = self._located()
+        self._subscribed = is_subscription(location, self.settings)
+        self._loaded, news = open_named_unread(location, self.settings)
         return self._loaded, iter(news)
 
     def study(self, session: Session) -> Study:
@@ -95,7 +95,10 @@ class SessionSource:
         return study
 
     def report(self, kind: Report[T], loaded: Loaded) -> T:
-        """Compute a report in a child process; in this one for standard input, which cannot be read twice."""
+        """Compute a report in a child process.
+
+        Standard input cannot be read twice, so its reports are computed in this process.
+        """
         from ctxtui.services.workers.session_report import report
 
         return report(kind, self.name, loaded if self._is_readable_once() else None, self.settings)
@@ -121,7 +124,7 @@ class SessionSource:
         return Notebook(loaded, self.settings)
 
     def is_live(self, loaded: Loaded) -> bool:
-        """True if it was written to lately or a running client owns it; for a stored one, if it is hosted."""
+        """True if the session was written to lately, a running client owns it, or it is hosted."""
         from ctxtui.services.recordings.stored_session import StoredSession
 
         if isinstance(loaded, StoredSession):

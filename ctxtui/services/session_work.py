@@ -37,10 +37,10 @@ class SessionResult(NamedTuple):
 def run_over_sessions(
     work: str, sessions: Sequence[tuple[str, Named]], request: Any, cluster: str = "", say: Say = lambda words: None
 ) -> Iterator[SessionResult]:
-    """Run the function `work` on each of `sessions` with the same request; yield the results in order.
+    """Run the function `work` on each of `sessions`; yield the results in order.
 
-    Uses all processors if there is enough work, or the `cluster` at that address. Raises what
-    `process_pool.iter_answers` raises.
+    Every call gets the same request. Uses all processors if there is enough work, or the `cluster` at that address.
+    Raises what `process_pool.iter_answers` raises.
     """
     workers = min(processor_count(), len(sessions))
     if cluster or (workers > 1 and _is_worth_processes(named for _, named in sessions)):
@@ -55,11 +55,11 @@ def run_over_sessions(
 def _is_worth_processes(sessions: Iterable[Named]) -> bool:
     """True if child processes are worth their start. Standard input can be read only by this process."""
     sizes = []
-    for one in sessions:
-        if one.path is None and not one.stored:
+    for named in sessions:
+        if named.path is None and not named.stored:
             return False
         try:
-            sizes.append(file_of(one.path).stat().st_size if one.path is not None else _STORED_BYTES)
+            sizes.append(file_of(named.path).stat().st_size if named.path is not None else _STORED_BYTES)
         except OSError:
             continue
     return len(sizes) > 1 and sum(sizes) - max(sizes) >= _MIN_PARALLEL_BYTES
@@ -70,9 +70,9 @@ def _in_order(
 ) -> Iterator[SessionResult]:
     results: dict[int, SessionResult] = {}
     following = 0
-    for done, (number, found, error) in enumerate(answers, 1):
+    for done, (number, result, error) in enumerate(answers, 1):
         say(f"{done:,} of {len(sessions):,} sessions")
-        results[number] = SessionResult(sessions[number][0], found, error)
+        results[number] = SessionResult(sessions[number][0], result, error)
         while following in results:
             yield results.pop(following)
             following += 1
@@ -87,7 +87,7 @@ def _absolute(named: Named) -> Named:
     if named.path is None and not named.stored:
         raise CtxtuiError("a cluster cannot read standard input", place="-", way_out="save it to a file first")
     path = named.path.absolute() if named.path is not None else None
-    return Named(path, named.stored, tuple(one.absolute() for one in named.others))
+    return Named(path, named.stored, tuple(other.absolute() for other in named.others))
 
 
 def _run_work(work: str, named: Named, request: Any, say: Say) -> tuple[Any, CtxtuiError | None]:

@@ -52,7 +52,10 @@ class Worker(Generic[T]):
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
-        """A function that does the call later, and raises `ChildGone` after a `stop` or `close` in between."""
+        """A function that does the call later.
+
+        It raises `ChildGone` after a `stop` or `close` in between.
+        """
         request, closed_count = _Request(self._make, self._given, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
 
@@ -73,9 +76,9 @@ class Worker(Generic[T]):
         return method(self._local, *args, **named)
 
     def steps(self, method: Callable[Concatenate[T, P], Iterator[R]], *args: P.args, **named: P.kwargs) -> Iterator[R]:
-        """Yield the items of `method` as they come; ends when other steps begin or the worker is closed.
+        """Yield the items of `method` as they come.
 
-        Raises `ChildGone` if the process ends.
+        Ends when other steps begin or the worker is closed. Raises `ChildGone` if the process ends.
         """
         self._steps = number = self._steps + 1
         request = _Request(self._make, self._given, method, args, named, number)

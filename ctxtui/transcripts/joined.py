@@ -106,70 +106,72 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
     If the client keeps no ids, calls with the same tokens at the same time are paired; without a report in `wire`,
     calls with the same answer.
     """
-    found = CallPairs()
-    known = {provider_id(call): call for call in reversed(wire.calls.values())}
+    pairs = CallPairs()
+    by_id = {provider_id(call): call for call in reversed(wire.calls.values())}
     for call in own.calls.values():
-        at = known.pop(provider_id(call), None)
+        at = by_id.pop(provider_id(call), None)
         if at is not None:
-            found.add(call, at)
-    if found.wire or not wire.calls:
-        _add_refused(found, wire, own)
-        return found
+            pairs.add(call, at)
+    if pairs.wire or not wire.calls:
+        _add_refused(pairs, wire, own)
+        return pairs
     waiting = [call for call in wire.calls.values() if call.usage is not None and call.ended is not None]
     for call in own.calls.values():
         alike = [one for one in waiting if _is_simultaneous(call, one)]
         same = next((one for one in alike if _usage_figures(one) == _usage_figures(call)), None)
         if same is not None:
             waiting.remove(same)
-            found.add(call, same)
+            pairs.add(call, same)
         else:
-            found.doubtful += bool(alike) and call.usage is not None
-    _add_same_answers(found, wire, own)
-    return found
+            pairs.doubtful += bool(alike) and call.usage is not None
+    _add_same_answers(pairs, wire, own)
+    return pairs
 
 
-def _add_same_answers(found: CallPairs, wire: Session, own: Session) -> None:
+def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair calls for which only the transcript has a report by their answers; both records are in order of time."""
-    waiting = (call for call in wire.calls.values() if call.id not in found.own)
+    waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
     sent = [(call, _answer(wire, call)) for call in waiting if call.usage is None and not call.error]
     at = 0
     for call in own.calls.values() if sent else ():
-        if call.id in found.wire:
+        if call.id in pairs.wire:
             continue
         words = _answer(own, call)
         same = next((n for n in range(at, len(sent)) if _is_same(sent[n][1], words)), None)
         if same is not None:
-            found.add(call, sent[same][0])
+            pairs.add(call, sent[same][0])
             at = same + 1
 
 
 def _answer(session: Session, call: Call) -> str:
     """Text of an answer, with white space normalized."""
-    said = session.tree.items(call.response_head, call.raw_head)
-    return " ".join(" ".join(block_content.read(item.block).text for item in said if item.block.kind != HEADER).split())
+    items = session.tree.items(call.response_head, call.raw_head)
+    return " ".join(
+        " ".join(block_content.read(item.block).text for item in items if item.block.kind != HEADER).split()
+    )
 
 
 def _is_same(sent: str, noted: str) -> bool:
     return bool(noted) and (sent == noted or (len(noted) >= _MIN_ANSWER_CHARS and noted in sent))
 
 
-def _add_refused(found: CallPairs, wire: Session, own: Session) -> None:
+def _add_refused(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair requests that have no answer, and so no id, in the transcript.
 
     Two that ended in an error at the same time and end in the same block are the same request.
     """
-    waiting = [one for one in wire.calls.values() if one.error and one.id not in found.own]
+    waiting = [one for one in wire.calls.values() if one.error and one.id not in pairs.own]
     for call in own.calls.values():
-        if call.usage is not None or not call.error or call.id in found.wire:
+        if call.usage is not None or not call.error or call.id in pairs.wire:
             continue
-        asked = own.tree[call.raw_head].block.digest
+        digest = own.tree[call.raw_head].block.digest
         alike = (
-            one for one in waiting if _is_simultaneous(call, one) and wire.tree[one.raw_head].block.digest == asked
+            one for one in waiting if _is_simultaneous(call, one) and wire.tree[one.raw_head].block.digest == digest
         )
         same = next(alike, None)
         if same is not None:
             waiting.remove(same)
-            found.add(call, same)
+            pairs.add(call, same)
 
 
 def _is_simultaneous(own: Call, wire: Call) -> bool:
@@ -182,8 +184,8 @@ def _is_simultaneous(own: Call, wire: Call) -> bool:
     )
 
 
-def _is_same_model(one: Call, other: Call) -> bool:
-    names = sorted((one.model.partition("[")[0], other.model.partition("[")[0]), key=len)
+def _is_same_model(first: Call, second: Call) -> bool:
+    names = sorted((first.model.partition("[")[0], second.model.partition("[")[0]), key=len)
     return names[1].startswith(names[0])
 
 
@@ -209,29 +211,29 @@ class SessionJoin:
         self._alone: dict[str, tuple[Call, Call]] = {}
         """Id of a call only in the transcript -> its source call and the mapped call."""
 
-    def joined(self) -> Session:
+    def join(self) -> Session:
         """Join both sessions in their current state."""
-        if self._grafts.learn(self.own.tree):
+        if self._grafts.update_marks(self.own.tree):
             self._made.clear()
             self._alone.clear()
         pairs = pair_calls(self.wire, self.own)
         threads: dict[str, str] = {}
         for id_, call in pairs.wire.items():
             threads.setdefault(call.thread, self.own.calls[id_].thread)
-        found = Session(self.wire.tree, self._about())
-        owners = self._with_calls(found, pairs, threads)
-        self._with_threads(found, pairs, threads, owners)
-        told = self.own.skipped if self._leads else map(_from_transcript, self.own.skipped)
-        found.skipped = [*self.wire.skipped, *told]
+        joined = Session(self.wire.tree, self._about())
+        owners = self._with_calls(joined, pairs, threads)
+        self._with_threads(joined, pairs, threads, owners)
+        skipped = self.own.skipped if self._leads else map(_from_transcript, self.own.skipped)
+        joined.skipped = [*self.wire.skipped, *skipped]
         if pairs.doubtful:
-            found.skipped.append(Skipped(1, _describe_doubt(pairs.doubtful, self.own.about.source)))
-        found.happenings += (replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings)
-        found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
-        found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
-        found.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
-        return found
+            joined.skipped.append(Skipped(1, _describe_doubt(pairs.doubtful, self.own.about.source)))
+        joined.happenings += (replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings)
+        joined.happenings += (self._map_happening(one, pairs) for one in self.own.happenings)
+        joined.outcomes = [*self.wire.outcomes, *self.own.outcomes]
+        joined.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
+        return joined
 
-    def _with_calls(self, found: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
+    def _with_calls(self, joined: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
         """Add the calls of both in order; returns the threads of unanswered requests, mapped to the thread they belong
         to.
         """
@@ -240,21 +242,23 @@ class SessionJoin:
             went_by = self.wire.calls.get(call.id) is call
             if not self._union and went_by == self._leads and not (went_by and call.id in pairs.own):
                 continue
-            made = self._call(call, pairs, threads)
-            if went_by and call.id not in pairs.own and _is_failed(call) and made.thread in self.own.threads:
-                after = found.order.get(made.thread, [""])[-1]
-                found.happenings.append(Happened(UNANSWERED, made.error, made.thread, made.at, after))
-                owners[unanswered_thread(made.thread)] = made.thread
-                made = replace(made, thread=unanswered_thread(made.thread))
-            if made.fidelity == Fidelity.TOTALS and made.usage is not None:
-                rest = self._not_seen(made, made.usage, pairs)
+            joined_call = self._call(call, pairs, threads)
+            if went_by and call.id not in pairs.own and _is_failed(call) and joined_call.thread in self.own.threads:
+                after = joined.order.get(joined_call.thread, [""])[-1]
+                joined.happenings.append(
+                    Happened(UNANSWERED, joined_call.error, joined_call.thread, joined_call.at, after)
+                )
+                owners[unanswered_thread(joined_call.thread)] = joined_call.thread
+                joined_call = replace(joined_call, thread=unanswered_thread(joined_call.thread))
+            if joined_call.fidelity == Fidelity.TOTALS and joined_call.usage is not None:
+                rest = self._unrecorded_usage(joined_call, joined_call.usage, pairs)
                 if rest is None:
                     continue
-                made = replace(made, usage=rest)
-            if made.id in found.calls:
-                made = replace(made, id=call.id)
-            found.calls[made.id] = made
-            found.order.setdefault(made.thread, []).append(made.id)
+                joined_call = replace(joined_call, usage=rest)
+            if joined_call.id in joined.calls:
+                joined_call = replace(joined_call, id=call.id)
+            joined.calls[joined_call.id] = joined_call
+            joined.order.setdefault(joined_call.thread, []).append(joined_call.id)
         return owners
 
     def _about(self) -> Described:
@@ -272,16 +276,16 @@ class SessionJoin:
 
     def _call(self, call: Call, pairs: CallPairs, threads: dict[str, str]) -> Call:
         if self.wire.calls.get(call.id) is not call:
-            return self._told(call)
+            return self._map_transcript_call(call)
         own = pairs.own.get(call.id)
         known = self._made.get(call.id)
         if known is None or known[0] is not call or known[1] is not own:
-            known = self._made[call.id] = call, own, self._wired(call, own)
+            known = self._made[call.id] = call, own, self._map_exchange(call, own)
         made = known[2]
         thread = threads.get(made.thread, made.thread) if own is None else made.thread
         return made if thread == made.thread else replace(made, thread=thread)
 
-    def _not_seen(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
+    def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
         """Subtract the recorded calls from a sum that the client counted without recording; None if nothing is left."""
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
@@ -294,80 +298,80 @@ class SessionJoin:
                 used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))
         return used if used.input + used.output else None
 
-    def _wired(self, call: Call, own: Call | None) -> Call:
-        heads = self._grafts.marked
-        made = replace(
+    def _map_exchange(self, call: Call, own: Call | None) -> Call:
+        heads = self._grafts.map_wire
+        mapped = replace(
             call,
             raw_head=heads(call.raw_head),
             sent_head=heads(call.sent_head),
             response_head=heads(call.response_head),
         )
         if own is None:
-            return made
-        if made.raw_head == ROOT:
-            own = self._told(own)
-        elif not is_answered(made):
-            made = replace(made, response_head=self._answered(made.raw_head, own))
-        found = merge_exchange(own, made)
-        if self._grafts.end(own.response_head, found.response_head):
+            return mapped
+        if mapped.raw_head == ROOT:
+            own = self._map_transcript_call(own)
+        elif not is_answered(mapped):
+            mapped = replace(mapped, response_head=self._append_answer(mapped.raw_head, own))
+        merged = merge_exchange(own, mapped)
+        if self._grafts.add_end(own.response_head, merged.response_head):
             self._alone.clear()
-        return found if self._leads else replace(found, id=call.id, line=call.line, bytes_=call.bytes_)
+        return merged if self._leads else replace(merged, id=call.id, line=call.line, bytes_=call.bytes_)
 
-    def _answered(self, head: int, own: Call) -> int:
+    def _append_answer(self, head: int, own: Call) -> int:
         """Append the transcript's answer to a request that ends at `head`, in the form in which clients resend it."""
-        said = [one for one in self.own.tree.items(own.response_head, own.raw_head) if one.block.kind != HEADER]
-        if not said:
+        items = [one for one in self.own.tree.items(own.response_head, own.raw_head) if one.block.kind != HEADER]
+        if not items:
             return head
-        opened = Item(block.header("assistant", {"content": "list"}), said[0].place._replace(mark=""))
-        return self.wire.tree.extend(head, [opened, *said])
+        opened = Item(block.header("assistant", {"content": "list"}), items[0].place._replace(mark=""))
+        return self.wire.tree.extend(head, [opened, *items])
 
-    def _told(self, call: Call) -> Call:
+    def _map_transcript_call(self, call: Call) -> Call:
         known = self._alone.get(call.id)
         if known is None or known[0] is not call:
-            heads = self._grafts.grown
-            made = replace(
+            heads = self._grafts.map_transcript
+            mapped = replace(
                 call,
                 raw_head=heads(call.raw_head),
                 sent_head=heads(call.sent_head),
                 response_head=heads(call.response_head),
-                skeleton=call.skeleton and self._grafts.spelled(call.sent_head, call.skeleton),
+                skeleton=call.skeleton and self._grafts.map_skeleton(call.sent_head, call.skeleton),
             )
             if not self._leads:
-                made = replace(made, id=provider_id(call), extra={**call.extra, BY_TRANSCRIPT: True})
-            known = self._alone[call.id] = call, made
+                mapped = replace(mapped, id=provider_id(call), extra={**call.extra, BY_TRANSCRIPT: True})
+            known = self._alone[call.id] = call, mapped
         return known[1]
 
-    def _happened(self, one: Happened, pairs: CallPairs) -> Happened:
-        call = self.own.calls.get(one.after)
+    def _map_happening(self, happening: Happened, pairs: CallPairs) -> Happened:
+        call = self.own.calls.get(happening.after)
         if call is None or self._leads:
-            return one
+            return happening
         wire = pairs.wire.get(call.id)
-        return replace(one, after=provider_id(call) if wire is None else wire.id)
+        return replace(happening, after=provider_id(call) if wire is None else wire.id)
 
-    def _with_threads(self, found: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
+    def _with_threads(self, joined: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
         """Add the threads of both, each with its tip; the transcript's names take precedence."""
         theirs = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
-        for id_ in dict.fromkeys([*self.own.threads, *found.order, *theirs]):
+        for id_ in dict.fromkeys([*self.own.threads, *joined.order, *theirs]):
             own, wire = self.own.threads.get(id_, Thread(id_)), theirs.get(id_, Thread(id_))
             label, parent = own.label, own.parent
             if id_ in owners:
                 label, parent = UNANSWERED_LABEL, owners[id_]
             elif id_ not in self.own.threads:
                 label, parent = wire.label, threads.get(wire.parent, wire.parent)
-            tip = self._tip(found, own, wire, pairs)
-            if tip != ROOT or id_ in found.order:
-                found.threads[id_] = Thread(id_, label, parent, tip)
+            tip = self._tip(joined, own, wire, pairs)
+            if tip != ROOT or id_ in joined.order:
+                joined.threads[id_] = Thread(id_, label, parent, tip)
 
-    def _tip(self, found: Session, own: Thread, wire: Thread, pairs: CallPairs) -> int:
-        calls = found.thread_calls(own.id)
+    def _tip(self, joined: Session, own: Thread, wire: Thread, pairs: CallPairs) -> int:
+        calls = joined.thread_calls(own.id)
         last = calls[-1] if calls else None
         spoken = self.wire.order.get(wire.id, ())
         answered = self.wire.calls[spoken[-1]].response_head if spoken else ROOT
         if wire.tip not in (ROOT, answered):
-            return self._grafts.marked(wire.tip)  # a pending request
+            return self._grafts.map_wire(wire.tip)  # a pending request
         if last is None or last.id not in self.wire.calls or last.id in pairs.own:
-            grown = self._grafts.grown(own.tip)
-            if last is None or found.tree.holds(grown, last.response_head):
+            grown = self._grafts.map_transcript(own.tip)
+            if last is None or joined.tree.holds(grown, last.response_head):
                 return grown
         return last.response_head
 
@@ -389,7 +393,7 @@ class _ContextMapper:
         self._marks: dict[str, str] = {}
         self._seen = 0
 
-    def end(self, own: int, sent: int) -> bool:
+    def add_end(self, own: int, sent: int) -> bool:
         """Map the end of an answer in the transcript to its end on the wire; True if contexts built earlier are
         outdated.
         """
@@ -399,7 +403,7 @@ class _ContextMapper:
             self._grown.clear()
         return anew
 
-    def learn(self, own: Tree) -> bool:
+    def update_marks(self, own: Tree) -> bool:
         """Read the marks of new blocks in the transcript's tree; True if contexts built earlier are outdated."""
         anew = own is not self._own
         if anew:
@@ -417,7 +421,7 @@ class _ContextMapper:
             self._grown.clear()
         return anew or len(self._marks) != before
 
-    def marked(self, head: int) -> int:
+    def map_wire(self, head: int) -> int:
         """Return the wire's context `head` with the transcript's marks."""
         if not self._marks:
             return head
@@ -425,17 +429,17 @@ class _ContextMapper:
         while at != ROOT and at not in self._marked:
             after.append(at)
             at = self._tree[at].parent
-        made = self._marked.get(at, ROOT)
+        mapped = self._marked.get(at, ROOT)
         for node in reversed(after):
             block, place = self._tree[node].block, self._tree[node].place
             mark = self._marks.get(block.digest, "") if place.section == "messages" else ""
-            made = self._tree.child(made, block, place._replace(mark=mark or place.mark))
-            self._marked[node] = made
-        return made
+            mapped = self._tree.child(mapped, block, place._replace(mark=mark or place.mark))
+            self._marked[node] = mapped
+        return mapped
 
-    def spelled(self, head: int, skeleton: Skeleton) -> Skeleton:
+    def map_skeleton(self, head: int, skeleton: Skeleton) -> Skeleton:
         """Adapt the skeleton of the transcript's context `head` to `grown(head)`, which may begin with more blocks."""
-        new = self.grown(head)
+        new = self.map_transcript(head)
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
             return skeleton
@@ -445,17 +449,17 @@ class _ContextMapper:
         moved = {item + more * (item >= same): mark for item, mark in marks.items()}
         return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})
 
-    def grown(self, head: int) -> int:
+    def map_transcript(self, head: int) -> int:
         """Return the transcript's context `head` in the wire's tree, continuing from an exchange if it follows one."""
         at, after = head, list[int]()
         while at != ROOT and at not in self.ends and at not in self._grown:
             after.append(at)
             at = self._own[at].parent
-        made = self.ends.get(at) or self._grown.get(at, ROOT)
+        mapped = self.ends.get(at) or self._grown.get(at, ROOT)
         for node in reversed(after):
-            made = self._tree.extend(made, [Item(self._own[node].block, self._own[node].place)])
-            self._grown[node] = made
-        return made
+            mapped = self._tree.extend(mapped, [Item(self._own[node].block, self._own[node].place)])
+            self._grown[node] = mapped
+        return mapped
 
 
 def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
@@ -472,8 +476,8 @@ def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
     yield from alone[next_:]
 
 
-def _from_transcript(one: Skipped) -> Skipped:
-    return replace(one, reason=f"in the client's transcript: {one.reason}")
+def _from_transcript(skipped: Skipped) -> Skipped:
+    return replace(skipped, reason=f"in the client's transcript: {skipped.reason}")
 
 
 def _describe_doubt(calls: int, source: str) -> str:
@@ -540,29 +544,29 @@ class JoinedReader(Reader):
         return self.main.tail
 
     def feed(self, data: bytes) -> list[Event]:
-        return self._tell(self.main.feed(data))
+        return self._fold_main(self.main.feed(data))
 
     def settle(self) -> list[Event]:
         if not self._begun:
-            return self._tell(self.main.settle())
+            return self._fold_main(self.main.settle())
         self._first.fold(self.main.settle())
         self._other.fold(self._settle(self._first))
-        joined = self._join.joined()
+        joined = self._join.join()
         before, self._told = self._told, joined
         return diff_sessions(before, joined)
 
     def part(self, name: str) -> Reader:
-        other = self._beside(name)
-        if other is None:
-            return ChangedReader(self.main.part(name), self._tell)
+        reader = self._beside(name)
+        if reader is None:
+            return ChangedReader(self.main.part(name), self._fold_main)
         self._begun = True
-        return ChangedReader(other, self._hold)
+        return ChangedReader(reader, self._fold_other)
 
-    def _tell(self, events: list[Event]) -> list[Event]:
+    def _fold_main(self, events: list[Event]) -> list[Event]:
         self._first.fold(events)
         self._told.fold(events)
         return events
 
-    def _hold(self, events: list[Event]) -> list[Event]:
+    def _fold_other(self, events: list[Event]) -> list[Event]:
         self._other.fold(events)
         return []

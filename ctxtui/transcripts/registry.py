@@ -58,13 +58,13 @@ def lazy_import(module: str, name: str, *first: str) -> Callable[..., Any]:
 
 
 def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
-    made = lazy_import(module, name, *first)
+    make_reader = lazy_import(module, name, *first)
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.
         from ctxtui.transcripts.passes import with_passes
 
-        return ChangedReader(made(tree), with_passes)
+        return ChangedReader(make_reader(tree), with_passes)
 
     return open_
 
@@ -226,11 +226,11 @@ def _content_kind(head: bytes) -> str:
     for magic, words in _MAGIC:
         if head.startswith(magic):
             return words
-    found = file_head.parse_values(head, limit=20)
+    values = file_head.parse_values(head, limit=20)
     # A bare word or number parses as JSON too, but identifies nothing.
-    found = [value for value in found if isinstance(value, dict | list)]
-    if found and head.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:1] in (b"{", b"["):
-        return _json_kind(found)
+    values = [value for value in values if isinstance(value, dict | list)]
+    if values and head.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:1] in (b"{", b"["):
+        return _json_kind(values)
     binary = _binary_at(head)
     if binary is not None:
         return f"binary data at byte {binary}"
@@ -247,15 +247,15 @@ def _binary_at(head: bytes) -> int | None:
     return odd.start() if odd else None
 
 
-def _json_kind(found: list[Json]) -> str:
-    first = found[0]
+def _json_kind(values: list[Json]) -> str:
+    first = values[0]
     if isinstance(first, dict):
-        if len(found) > 1 and str(first.get("type", "")).startswith("session."):
+        if len(values) > 1 and str(first.get("type", "")).startswith("session."):
             return "a Copilot CLI session"
         for keys, words in _JSON_KINDS:
             if keys <= first.keys():
                 return words
-    return "JSON without any message of a model" if len(found) == 1 else "JSON lines without any message of a model"
+    return "JSON without any message of a model" if len(values) == 1 else "JSON lines without any message of a model"
 
 
 def _text_kind(head: bytes) -> str:

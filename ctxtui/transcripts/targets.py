@@ -38,8 +38,8 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
 def load_translation(form: str) -> Translation:
     """Load the translation of any recording's context to a session of the tool of `form`, a target with a key."""
     module = TARGETS[form].source.replace(" ", "_")
-    made: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION
-    return made
+    translation: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION
+    return translation
 
 
 def find_target(source: str) -> ResumeTarget | None:

@@ -1,1 +1,1 @@
-"""The screens in the terminal. The only package that knows Textual."""
+"""Terminal screens. The only package that imports Textual."""

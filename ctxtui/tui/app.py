@@ -1,4 +1,4 @@
-"""The app: screens on a stack, the look, and what happens when something breaks."""
+"""The Textual app: the screen stack, theme, quitting and crash handling."""
 
 from __future__ import annotations
 
@@ -28,48 +28,48 @@ from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
 from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.terminal import TerminalDriver
-from ctxtui.tui.theme.theme import dress, native_colours
+from ctxtui.tui.theme.theme import apply_theme, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
-from ctxtui.tui.widgets.still import hears_keys
+from ctxtui.tui.widgets.still import handles_keys
 
 if TYPE_CHECKING:
     from ctxtui.services.workers.index_worker import BackgroundIndexer
 
 
 MakeScreen = Callable[[], Screen[Any]]
-_THREADS = 128
-"""Threads at most; they are made when they are needed."""
+_MAX_THREADS = 128
+"""Threads are only started when needed."""
 
 
-_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_END_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that ask a program to end."""
-_SETTLED = 1.0
-"""Seconds after the first frame by which a screen has what it begins with."""
-_IDLE = 5.0
-"""Seconds after the first frame from which background work may begin."""
+_SECONDS_TO_FREEZE = 1.0
+"""Seconds after the first frame; by then a screen has loaded what it starts with."""
+_SECONDS_TO_BACKGROUND = 5.0
+"""Seconds after the first frame."""
 
 
-def _collect() -> None:
+def _freeze_garbage() -> None:
     gc.freeze()
-    # A session is many objects that live as long as it is open: looking through all of them halts the screen.
+    # An open session keeps many long-lived objects: a full collection would freeze the screen.
     gc.set_threshold(20_000, 20, 100)
     gc.enable()
 
 
 class CtxtuiApp(App[None]):
-    """The shell around Home and the Inspector.
+    """The app around Home and the Inspector.
 
-    `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). With
-    `target` the app opens on that session, with `first` on the screen that it makes, else on Home; `chat` makes the
-    screen that goes on from a call (session, thread, number). `theme` and `glyphs` are the settings of that name;
-    `background` makes what is done beside. `first_look` says, once, that no
-    session was opened before: then tips come. `other_commands` are those of all screens, by name, for the help.
+    `home` makes the list of sessions, `inspector` the screen for one session (given its path or stored id). The first
+    screen is the session `target`, or the screen that `first` makes, or Home. `chat` makes the screen that continues
+    from a call (session, thread, number). `theme` and `glyphs` are the settings of that name; `background` makes the
+    background index worker. `first_look` returns True once, if no session was opened before: then tips are shown.
+    `other_commands` are the commands of all screens by screen name, for the help.
     """
 
     TITLE = "ctxtui"
     BINDINGS = bindings(EVERYWHERE)
-    ENABLE_COMMAND_PALETTE = False  # ours is made of the command classes
-    _dressed = False
+    ENABLE_COMMAND_PALETTE = False  # our own palette is built from the command classes
+    _has_theme = False
 
     def __init__(
         self,
@@ -93,195 +93,199 @@ class CtxtuiApp(App[None]):
         self._make_first = first
         self._first_look = first_look
         self._other_commands = other_commands
-        self._home_below = target is None and first is None
-        """Whether Home is the first screen: else it is made when it is asked for."""
+        self._has_home = target is None and first is None
+        """Whether Home was made; if not, it is made on request."""
         self._make_background = background
         self._background: BackgroundIndexer | None = None
-        self._left = False
+        self._is_unmounted = False
         self._hover = Hover(self)
         self._cells = ShownCells()
         self.crash: BaseException | None = None
-        """What ended the app, if it broke."""
+        """The exception that ended the app, if it crashed."""
         self.refused: CtxtuiError | None = None
-        """Why what the user named could not be opened; the app has left then."""
+        """Why the session that the user named could not be opened; the app ends then."""
         self.farewell = ""
-        """What must still be said when the screen is gone."""
+        """Text to print after the screen is closed."""
         self.unrecorded = False
-        """Whether something of a chat is not on record for good."""
-        self.crashed_in = ""
-        """The session that was open then."""
-        self._dressed = True
-        dress(self, os.environ, theme, glyphs)
+        """Whether part of a chat could not be recorded."""
+        self.crashed_session = ""
+        """The session that was open when it crashed."""
+        self._has_theme = True
+        apply_theme(self, os.environ, theme, glyphs)
 
     def get_css_variables(self) -> dict[str, str]:
-        """The colours of the theme. Textual works them out for its own first, with which nothing is ever drawn."""
-        return super().get_css_variables() if self._dressed else {}
+        """Return the theme's colours, or nothing before the theme is set.
+
+        Textual computes them for its own default theme first, which is never drawn.
+        """
+        return super().get_css_variables() if self._has_theme else {}
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's own for this platform; where that is a terminal, one that takes pastes as they come."""
-        found = super().get_driver_class()
-        if found.__module__ != "textual.drivers.linux_driver":
-            return found
+        """Return our `TerminalDriver` on Linux terminals, else Textual's driver."""
+        driver = super().get_driver_class()
+        if driver.__module__ != "textual.drivers.linux_driver":
+            return driver
 
         return TerminalDriver
 
     def get_default_screen(self) -> Screen[Any]:
-        """The bottom of the stack: what was asked for, or Home."""
+        """Make the bottom screen of the stack."""
         if self._make_first is not None:
             return self._make_first()
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
 
     def on_load(self) -> None:
-        """Before the terminal is taken over: who ends the program from outside gets it back in order."""
+        """Set up signal handlers and threads before the terminal is switched to application mode."""
         loop = asyncio.get_running_loop()
-        # Each screen on the stack has threads that stay as long as it does. Python's own number (six on two processors)
-        # is reached by a chat over a session over Home, which would then wait for them for ever.
-        loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="ctxtui"))
-        for sign in _ENDS:
-            # Elsewhere than in the main thread of a Unix process nobody hears signals.
+        # Each screen on the stack keeps its threads while it is open. Python's default (six on two processors)
+        # is used up by a chat over a session over Home: the chat would wait for ever.
+        loop.set_default_executor(ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="ctxtui"))
+        for sign in _END_SIGNALS:
+            # Only the main thread of a Unix process receives signals.
             with suppress(NotImplementedError, ValueError, RuntimeError):
-                loop.add_signal_handler(sign, self._told_to_end, sign)
+                loop.add_signal_handler(sign, self._end_by_signal, sign)
 
-    def _told_to_end(self, sign: signal.Signals) -> None:
+    def _end_by_signal(self, sign: signal.Signals) -> None:
         self.farewell = self.farewell or f"ended by {sign.name}"
         self.exit(return_code=128 + sign)
 
     def on_terminal_gone(self, message: TerminalGone) -> None:
-        """The terminal was closed, and another program keeps its signal: it ends as if it had come here."""
-        self._told_to_end(signal.SIGHUP)
+        """End as if SIGHUP had come here: another program may receive that signal."""
+        self._end_by_signal(signal.SIGHUP)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys and the mouse come first: what works in the background of the screen waits until they are answered."""
+        """Handle keys and mouse first: the screen's background work pauses until they are done."""
         if not isinstance(event, events.InputEvent):
             await super().on_event(event)
             return
-        # A key goes to the widget that has the focus, and comes back from there to do what it is bound to.
+        # Textual forwards a key to the focused widget, and from there back to the app, which runs its binding.
         screen, back = self.screen, event.is_forwarded
-        gives = screen if isinstance(screen, Commanded) and screen.gives_way else None
-        acted = False
-        if gives is not None and not back:
-            gives.give_way()
-            acted = isinstance(event, events.Key) and await self._acted(event.key)
-        if not acted:
+        paused = screen if isinstance(screen, Commanded) and screen.has_background_work else None
+        is_handled = False
+        if paused is not None and not back:
+            paused.pause_background()
+            is_handled = isinstance(event, events.Key) and await self._run_binding(event.key)
+        if not is_handled:
             await super().on_event(event)
-        if gives is not None and (back or acted):
-            gives.answered()
+        if paused is not None and (back or is_handled):
+            paused.resume_background()
 
-    async def _acted(self, key: str) -> bool:
-        """Run what `key` is bound to, at once; false if nothing is bound to it or the focused widget reads keys itself.
+    async def _run_binding(self, key: str) -> bool:
+        """Run the binding of `key` at once; return whether there was one.
 
-        Textual sends a key to the focused widget by a message, so that a key typed ahead reaches what had the focus
-        before: `y` would reach the transcript, not the question that the key before it asks.
+        False also if the focused widget handles keys itself. Textual sends a key to the focused widget by a message, so
+        a key typed ahead goes to the previous focus: `y` to the transcript instead of the question that the key before
+        it opened.
         """
         screen = self.screen
-        way = (screen.focused or screen).ancestors_with_self
-        if not self.app_focus or screen.maximized is not None or any(hears_keys(type(one)) for one in way[:-1]):
+        path = (screen.focused or screen).ancestors_with_self
+        if not self.app_focus or screen.maximized is not None or any(handles_keys(type(node)) for node in path[:-1]):
             return False
         self._hover.hide()
         bound = screen.active_bindings.get(key)
         return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Write a frame, less what stands there already."""
+        """Write only those cells of a frame that changed."""
         super()._display(
-            screen, self._cells.rest(renderable) if isinstance(renderable, CompositorUpdate) else renderable
+            screen, self._cells.limit_to_changes(renderable) if isinstance(renderable, CompositorUpdate) else renderable
         )
 
     def action_redraw(self) -> None:
-        """All of the screen is written once more: another program may have written over it."""
+        """Write the whole screen again: another program may have written over it."""
         self._cells.forget()
         self.screen.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        """The terminal has another size: it breaks lines anew, or clears them."""
+        """Forget the written cells: a terminal that changes size rewraps or clears its lines."""
         self._cells.forget()
 
     def on_ready(self) -> None:
-        """Behind the first frame: what there is now stays, so collections need not look at it again."""
-        # A shell has written over it; Textual draws nothing then that has not changed.
+        """After the first frame: freeze what exists for the garbage collector and start timers."""
+        # A shell wrote over the screen while suspended; Textual only draws what changed.
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
-        self.set_timer(_SETTLED, _collect)
-        self.set_timer(_IDLE, self._begin_background)
+        self.set_timer(_SECONDS_TO_FREEZE, _freeze_garbage)
+        self.set_timer(_SECONDS_TO_BACKGROUND, self._begin_background)
 
     def _begin_background(self) -> None:
-        # The timer may still fire while the app ends: nobody would end then what it begins.
-        if self._make_background is not None and not self._left:
+        # The timer may still fire while the app ends; the worker would then never be closed.
+        if self._make_background is not None and not self._is_unmounted:
             self._background = self._make_background()
             self.run_worker(self._background.run, thread=True, group="background")
 
     def on_unmount(self) -> None:
-        """The background ends with the app, and signals do again what they did."""
-        self._left = True
+        """End background work and remove the signal handlers."""
+        self._is_unmounted = True
         if self._background is not None:
             self._background.close()
         loop = asyncio.get_running_loop()
-        for sign in _ENDS:
+        for sign in _END_SIGNALS:
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 loop.remove_signal_handler(sign)
 
     @property
     def session(self) -> str:
-        """What is open, for a crash's message."""
+        """Name of the open session, for a crash message; "" if none is open."""
         names = [name for screen in self.screen_stack if (name := getattr(screen, "session_name", ""))]
         return names[-1] if names else ""
 
     def on_open(self, message: Open) -> None:
         """Open a session over Home."""
-        if not self._is_due(message):
+        if not self._is_still_wanted(message):
             return
         screen = self._make_inspector(message.target)
         if isinstance(screen, Commanded):
             screen.aim, screen.note = message.aim, message.note
         self.push_screen(screen)
 
-    def _is_due(self, wish: Wish) -> bool:
-        """Whether only dialogs were opened since over the screen that `wish` is made on."""
+    def _is_still_wanted(self, request: Wish) -> bool:
+        """Whether only dialogs were opened over the screen that sent `request`."""
         stack = self.screen_stack
-        above = stack[stack.index(wish.made_on) + 1 :] if wish.made_on in stack else ()
+        above = stack[stack.index(request.made_on) + 1 :] if request.made_on in stack else ()
         return all(isinstance(each, Dialog) for each in above)
 
     def on_opened(self, message: Opened) -> None:
-        """The first session that a user ever opens begins with tips, where it is still in view."""
+        """Show tips when a user opens a first session ever and it is still in view."""
         if message.screen is self.screen and self._first_look is not None and self._first_look():
             self.action_tips()
 
     def action_tips(self) -> None:
-        """Tips at the panes of a session."""
+        """Show tips at the panes of a session."""
         from ctxtui.tui.dialogs.tips import TipsScreen
 
         self.push_screen(TipsScreen(self.screen))
 
     def on_talk_from(self, message: TalkFrom) -> None:
-        """Go on from a recorded call."""
-        if self._make_chat is not None and self._is_due(message):
+        """Continue from a recorded call."""
+        if self._make_chat is not None and self._is_still_wanted(message):
             screen = self._make_chat(message.target, message.thread, message.number)
             if message.edits and isinstance(screen, Commanded):
-                screen.bring(message.edits)
+                screen.apply_when_ready(message.edits)
             self.push_screen(screen)
 
     async def action_quit(self) -> None:
         """Leave, unless a screen has something to ask first."""
-        for place, screen in reversed(list(enumerate(self.screen_stack))):
+        for index, screen in reversed(list(enumerate(self.screen_stack))):
             if isinstance(screen, Commanded) and not screen.may_quit(self.exit):
-                # What it asks stands on its own line: nothing may cover that.
-                while len(self.screen_stack) > place + 1:
+                # Close what covers the question.
+                while len(self.screen_stack) > index + 1:
                     self.pop_screen()
                 return
         self.exit()
 
     async def action_back(self) -> None:
-        """One level back; from the first screen out of the program."""
+        """Go one level back; on the first screen, quit."""
         if len(self.screen_stack) == 1:
             await self.action_quit()
         else:
             self._leave(self.pop_screen)
 
     def _leave(self, close: Callable[[], object]) -> None:
-        """Close the screen on top with `close`, unless it has something to ask first."""
+        """Close the top screen with `close`, unless it has a question to ask first."""
         screen = self.screen
 
         def leave() -> None:
-            # A question takes its time: it may be answered when the screen has left, or lies under another one.
+            # The screen may be closed or covered when the question is answered.
             if screen in self.screen_stack:
                 while self.screen is not screen:
                     self.pop_screen()
@@ -291,8 +295,11 @@ class CtxtuiApp(App[None]):
             leave()
 
     def on_refused(self, message: Refused) -> None:
-        """What the user named cannot be opened: there is nothing to look at, so it is said where it was named. A chat
-        that another process hosts is shown as it is on record: from there a branch is one key."""
+        """Handle a session that cannot be opened.
+
+        If the user named it on the command line, the app ends and the error is printed there. A chat that another
+        process hosts is shown as its recording, from which a branch is one key away.
+        """
         if isinstance(message.error, InUse):
             self._replace(self._make_inspector(message.error.session))
         elif len(self.screen_stack) == 1 and self._target is not None:
@@ -300,24 +307,24 @@ class CtxtuiApp(App[None]):
             self.exit(return_code=1)
 
     def on_go_home(self, message: GoHome) -> None:
-        """Back to the list; it is made anew where the app began with a session."""
+        """Go back to Home, made now if the app began with a session."""
         self._leave(self._to_home)
 
     def _to_home(self) -> None:
         while len(self.screen_stack) > 1:
             self.pop_screen()
-        if not self._home_below:
-            self._home_below = True
+        if not self._has_home:
+            self._has_home = True
             self._replace(self._make_home())
 
     def _replace(self, screen: Screen[Any]) -> None:
         if len(self.screen_stack) == 1:
-            # Textual's switch takes the callback of a screen that was pushed; the first one never was.
+            # Textual's switch pops the result callback of a pushed screen; the first screen was not pushed.
             self.screen._push_result_callback(self.screen, None)
         self.switch_screen(screen)
 
     def action_palette(self) -> None:
-        """All commands of the screen that are available now, by name."""
+        """Open the palette with all commands available now."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         screen = self.screen
@@ -332,30 +339,30 @@ class CtxtuiApp(App[None]):
         self.push_screen(PaletteScreen([each for each in now() if each is not OpenPalette]), run)
 
     async def on_key_line_pressed(self, message: KeyLine.Pressed) -> None:
-        """A key of the key line was clicked: it does what the key does."""
+        """Run the action of a key that was clicked in the key line."""
         await self.screen.run_action(message.action)
 
     def action_help(self) -> None:
-        """Every key of the screen."""
+        """Show every key of the screen."""
         self._help("")
 
-    def _help(self, words: str) -> None:
+    def _help(self, query: str) -> None:
         from ctxtui.tui.dialogs.help import Help, HelpScreen
 
         screen = self.screen
         if isinstance(screen, HelpScreen):
             return
         now = getattr(screen, "commands_now", None)
-        what = Help(
+        page = Help(
             tuple(dict.fromkeys([*getattr(screen, "commands", ()), *EVERYWHERE])),
             frozenset(now()) if now is not None else frozenset(),
-            getattr(screen, "doing", ()),
+            getattr(screen, "current_groups", ()),
             self._other_commands,
         )
-        self.push_screen(HelpScreen(what, words))
+        self.push_screen(HelpScreen(page, query))
 
     def action_explain(self) -> None:
-        """What the words, signs and figures of the screen mean."""
+        """Explain the words, signs and figures of the screen."""
         from ctxtui.tui.dialogs.explain import ExplainScreen
 
         def then(word: str | None) -> None:
@@ -365,18 +372,18 @@ class CtxtuiApp(App[None]):
         self.push_screen(ExplainScreen(self.screen), then)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Where the mouse rests, what is under it is explained."""
-        self._hover.moved(event)
+        """Explain what the mouse rests on."""
+        self._hover.on_move(event)
 
     def action_switch_theme(self) -> None:
-        """From dark to light and back."""
+        """Switch between dark and light."""
         self.theme = "ctxtui-light" if self.theme != "ctxtui-light" else "ctxtui-dark"
 
     def _handle_exception(self, error: Exception) -> None:
-        # Textual would print a page of locals, a recording's content among them: the caller writes a log instead.
+        # Textual would print locals, including content of a recording; the caller writes a log instead.
         if self.crash is None:
-            # Of a worker that broke, what broke it: the log is to hold its traceback.
-            self.crash, self.crashed_in = error.error if isinstance(error, WorkerFailed) else error, self.session
+            # For a failed worker, log the traceback of its own error.
+            self.crash, self.crashed_session = error.error if isinstance(error, WorkerFailed) else error, self.session
         self._return_code = 1
         if self._exception is None:
             self._exception = error

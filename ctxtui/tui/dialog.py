@@ -1,4 +1,4 @@
-"""The base of every screen that opens over another one: it closes once, whatever a burst of keys sends to it."""
+"""Base class of dialogs, which close exactly once, even during a burst of keys."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from textual.screen import ModalScreen, ScreenResultType
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A screen over another one, closed by `esc` before any of its widgets sees that key."""
+    """A modal screen that `esc` closes before any of its widgets receives that key."""
 
     # With priority: the next key of the same burst goes to the screen that is on top then.
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False, priority=True)]
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close with `result`. Textual closes the screen on top, whichever that is: here only this one, and once."""
+        """Close this dialog, once, with `result`. Textual would close whichever screen is on top."""
         return super().dismiss(result) if self.is_current else AwaitComplete()

@@ -1,4 +1,4 @@
-"""Highlighting of source text, lexed only as far as it is looked at. Pygments is imported when code is first shown."""
+"""Syntax highlighting, lexed only as far as it is shown. Pygments is imported on first use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _style(token: str) -> str:
 
 @cache
 def _lexer(hint: str) -> Lexer | None:
-    """The lexer for a language's name or a file's."""
+    """Return the lexer for a language name or a file name; None if there is none."""
     from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
     from pygments.util import ClassNotFound
 
@@ -47,15 +47,15 @@ def _lexer(hint: str) -> Lexer | None:
     name = hint.rsplit("/", 1)[-1]
     for find, by in ((get_lexer_by_name, name.lower()), (get_lexer_for_filename, name)):
         try:
-            found: Lexer = find(by, **options)
+            lexer: Lexer = find(by, **options)
         except ClassNotFound:
             continue
-        return found
+        return lexer
     return None
 
 
 def highlight(text: str, hint: str) -> Iterator[list[Span]]:
-    """The lines of `text` (safe to draw) as spans; `hint` is a language or a file name. Unknown ones stay plain."""
+    """Yield the lines of `text` as spans. `hint` is a language or a file name; unknown ones stay plain."""
     lexer = _lexer(hint[-80:])
     if lexer is None:
         yield from (safe_text.spans(line, "ink") for line in text.split("\n"))

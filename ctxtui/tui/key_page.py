@@ -1,4 +1,4 @@
-"""The keys of all screens as text: docs/keys.md, and what `ctxtui help keys` prints."""
+"""All keys of all screens as text: docs/keys.md and `ctxtui help keys`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Screens = Mapping[str, Sequence[type[Command]]]
 
 _TYPED: Final = [*string.ascii_lowercase, *string.ascii_uppercase, *string.digits, *string.punctuation]
 _CONTROL: Final = [f"^{letter}" for letter in string.ascii_lowercase if letter not in "chijmz"]
-"""Without those that a terminal takes for another key, or for itself."""
+"""Without those that a terminal sends as another key or uses itself."""
 
 
 def page(older: Mapping[str, Sequence[str]]) -> str:
-    """docs/keys.md; `older` are the words that a command had before 1.0, each with its words now."""
+    """Return docs/keys.md; `older` maps the words of commands before 1.0 to the present ones."""
     screens = _screens()
-    lines = ["# Keys", "", "Made from the commands themselves by `make keys`; a test holds it true."]
+    lines = ["# Keys", "", "Written by `make keys` from the command classes; a test keeps it up to date."]
     groups: dict[str, list[type[Command]]] = {}
     for command in RECORDED:
         if command.keys:
@@ -36,41 +36,46 @@ def page(older: Mapping[str, Sequence[str]]) -> str:
     lines += ["", "### every pane and list", "", "| key | what it does |", "|---|---|"]
     lines += [f"| {' '.join(f'`{key}`' for key in keys.split())} | {says} |" for keys, _, says in MOVING]
     lines += ["", "## What each key means", "", "| key | command (screen) |", "|---|---|"]
-    lines += [f"| {_code(key)} | {'; '.join(told)} |" for key, told in sorted(meanings(screens).items())]
-    lines += ["", "## Free keys", "", " ".join(_code(key) for key in free(screens))]
+    lines += [
+        f"| {_code(key)} | {'; '.join(descriptions)} |"
+        for key, descriptions in sorted(commands_by_key(screens).items())
+    ]
+    lines += ["", "## Free keys", "", " ".join(_code(key) for key in free_keys(screens))]
     lines += ["", "## Keys that moved in 1.0", "", "| old key | what it did | now |", "|---|---|---|"]
     lines += [f"| {_code(key)} | {name} | {now} |" for key, name, now in MOVED]
-    lines += ["", "## Commands that moved in 1.0", "", "The old words go on until 2.0.", ""]
+    lines += ["", "## Commands that moved in 1.0", "", "The old words work until 2.0.", ""]
     lines += ["| old | now |", "|---|---|"]
     lines += [f"| `ctxtui {old}` | `ctxtui {' '.join(words)}` |" for old, words in older.items()]
     return "\n".join(lines) + "\n"
 
 
 def text() -> str:
-    """What `ctxtui help keys` prints."""
+    """Return the output of `ctxtui help keys`."""
     screens = _screens()
-    return "\n".join(f"{key:<6} {'; '.join(told)}" for key, told in sorted(meanings(screens).items()))
+    return "\n".join(
+        f"{key:<6} {'; '.join(descriptions)}" for key, descriptions in sorted(commands_by_key(screens).items())
+    )
 
 
 def free_text() -> str:
-    """What `ctxtui help keys --free` prints: the keys that no screen uses."""
-    return " ".join(free(_screens()))
+    """Return the output of `ctxtui help keys --free`: the keys that no screen uses."""
+    return " ".join(free_keys(_screens()))
 
 
-def meanings(screens: Screens) -> dict[str, list[str]]:
-    """What each key does: the names of its commands, each with its screens."""
-    found: dict[str, dict[str, list[str]]] = {}
+def commands_by_key(screens: Screens) -> dict[str, list[str]]:
+    """Map each key to its commands, each with its screens in brackets."""
+    screens_by_key: dict[str, dict[str, list[str]]] = {}
     for screen, commands in screens.items():
         for command in commands:
             for key in command.keys:
-                found.setdefault(key_text(key), {}).setdefault(command.name, []).append(screen)
-    return {key: [f"{name} ({', '.join(on)})" for name, on in names.items()] for key, names in found.items()}
+                screens_by_key.setdefault(key_text(key), {}).setdefault(command.name, []).append(screen)
+    return {key: [f"{name} ({', '.join(on)})" for name, on in names.items()] for key, names in screens_by_key.items()}
 
 
-def free(screens: Screens) -> list[str]:
-    """The keys that a terminal can send as one and that no screen uses, not even to say where a command went."""
+def free_keys(screens: Screens) -> list[str]:
+    """Return single keys of a terminal that no screen uses, not even for a hint about a moved key."""
     moved = (key for key, _, _ in MOVED)
-    used = {*meanings(screens), *(key for keys, _, _ in MOVING for key in keys.split()), *moved}
+    used = {*commands_by_key(screens), *(key for keys, _, _ in MOVING for key in keys.split()), *moved}
     return [key for key in (*_TYPED, *_CONTROL) if key not in used]
 
 

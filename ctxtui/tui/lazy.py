@@ -1,4 +1,4 @@
-"""Modules that are imported when they are first used: what neither the first frame nor the first blocks need.
+"""Lazy imports of modules that neither the first frame nor the first blocks need.
 
 if TYPE_CHECKING:
     from ctxtui.views import composition
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class later:
-    """Stands for the module `name` and becomes it at the first use."""
+    """Proxy that imports the module `name` at its first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Wishes that travel upward: from a widget to its screen, from a screen to the app."""
+"""Messages that request something of the screen or the app."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 
 class Aim(Struct, frozen=True):
-    """Where to stand in a session that is opened: the block `digest`, which call `call` (from 1; None: none yet) of
-    `thread` first has, with the hits of `words` marked."""
+    """Cursor position in a session that is opened.
+
+    The cursor goes to the block `digest` at the first call of `thread` that has it: `call`, from 1, None if no call
+    yet. Hits of `words` are marked.
+    """
 
     thread: str
     call: int | None
@@ -27,19 +30,21 @@ class Aim(Struct, frozen=True):
 
 
 class Wish(Message):
-    """Asks for another screen over the one that it is `made_on`. Void once such a screen is there: of a burst of keys
-    the first opens one."""
+    """Request to open another screen over `made_on`.
+
+    It is void once such a screen is open: of a burst of keys only the first one opens a screen.
+    """
 
     made_on: Screen[Any] | None = None
 
     def on(self, screen: Screen[Any]) -> Self:
-        """The same wish, made on `screen`."""
+        """Set the screen that sends the request; return the request."""
         self.made_on = screen
         return self
 
 
 class Open(Wish):
-    """Open a session: `target` is a path or the id of a stored session. `note` is said of it when it is there."""
+    """Open a session: `target` is a path or the id of a stored session. `note` is shown once it is open."""
 
     def __init__(self, target: str, aim: Aim | None = None, note: str = "") -> None:
         self.target = target
@@ -49,8 +54,10 @@ class Open(Wish):
 
 
 class TalkFrom(Wish):
-    """Go on from call `number` (0: the end) of `thread` in the session `target` (a path or a stored id), under
-    `edits`, which the new chat has from the first request on."""
+    """Continue in a new chat from call `number` (0: the end) of `thread` in the session `target`.
+
+    `target` is a path or a stored id. The new chat has `edits` from its first request on.
+    """
 
     def __init__(self, target: str, thread: str, number: int, edits: Sequence[Edit] = ()) -> None:
         self.target = target
@@ -61,7 +68,7 @@ class TalkFrom(Wish):
 
 
 class Opened(Message):
-    """A session is open on `screen` and can be looked at."""
+    """The session on `screen` was opened and is shown."""
 
     def __init__(self, screen: Screen[Any]) -> None:
         self.screen = screen
@@ -69,11 +76,11 @@ class Opened(Message):
 
 
 class GoHome(Message):
-    """Leave this screen for the list of sessions."""
+    """Leave this screen for Home."""
 
 
 class Refused(Message):
-    """What this screen was to show cannot be opened, and there is nothing else on it."""
+    """This screen's session cannot be opened, and the screen has nothing else to show."""
 
     def __init__(self, error: CtxtuiError) -> None:
         self.error = error
@@ -81,4 +88,4 @@ class Refused(Message):
 
 
 class TerminalGone(Message):
-    """There is no terminal any more: nobody looks, and nobody types."""
+    """The terminal was closed."""

@@ -1,4 +1,4 @@
-"""Making the app: what its screens need from below. The one place where screens and services meet."""
+"""Build the app and its screens: the one module where screens and services meet."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ if TYPE_CHECKING:
 
 
 def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
-    """The app on what `name` stands for, or on the list of sessions. With `tips` the first session that was ever opened
-    begins with them."""
+    """Make the app on the session `name`, or on Home if None. `tips`: show tips at the first session ever opened."""
     return _app(name, settings, Path.cwd(), None, tips=tips)
 
 
 def make_chat(
-    wish: ModelChoice,
+    model_choice: ModelChoice,
     config: Config,
     cwd: Path,
     clock: Callable[[], float] = time.time,
     *,
     tools: tuple[Path, ...] = (),
 ) -> CtxtuiApp:
-    """The app on a chat as `wish` says, with the user's own tools of these files; `clock` gives its time in Unix
-    seconds."""
+    """Make the app on a chat with this model choice and the user's own tool files `tools`.
+
+    `clock` returns Unix seconds.
+    """
 
     def chat() -> Screen[Any]:
         from ctxtui.services.chat.host import Host
 
-        host = Host(wish, config, cwd, clock)
+        host = Host(model_choice, config, cwd, clock)
         host.own.files = tools
         return _chat(host, config)
 
@@ -106,7 +107,7 @@ def _app(
 
 
 def screen_commands() -> dict[str, tuple[type[Command], ...]]:
-    """The commands of every screen, by the name of the screen."""
+    """Return the commands of every screen by screen name."""
     from pkgutil import walk_packages
 
     from ctxtui.tui import lists
@@ -117,12 +118,12 @@ def screen_commands() -> dict[str, tuple[type[Command], ...]]:
 
     for module in walk_packages(lists.__path__, f"{lists.__name__}."):
         import_module(module.name)
-    found = {"Home": HOME, "the inspector": RECORDED, "a chat": CHAT}
+    commands_by_screen = {"Home": HOME, "the inspector": RECORDED, "a chat": CHAT}
     pages: list[Any] = [PageScreen]
     while pages:
         page = pages.pop()
         pages += page.__subclasses__()
         if page.commands and page.__module__.startswith(lists.__name__):
             name = getattr(page, "heading", "") or page.__name__.removesuffix("Screen").lower()
-            found.setdefault(name, page.commands)
-    return found
+            commands_by_screen.setdefault(name, page.commands)
+    return commands_by_screen

@@ -1,5 +1,4 @@
-"""What the terminal sends, read so that a paste costs what its pieces cost and not each of its characters; and what it
-is sent: a frame at once, in few bytes."""
+"""Terminal driver: fast paste parsing, and frames written at once in few bytes."""
 
 from __future__ import annotations
 
@@ -24,121 +23,126 @@ from ctxtui.tui.messages import TerminalGone
 
 BEGIN: Final = "\x1b[200~"
 END: Final = "\x1b[201~"
-_READ: Final = 1 << 16
-"""Bytes that are read at once."""
-_SOON: Final = 0.1
-"""Seconds between looks whether a sequence that has begun goes on."""
-_TAKEN: Final = 0.002
-"""Seconds that who gives a frame waits for at most until the terminal has it."""
-_NO_TERMINAL: Final = frozenset({errno.EIO, errno.ENXIO, errno.EBADF, errno.EPIPE})
-"""What reading and writing say where the terminal was closed, or went over to others for good."""
+_READ_BYTES: Final = 1 << 16
+"""Bytes for one read."""
+_SEQUENCE_POLL_SECONDS: Final = 0.1
+"""Seconds between checks whether an incomplete sequence continues."""
+_MAX_FLUSH_SECONDS: Final = 0.002
+"""Longest wait in seconds until the terminal has a frame."""
+_TERMINAL_GONE_ERRNOS: Final = frozenset({errno.EIO, errno.ENXIO, errno.EBADF, errno.EPIPE})
+"""Error numbers of reads and writes when the terminal was closed or now belongs to another program."""
 
 
 class PasteParser(XTermParser):
-    """Textual's parser, which looks at every character; what stands between the marks of a paste is taken as it is."""
+    """Textual's parser, which examines every character, but with pastes taken whole."""
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
-        self._pasted: list[str] | None = None
-        """The pieces of a paste that goes on; None outside of one."""
+        self._paste_pieces: list[str] | None = None
+        """Pieces of an unfinished paste; None outside of one."""
 
     @property
-    def waits(self) -> bool:
-        """Whether what came last is something by itself when nothing follows: `tick` is to be called until then."""
+    def is_waiting(self) -> bool:
+        """Whether the last input may be a complete sequence if nothing follows: call `tick` until it is decided."""
         return self._timeout_time is not None
 
     def feed(self, data: str) -> Iterable[Message]:
-        """What `data` means; "" is the end. A mark that is cut in two at the beginning of a paste goes the long way."""
+        """Parse `data` ("" is the end) into messages.
+
+        A paste marker that is split between two reads is handled by Textual's parser.
+        """
         if not data:
             yield from super().feed(data)
             return
         while data:
-            if self._pasted is None:
+            if self._paste_pieces is None:
                 typed, mark, data = data.partition(BEGIN)
                 if typed:
                     yield from super().feed(typed)
                 if mark:
-                    self._pasted = []
+                    self._paste_pieces = []
             else:
-                data, whole = self._take(data)
+                data, whole = self._consume_paste(data)
                 if whole is not None:
                     yield whole
 
-    def _take(self, data: str) -> tuple[str, events.Paste | None]:
-        """Take what belongs to the paste: what stands behind its end, and the paste if that is there."""
-        assert self._pasted is not None
-        # The mark at its end may be cut in two.
-        last = self._pasted.pop() if self._pasted else ""
-        keep = min(len(last), len(END) - 1)
-        head, text = last[: len(last) - keep], last[len(last) - keep :] + data
-        self._pasted.append(head)
-        inside, mark, rest = text.partition(END)
-        self._pasted.append(inside)
+    def _consume_paste(self, data: str) -> tuple[str, events.Paste | None]:
+        """Consume pasted text; return the data after its end and the paste event once it is complete."""
+        assert self._paste_pieces is not None
+        # The end marker may be split between two reads.
+        last = self._paste_pieces.pop() if self._paste_pieces else ""
+        tail_length = min(len(last), len(END) - 1)
+        head, text = last[: len(last) - tail_length], last[len(last) - tail_length :] + data
+        self._paste_pieces.append(head)
+        pasted_text, mark, rest = text.partition(END)
+        self._paste_pieces.append(pasted_text)
         if not mark:
             return rest, None
-        # As Textual does.
-        whole = events.Paste("".join(self._pasted).replace("\x00", ""))
-        self._pasted = None
-        return rest, whole
+        # Textual removes NUL, too.
+        paste = events.Paste("".join(self._paste_pieces).replace("\x00", ""))
+        self._paste_pieces = None
+        return rest, paste
 
 
 class WakingEvent(threading.Event):
-    """An event that a selector can wait for: `reading` has something to be read while it is set."""
+    """A threading event that a selector can wait for: `reading` is readable while it is set."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reading, self._writing = os.pipe()
 
     def set(self) -> None:
-        """Wake whoever waits."""
+        """Set the flag and make `reading` readable."""
         if not self.is_set():
             super().set()
             os.write(self._writing, b"!")
 
     def clear(self) -> None:
-        """Nobody is woken any more."""
+        """Clear the flag and empty the pipe."""
         if self.is_set():
             os.read(self.reading, 1)
             super().clear()
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Close the pipe."""
         os.close(self.reading)
         os.close(self._writing)
 
 
 class TerminalOutput:
-    """What frames are written to. A terminal that is gone takes them as one that is there: a thread writes, and who
-    gave it a frame would wait for ever for the end of one that broke."""
+    """The file that frames are written to; write errors of a closed terminal are ignored.
+
+    A thread writes: after an error in it, the caller of a frame would wait for ever.
+    """
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
-        self._taken = threading.Event()
+        self._is_flushed = threading.Event()
 
-    def begin(self) -> None:
-        """A frame is about to be given to the thread that writes."""
-        self._taken.clear()
+    def begin_frame(self) -> None:
+        """Note that a frame is about to be passed to the writer thread."""
+        self._is_flushed.clear()
 
-    def wait(self) -> None:
-        """Leave the interpreter to the thread that writes until the terminal has what it was given, or for a moment: it
-        would get its turns one by one, each half a millisecond after it asked, while what comes behind the frame is
-        done. A terminal that takes nothing holds nobody."""
-        self._taken.wait(_TAKEN)
+    def wait_for_flush(self) -> None:
+        """Wait until the terminal has the frame, at most 2 ms.
+
+        Without it the writer thread gets the interpreter only every half millisecond while work continues after the
+        frame.
+        """
+        self._is_flushed.wait(_MAX_FLUSH_SECONDS)
 
     def write(self, text: str) -> int:
-        """Write `text`."""
         with _unless_gone():
             self._file.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Flush, and note that the frame was written."""
         with _unless_gone():
             self._file.flush()
-        self._taken.set()
+        self._is_flushed.set()
 
     def fileno(self) -> int:
-        """The number of the file."""
         return self._file.fileno()
 
 
@@ -147,20 +151,19 @@ def _unless_gone() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _NO_TERMINAL:
+        if error.errno not in _TERMINAL_GONE_ERRNOS:
             raise
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with another parser, and larger reads. A frame is written at once; where nothing is typed,
-    nothing wakes up."""
+    """Textual's driver with `PasteParser`, larger reads and whole frames; idle, it does not poll."""
 
-    _ends: WakingEvent | None = None
-    """In place of an event that is looked at ten times a second."""
+    _waking_event: WakingEvent | None = None
+    """Replaces Textual's event, which is polled ten times a second."""
     _frame: list[str] | None = None
-    """The pieces of a frame that was begun; None outside of one."""
+    """Pieces of an unfinished frame; None outside of one."""
     _cursor = ""
-    """Where the last frame left the cursor: one that does no more than put it there is none."""
+    """Cursor position sequence of the last frame; a frame that contains nothing else is dropped."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -168,8 +171,7 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = self._output
 
     def write(self, data: str) -> None:
-        """Write to the terminal. What stands between the marks of a frame goes with them: a thread writes, and each
-        piece would wait for its turn."""
+        """Write to the terminal, each frame as one piece: the writer thread would wait for a turn per piece."""
         if data == SYNC_START:
             self._frame = []
         elif self._frame is None:
@@ -177,58 +179,62 @@ class TerminalDriver(LinuxDriver):
         elif data == SYNC_END:
             frame, self._frame = "".join(self._frame), None
             if frame != self._cursor:
-                said = f"{SYNC_START}{frame}{SYNC_END}"
+                output = f"{SYNC_START}{frame}{SYNC_END}"
                 self._cursor = frame[frame.rfind("\x1b[") :]
-                self._output.begin()
-                super().write(said)
-                self._output.wait()
+                self._output.begin_frame()
+                super().write(output)
+                self._output.wait_for_flush()
         else:
             self._frame.append(data)
 
     def _sigcont_application(self, *signal: object) -> None:
-        """The program goes on. A terminal that goes away says that, too, behind its SIGHUP: there is nothing then to
-        begin anew on, and what would read and write there would never end."""
+        """Resume after SIGCONT, unless the terminal is gone.
+
+        A terminal that closes sends SIGCONT after SIGHUP; threads started then would never end.
+        """
         try:
             termios.tcgetattr(self.fileno)
         except termios.error:
-            self._told_gone()
+            self._post_terminal_gone()
             return
         super()._sigcont_application(*signal)
 
     def start_application_mode(self) -> None:
-        """Begin to read, and to draw."""
-        if self._ends is None:
-            self.exit_event = self._ends = WakingEvent()
+        """Start reading and drawing."""
+        if self._waking_event is None:
+            self.exit_event = self._waking_event = WakingEvent()
         self._cursor = ""
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
-        """The program ends."""
+        """Close the driver at the end of the program."""
         super().close()
-        if self._ends is not None:
-            self._ends.close()
-            self._ends, self.exit_event = None, threading.Event()
+        if self._waking_event is not None:
+            self._waking_event.close()
+            self._waking_event, self.exit_event = None, threading.Event()
 
     def run_input_thread(self) -> None:
-        """Read until the screen ends, or the terminal is gone, which ends the program."""
+        """Read until the screen ends or the terminal is gone, which ends the program."""
         parser = PasteParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
-        # Not the quickest selector: it takes any terminal, pipe or file.
+        # select() is not the fastest, but takes any terminal, pipe or file.
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
-            if self._ends is not None:
-                selector.register(self._ends.reading, selectors.EVENT_READ)
+            if self._waking_event is not None:
+                selector.register(self._waking_event.reading, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 data = ""
-                # A key may be the beginning of a longer sequence: it is one by itself when nothing follows.
-                ready = selector.select(_SOON if parser.waits or self._ends is None else None)
+                # A key may begin a longer sequence; if nothing follows it is complete.
+                ready = selector.select(
+                    _SEQUENCE_POLL_SECONDS if parser.is_waiting or self._waking_event is None else None
+                )
                 if any(key.fd == self.fileno for key, _ in ready):
-                    got = self._read()
-                    if not got:
-                        # Reading on would find that out again, as fast as it can.
-                        self._told_gone()
+                    raw = self._read()
+                    if not raw:
+                        # Reading on would spin.
+                        self._post_terminal_gone()
                         break
-                    data = decode(got)
+                    data = decode(raw)
                 for event in (*(parser.feed(data) if data else ()), *parser.tick()):
                     self.process_message(event)
         with suppress(EOFError, ParseError):
@@ -236,15 +242,15 @@ class TerminalDriver(LinuxDriver):
                 pass
 
     def _read(self) -> bytes:
-        """What was typed; nothing where the terminal is gone."""
+        """Read typed bytes; empty if the terminal is gone."""
         try:
-            return os.read(self.fileno, _READ)
+            return os.read(self.fileno, _READ_BYTES)
         except OSError as error:
-            if error.errno not in _NO_TERMINAL:
+            if error.errno not in _TERMINAL_GONE_ERRNOS:
                 raise
             return b""
 
-    def _told_gone(self) -> None:
-        # A signal says so only to who leads the session: `make`, which waits then for what it started.
+    def _post_terminal_gone(self) -> None:
+        # SIGHUP reaches only the session leader, `make` for example, which then waits for its children.
         with suppress(RuntimeError):
             self.send_message(TerminalGone())

@@ -181,6 +181,7 @@ def test_law_what_is_taken_back_leaves_the_programs_own_bytes(dialect: str) -> N
     """Whatever edits were applied, in whatever spelling the program writes: once all are taken back nothing is written
     in place of its request."""
     paths = {"anthropic": "messages", "openai_chat": "chat/completions", "openai_responses": "responses"}
+    paths["google"] = "models/gemini-3.1-pro-preview:generateContent"
     url, altered = f"https://api.example.com/v1/{paths[dialect]}", 0
     for number in range(40):
         rng = Random(f"taken back {dialect} {number}")

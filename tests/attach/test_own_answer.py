@@ -19,6 +19,8 @@ from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import ANSWER, NEXT_REASON, REFUSAL_TEXT, REFUSE, RELEASE
 from ctxtui.services.attach.own_answer import build_refusal
 from ctxtui.services.recordings.open import load
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.sse import parse_stream
 from tests.attach.holding import HoldingRun, holding
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
@@ -99,6 +101,45 @@ async def test_nobody_decides_and_it_leaves_before_the_sdk_gives_up(tmp_path: Pa
         await run.written()
         (call,) = load(run.path).session.thread_calls()
         assert call.extra["edits"]["released"] == "time is up" and call.raw_head == call.sent_head
+
+
+GOOGLE = "/v1beta/models/gemini-2.5-flash:"
+
+
+async def ask_google(url: str, method: str) -> tuple[int, bytes]:
+    """The status and the body that Google's API gives to a plain request."""
+    asked = {"contents": [{"role": "user", "parts": [{"text": "hoi"}]}]}
+    async with (
+        aiohttp.ClientSession() as client,
+        client.post(f"{url}{GOOGLE}{method}", json=asked, headers={"x-goog-api-key": "k"}) as answer,
+    ):
+        return answer.status, await answer.read()
+
+
+@pytest.mark.parametrize("method", ["generateContent", "streamGenerateContent?alt=sse"])
+async def test_googles_requests_are_held_released_answered_and_refused(tmp_path: Path, method: str) -> None:
+    async with holding(tmp_path, HoldRules(each=True)) as run:
+        for how in (RELEASE, ANSWER, REFUSE):
+            told = asyncio.ensure_future(ask_google(run.url, method))
+            await run.held()
+            (held,) = run.gate.held.values()
+            assert held.model == "gemini-2.5-flash" and held.dialect == "google"
+            run.gate.release("", how, TEXT)
+            status, raw = await told
+            if how == REFUSE:
+                error = json.loads(raw)["error"]
+                assert (status, error["code"], error["status"]) == (403, 403, "PERMISSION_DENIED")
+                continue
+            reader = DIALECTS["google"].stream_reader()
+            reader.feed(parse_stream(raw)) if "stream" in method else None
+            answer = reader.response() if "stream" in method else DIALECTS["google"].decode_response(raw)
+            assert status == 200 and answer.complete and answer.model == "gemini-2.5-flash"
+            assert (read(answer.items[-1].block).text == TEXT) == (how == ANSWER)
+        assert len(run.provider.server.seen) == 1
+        await run.written()
+        first, second, third = load(run.path).session.thread_calls()
+        assert first.usage is not None and second.usage is None and third.extra["status"] == 403
+        assert first.model == "gemini-2.5-flash" and first.skeleton is not None
 
 
 def test_ollama_is_refused_in_its_own_words_and_answered_by_nobody() -> None:

@@ -199,7 +199,7 @@ def test_a_disk_that_refuses_is_told_and_nobody_waits(tmp_path: Path, monkeypatc
 def test_a_fault_in_the_recorder_reaches_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     with monkeypatch.context() as patched:
-        patched.setattr("ctxtui.attach.recorder.sender_of", lambda headers: 1 / 0)
+        patched.setattr("ctxtui.attach.recorder.identify_sender", lambda headers: 1 / 0)
         exchange(recorder.put, "r.1", body("hoi"), b"")
         assert recorder.flush()
     exchange(recorder.put, "r.2", body("hoi"), (STREAM % "msg").encode())

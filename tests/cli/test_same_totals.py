@@ -16,7 +16,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import local_pricer, prices_for
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.spending import sums_of
+from ctxtui.services.library.totals.spending import session_totals_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
 from ctxtui.views.home.collection import Collection
@@ -59,10 +59,10 @@ def said_alike(ctxtui: Run, path: Path) -> dict[str, object]:
     assert (cost["calls"], cost["unpriced_calls"]) == (totals["calls"], totals["unpriced_calls"])
     assert cost["total_usd"] == pytest.approx(totals["cost_usd_at_least"])
     home = summarise(path, Settings())
-    remembered = sums_of(home).as_fields()
+    remembered = session_totals_of(home).as_fields()
     assert flat(remembered) == pytest.approx(flat(totals))
     assert (home.calls, home.subagents) == (totals["calls"], totals["subagents"]["threads"])
-    words = describe_spending(sums_of(home))
+    words = describe_spending(session_totals_of(home))
     assert words in ctxtui("show", path).out
     listed = json.loads(ctxtui("sessions", path.parent, "--figures", "--json").out)["sessions"]
     (mine,) = [one for one in listed if one["path"] == str(path)]

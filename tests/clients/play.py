@@ -64,7 +64,7 @@ class Watched:
         if heard.error is not None:
             self.errors.append(heard.error)
         else:
-            heard.loaded.take(heard.news)
+            heard.loaded.add_news(heard.news)
 
     @property
     def calls(self) -> int:

@@ -8,6 +8,7 @@ from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import Client
 from tests.clients.codex import CODEX
+from tests.clients.gemini_cli import GEMINI_CLI
 from tests.clients.inspect_ai import INSPECT_AI
 from tests.clients.llm import LLM
 from tests.clients.mini_swe_agent import MINI_SWE_AGENT
@@ -20,6 +21,7 @@ CLIENTS: tuple[Client, ...] = (
     CODEX,
     OPENCODE,
     PI,
+    GEMINI_CLI,
     LLM,
     AIDER,
     MINI_SWE_AGENT,

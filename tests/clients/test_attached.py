@@ -21,6 +21,7 @@ from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client
 from tests.clients.codex import CODEX, OWN_PROVIDER
+from tests.clients.gemini_cli import GEMINI_CLI
 from tests.clients.inspect_ai import INSPECT_AI
 from tests.clients.lab import PORT, SECONDS, Lab, lab, soon
 from tests.clients.llm import LLM
@@ -68,6 +69,7 @@ ATTACHED = (
     dataclasses.replace(CODEX, env={**CODEX.env, "CODEX_BY": "http"}, files={"home/.codex/config.toml": OWN_PROVIDER}),
     OPENCODE,
     PI,
+    GEMINI_CLI,
     # Its own file of models may not name an address, which counts more than the variable.
     dataclasses.replace(
         LLM,
@@ -144,7 +146,7 @@ def test_no_byte_is_changed_on_the_way(attached: Lab) -> None:
         text
         for line in lines_of(attached)
         for name, text in line.get("asked", {}).get("headers", [])
-        if name.lower() in ("authorization", "x-api-key")
+        if name.lower() in ("authorization", "x-api-key", "x-goog-api-key")
     ]
     assert set(keys) == {"<masked>"}
 
@@ -154,7 +156,7 @@ def test_every_call_is_on_record_once(attached: Lab) -> None:
     assert len(asked) >= 2
     calls = [call for path in recordings_of(attached) for call in load(path).session.calls.values()]
     assert sorted(call.id for call in calls if call.stop_reason != "count_tokens") == sorted(
-        str(one.answer.get("id")) for one in asked
+        str(one.answer.get("id") or one.answer.get("responseId")) for one in asked
     )
     assert {call.fidelity for call in calls} == {Fidelity.WIRE}
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 _SECONDS = 10.0
-_SAID = ("text", "thinking", "content", "output", "arguments", "input", "instructions", "summary", "function")
+_SAID = ("text", "thinking", "content", "output", "arguments", "input", "instructions", "summary", "function", "parts",
+         "functionCall", "functionResponse", "response")  # fmt: skip
 """Members that hold what is said to a model or by it."""
 
 
@@ -48,16 +49,21 @@ class Exchange:
     @property
     def asks(self) -> bool:
         """Whether it asks a model for an answer: it does not count tokens, look for models, or warm up."""
-        counts = self.path.endswith(("/count_tokens", "/input_tokens"))
+        counts = self.path.endswith(("/count_tokens", "/input_tokens", ":countTokens"))
         warms = self.request.get("generate") is False
         return self.method in ("POST", "WS") and not counts and not warms and 200 <= self.status < 300
 
     @property
     def model(self) -> str:
-        return str(self.request.get("model", ""))
+        return str(self.request.get("model", "")) or self.path.rpartition("/")[2].partition(":")[0]
 
     @property
     def tokens(self) -> Tokens:
+        told = self.answer.get("usageMetadata")
+        if told:
+            read = told.get("cachedContentTokenCount", 0)
+            output = told.get("candidatesTokenCount", 0) + told.get("thoughtsTokenCount", 0)
+            return Tokens(told["promptTokenCount"] - read, read, 0, output)
         told = self.answer.get("usage") or {}
         if self.path.endswith("/messages"):
             written = told.get("cache_creation_input_tokens", 0)
@@ -71,13 +77,15 @@ class Exchange:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The request's messages or items."""
-        found = self.request.get("messages", self.request.get("input", []))
+        found = self.request.get("messages", self.request.get("input", self.request.get("contents", [])))
         return [*self.before, *(found if isinstance(found, list) else [{"role": "user", "content": found}])]
 
     @property
     def instructions(self) -> list[Any]:
         """What the request says outside its messages."""
-        return [self.request[name] for name in ("system", "instructions") if self.request.get(name)]
+        return [
+            self.request[name] for name in ("system", "instructions", "systemInstruction") if self.request.get(name)
+        ]
 
     @property
     def answered(self) -> list[dict[str, Any]]:
@@ -86,6 +94,8 @@ class Exchange:
             return [choice["message"] for choice in self.answer["choices"]]
         if "output" in self.answer:
             return list(self.answer["output"])
+        if "candidates" in self.answer:
+            return [candidate["content"] for candidate in self.answer["candidates"]]
         return [{"role": "assistant", "content": self.answer.get("content", [])}]
 
 
@@ -102,8 +112,9 @@ def said(value: object) -> Iterator[str]:
         for part in value:
             yield from said(part)
     elif isinstance(value, Mapping):
-        if isinstance(value.get("arguments"), dict) or isinstance(value.get("input"), dict):
-            yield from _leaves(value.get("arguments", value.get("input")))
+        inputs = [value[name] for name in ("arguments", "input", "args") if isinstance(value.get(name), dict)]
+        if inputs:
+            yield from _leaves(inputs[0])
             return
         for name in _SAID:
             if name in value:
@@ -196,7 +207,9 @@ def _answer(text: str, kind: str) -> dict[str, Any]:
 
 
 def _whole(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The answer that a stream gives in pieces, in any of the three dialects."""
+    """The answer that a stream gives in pieces, in any dialect."""
+    if any("candidates" in event for event in events):
+        return _of_candidates(events)
     if any("choices" in event for event in events):
         return _of_chunks(events)
     made: dict[str, Any] = {}
@@ -217,6 +230,16 @@ def _whole(events: list[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(part.get("input"), str):
             part["input"] = json.loads(part["input"] or "{}")
     return made
+
+
+def _of_candidates(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = []
+    for part in (part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]):
+        if parts and "text" in part and "text" in parts[-1] and part.get("thought") == parts[-1].get("thought"):
+            parts[-1] = {**parts[-1], "text": parts[-1]["text"] + part["text"]}
+        else:
+            parts.append(part)
+    return {**chunks[-1], "candidates": [{"content": {"role": "model", "parts": parts}}]}
 
 
 def _grow(part: dict[str, Any], delta: dict[str, Any]) -> None:

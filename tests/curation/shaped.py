@@ -14,6 +14,7 @@ MODELS = {
     "anthropic": ["claude-opus-4-5", "claude-sonnet-4-5", "claude-opus-4-8", "claude-opus-5-5", "claude-sonnet-5-5"],
     "openai_chat": ["gpt-5.4", "gpt-4o"],
     "openai_responses": ["gpt-5.5", "gpt-5.6"],
+    "google": ["gemini-3.1-pro-preview", "gemini-2.5-flash"],
 }
 SIGNATURE = "Eo" * 40
 NAMES = ["read_file", "run", "search", "edit_file", "mcp__web__fetch"]
@@ -159,7 +160,53 @@ def openai_responses(rng: Random) -> dict[str, Any]:
     }
 
 
-SHAPES = {"anthropic": anthropic, "openai_chat": openai_chat, "openai_responses": openai_responses}
+def google(rng: Random) -> dict[str, Any]:
+    """A request as Gemini CLI sends them: signed calls, answers in a content of their own."""
+    model = rng.choice(MODELS["google"])
+    declared = [
+        {"name": name, "description": _text(rng), "parametersJsonSchema": {"type": "object"}}
+        for name in NAMES[: rng.randint(1, 5)]
+    ]
+    contents: list[dict[str, Any]] = []
+    for turn in range(rng.randint(1, 5)):
+        picture = [{"inlineData": {"mimeType": "image/png", "data": _PNG}}] if rng.random() < 0.2 else []
+        contents.append({"parts": [{"text": _text(rng)}, *picture], "role": "user"})
+        for step in range(rng.randint(0, 4)):
+            contents += _step(rng, f"{turn}_{step}", [one["name"] for one in declared], "gemini-3" in model)
+        if rng.random() < 0.8:
+            contents.append({"parts": [{"text": _text(rng)}], "role": "model"})
+    tools: list[dict[str, Any]] = [{"functionDeclarations": declared}]
+    return {
+        "model": model,
+        "contents": contents,
+        "systemInstruction": {"parts": [{"text": _text(rng)}], "role": "user"},
+        "tools": [*tools, {"googleSearch": {}}] if rng.random() < 0.2 else tools,
+        "generationConfig": {"temperature": 1},
+    }
+
+
+def _step(rng: Random, id_: str, names: list[str], signed: bool) -> list[dict[str, Any]]:
+    calls: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
+    named = {"id": id_} if signed or rng.random() < 0.5 else {}
+    for n in range(rng.choice([1, 1, 2, 3])):
+        head = {"name": rng.choice(names), **({"id": f"{id_}_{n}"} if named else {})}
+        signature = {"thoughtSignature": "c2ln"} if signed and not n else {}
+        calls.append({"functionCall": {**head, "args": {"path": _text(rng)}}, **signature})
+        response = rng.choice([{"output": _text(rng)}, {"error": "no such file"}, {"lines": [_text(rng)]}])
+        answers.append({"functionResponse": {**head, "response": response}})
+    said = [{"text": _text(rng)}] if rng.random() < 0.4 else []
+    thought = [{"text": _text(rng), "thought": True}] if rng.random() < 0.2 else []
+    reminder = [{"text": "reminder"}] if rng.random() < 0.15 else []
+    return [{"parts": [*thought, *said, *calls], "role": "model"}, {"parts": answers + reminder, "role": "user"}]
+
+
+SHAPES = {
+    "anthropic": anthropic,
+    "openai_chat": openai_chat,
+    "openai_responses": openai_responses,
+    "google": google,
+}
 
 
 def edits(rng: Random, context: Context) -> list[Edit]:

@@ -13,7 +13,9 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
 from ctxtui.offline.anthropic import validate
-from ctxtui.offline.anthropic.thinking import signed
+from ctxtui.offline.anthropic.thinking import sign_all
+from ctxtui.offline.google import validate as validate_google
+from ctxtui.offline.google.models import gemini
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.models import RequestLimits
@@ -21,10 +23,20 @@ from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 
 COUNT = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
+
+
+def google_refusals(body: Any) -> list[Any]:
+    """What the offline provider refuses for the model that `body` names."""
+    model = gemini(body["model"].removeprefix("models/"))
+    assert model is not None
+    return validate_google.refusals(body, model)
+
+
 STRICT: dict[str, Any] = {
     "anthropic": validate.refusals,
     "openai_chat": validate_chat.refusals,
     "openai_responses": validate_responses.refusals,
+    "google": google_refusals,
 }
 
 
@@ -36,7 +48,7 @@ def test_no_sequence_of_edits_makes_a_request_that_is_refused(dialect: str) -> N
         rng = Random(f"{dialect} {seed}")
         body = SHAPES[dialect](rng)
         if dialect == "anthropic":
-            body = signed(body)
+            body = sign_all(body)
         before = {r.rule for r in STRICT[dialect](body)}
         assert not before, (seed, before)
         context, request = context_of(body, dialect)
@@ -61,7 +73,7 @@ def test_thinking_that_does_not_fit_may_be_left_to_the_provider_to_drop() -> Non
     for seed in range(COUNT // 3):
         rng = Random(f"drop {seed}")
         body = SHAPES["anthropic"](rng)
-        body = signed({**body, "model": "claude-opus-5-5"})
+        body = sign_all({**body, "model": "claude-opus-5-5"})
         context, request = context_of(body, "anthropic")
         rules = rules_for("anthropic", table.card(body["model"]), drops_blocks=True)
         applied = apply(context, edits(rng, context), rules)

@@ -75,7 +75,7 @@ def test_a_chat_that_ends_on_a_full_disk_says_so_in_the_terminal_it_gives_back(t
     for restored in (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?25h"):
         assert restored in last, restored
     said = last.rpartition(b"\x1b[")[2].partition(b"ctxtui: ")[2].decode()
-    assert said.startswith("the end of the chat is not on record (") and "the disk is full" in said
+    assert said.startswith("The end of the chat was not recorded (") and "the disk is full" in said
     assert said.count("\n") == 1 and b"Traceback" not in terminal.output
     assert code == 7
 
@@ -101,7 +101,7 @@ def test_a_screen_on_a_full_disk_shows_what_there_is_and_says_what_it_cannot_kee
             os.write(terminal.fd, b"\x10")
             seen(screen, "commands")
             os.write(terminal.fd, b"import session\r")
-            seen(screen, "✗ refused: ")
+            seen(screen, "✗ failed: ")
             seen(screen, "full")
         os.write(terminal.fd, b"q")
         code = ended(terminal, 40)

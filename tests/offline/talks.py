@@ -66,6 +66,25 @@ def chat(**more: Any) -> Body:
     return copy.deepcopy({**body, **more})
 
 
+def google(**more: Any) -> Body:
+    """The same in Google's API."""
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    declared = {"name": "read_file", "description": "reads a file", "parametersJsonSchema": schema}
+    call = {"functionCall": {"id": "1", "name": "read_file", "args": {"path": "a.txt"}}, "thoughtSignature": "c2ln"}
+    answer = {"functionResponse": {"id": "1", "name": "read_file", "response": {"output": "hello"}}}
+    body = {
+        "systemInstruction": {"parts": [{"text": "Be kind."}]},
+        "tools": [{"functionDeclarations": [declared]}],
+        "contents": [
+            {"role": "user", "parts": [{"text": "What is in a.txt? Then read b.txt."}]},
+            {"role": "model", "parts": [{"text": "I look."}, call]},
+            {"role": "user", "parts": [answer]},
+        ],
+        "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
+    }
+    return copy.deepcopy({**body, **more})
+
+
 def responses(**more: Any) -> Body:
     """The same in Responses."""
     said = [{"type": "output_text", "text": "hello", "annotations": []}]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
-from ctxtui.offline.conversation import ScriptTask, ToolOutcome, clean
-from ctxtui.offline.model import Intent, Manner, answer, call_for, instance, wishes
+from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
+from ctxtui.offline.conversation import ScriptTask, ToolOutcome, strip_reminders
+from ctxtui.offline.model import Intent, Manner, answer, find_call, make_instance, parse_intents
 from ctxtui.wire.definitions import Definition
 
 
@@ -46,12 +46,12 @@ from ctxtui.wire.definitions import Definition
     ],
 )
 def test_what_is_understood(text: str, found: list[tuple[str, str, str, int]]) -> None:
-    assert [(w.verb, w.what, w.where, w.step) for w in wishes(text)] == found
+    assert [(w.verb, w.what, w.where, w.step) for w in parse_intents(text)] == found
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_understood_somehow(text: str) -> None:
-    steps = [wish.step for wish in wishes(text)]
+    steps = [wish.step for wish in parse_intents(text)]
     assert steps == sorted(steps)
 
 
@@ -92,8 +92,8 @@ TOOLS = [
     ],
 )
 def test_which_tool_fits(wish: Intent, call: tuple[str, Any] | None) -> None:
-    assert call_for(wish, TOOLS) == (AnsweredCall(*call) if call else None)
-    assert call_for(wish, []) is None
+    assert find_call(wish, TOOLS) == (AnsweredCall(*call) if call else None)
+    assert find_call(wish, []) is None
 
 
 def test_arguments_in_other_spellings() -> None:
@@ -103,8 +103,8 @@ def test_arguments_in_other_spellings() -> None:
         tool("read", filePath=TEXT),
         tool("write", filePath=TEXT, content=TEXT),
     ]
-    assert call_for(Intent("read", "read", "a.txt"), tools) == AnsweredCall("read", {"filePath": "a.txt"})
-    written = call_for(Intent("write", "write", "hi", "o.txt"), tools)
+    assert find_call(Intent("read", "read", "a.txt"), tools) == AnsweredCall("read", {"filePath": "a.txt"})
+    written = find_call(Intent("write", "write", "hi", "o.txt"), tools)
     assert written == AnsweredCall("write", {"filePath": "o.txt", "content": "hi"})
 
 
@@ -124,24 +124,26 @@ SHELL = [tool("bash", command=TEXT)]
     ],
 )
 def test_a_shell_does_what_no_tool_does(wish: Intent, command: str | None) -> None:
-    assert call_for(wish, SHELL) == (AnsweredCall("bash", {"command": command}) if command else None)
+    assert find_call(wish, SHELL) == (AnsweredCall("bash", {"command": command}) if command else None)
 
 
 def test_a_tool_that_must_be_told_more_comes_last() -> None:
     resource = tool("read_resource", server=TEXT, uri=TEXT)
     web = tool("web_run", "Runs searches", query=TEXT)
-    assert call_for(Intent("read", "read", "a.txt"), [resource]) == AnsweredCall(
+    assert find_call(Intent("read", "read", "a.txt"), [resource]) == AnsweredCall(
         "read_resource", {"server": "a.txt", "uri": "a.txt"}
     )
-    assert call_for(Intent("read", "read", "a.txt"), [resource, *SHELL]) == AnsweredCall(
+    assert find_call(Intent("read", "read", "a.txt"), [resource, *SHELL]) == AnsweredCall(
         "bash", {"command": "cat a.txt"}
     )
     picture = tool("view_image", path=TEXT)
-    assert call_for(Intent("read", "view", "a.txt"), [picture, *SHELL]) == AnsweredCall(
+    assert find_call(Intent("read", "view", "a.txt"), [picture, *SHELL]) == AnsweredCall(
         "bash", {"command": "cat a.txt"}
     )
-    assert call_for(Intent("read", "view", "a.png"), [picture, *SHELL]) == AnsweredCall("view_image", {"path": "a.png"})
-    assert call_for(Intent("run", "run", "ls"), [web, *SHELL]) == AnsweredCall("bash", {"command": "ls"})
+    assert find_call(Intent("read", "view", "a.png"), [picture, *SHELL]) == AnsweredCall(
+        "view_image", {"path": "a.png"}
+    )
+    assert find_call(Intent("run", "run", "ls"), [web, *SHELL]) == AnsweredCall("bash", {"command": "ls"})
 
 
 def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> ScriptTask:
@@ -211,7 +213,7 @@ def test_a_forced_call_without_end_goes_round() -> None:
 
 def test_rules_of_the_client_are_no_task() -> None:
     rules = "# *SEARCH/REPLACE block* Rules:\n\nThe user will say when to run `rm`."
-    assert clean(f"<system-reminder>read x.txt</system-reminder>read a.txt\n\n{rules}") == "read a.txt"
+    assert strip_reminders(f"<system-reminder>read x.txt</system-reminder>read a.txt\n\n{rules}") == "read a.txt"
 
 
 @pytest.mark.parametrize(
@@ -237,8 +239,8 @@ def test_no_tool_where_none_may_be_called() -> None:
 
 def test_what_the_client_notes_is_no_task() -> None:
     noted = "<local-command-caveat>was run `x`</local-command-caveat>\n<command-name>/compact</command-name>\n"
-    assert clean(noted + "read a.txt") == "read a.txt"
-    assert clean("<task-notification>run `x`</task-notification>") == ""
+    assert strip_reminders(noted + "read a.txt") == "read a.txt"
+    assert strip_reminders("<task-notification>run `x`</task-notification>") == ""
 
 
 def test_looking_in_it() -> None:
@@ -267,11 +269,11 @@ def test_cut_to_length_and_at_stops() -> None:
     def words(text: str) -> int:
         return len(text.split())
 
-    assert limited(said, [], None, words) == said
-    assert limited(said, ["two"], None, words) == ModelAnswer((Thought("a b"), Words("one ")), STOP, "two")
-    cut = limited(said, [], 4, words)
+    assert limit_answer(said, [], None, words) == said
+    assert limit_answer(said, ["two"], None, words) == ModelAnswer((Thought("a b"), Words("one ")), STOP, "two")
+    cut = limit_answer(said, [], 4, words)
     assert (cut.parts[:1], cut.text.strip(), cut.ended) == ((Thought("a b"),), "one two", LENGTH)
-    assert limited(said, [], 5, words) == ModelAnswer((Thought("a b"), Words("one two three")), LENGTH)
+    assert limit_answer(said, [], 5, words) == ModelAnswer((Thought("a b"), Words("one two three")), LENGTH)
 
 
 NAMES = st.text("ab", min_size=1, max_size=2)
@@ -306,9 +308,9 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
 
 @given(SCHEMAS)
 def test_instances_fit_their_schema(schema: Any) -> None:
-    assert fits(instance(schema, "text"), schema)
+    assert fits(make_instance(schema, "text"), schema)
     wrapped = {"$defs": {"x": schema}, "type": "object", "properties": {"y": {"$ref": "#/$defs/x"}}, "required": ["y"]}
-    assert fits(instance(wrapped, "text")["y"], schema)
+    assert fits(make_instance(wrapped, "text")["y"], schema)
 
 
 def fits(value: Any, schema: Any) -> bool:

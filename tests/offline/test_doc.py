@@ -9,7 +9,7 @@ from typing import Any
 import anthropic
 
 from ctxtui.offline.faults import KINDS
-from ctxtui.offline.http.routes import DESKS
+from ctxtui.offline.http.routes import ROUTES
 from tests.offline.loop import anthropic_loop
 
 DOC = (Path(__file__).parent.parent.parent / "docs" / "offline.md").read_text()
@@ -29,7 +29,7 @@ def test_the_example() -> None:
 
 
 def test_paths_and_faults_are_listed() -> None:
-    for path in DESKS:
+    for path in ROUTES:
         assert path in DOC
     for kind in KINDS:
         assert f"`{kind}`" in DOC

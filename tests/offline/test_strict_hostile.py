@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.offline.anthropic import validate
-from ctxtui.offline.anthropic.thinking import signed
+from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.offline.exchange import KeptResponse, NotJson, Refusal, Reply, parse
-from ctxtui.offline.http.routes import DESKS, serve
+from ctxtui.offline.http.routes import ROUTES, serve
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.offline.provider import Provider, SetClock
 from tests.offline.talks import Body, anthropic, chat, claude_code_compacted, codex, codex_compacted, responses
@@ -44,7 +44,7 @@ def test_any_body(path: str, data: st.DataObject) -> None:
     except NotJson:
         body = None
     sent = raw if body is None else json.dumps(body).encode()
-    got = serve(DESKS[path], Provider(clock=SetClock()), sent, HEADERS)
+    got = serve(ROUTES[path], Provider(clock=SetClock()), sent, HEADERS)
     assert isinstance(got, Refusal) or got.status == 200
 
 
@@ -67,7 +67,7 @@ def test_a_legal_body_with_something_odd_in_it(path: str, legal: Callable[..., B
         inner[data.draw(st.sampled_from([*inner, "type", "content", "id"]))] = odd
     elif inner:
         inner[data.draw(st.integers(0, len(inner) - 1))] = odd
-    got = serve(DESKS[path], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
+    got = serve(ROUTES[path], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
     assert isinstance(got, (Refusal, Reply))
 
 
@@ -94,7 +94,7 @@ def test_what_it_answers_it_takes_back(tasks: list[str], results: list[str], mod
     for task in tasks:
         body["messages"].append({"role": "user", "content": task})
         for _ in range(6):
-            got = serve(DESKS["/v1/messages"], provider, json.dumps(body).encode(), HEADERS)
+            got = serve(ROUTES["/v1/messages"], provider, json.dumps(body).encode(), HEADERS)
             assert isinstance(got, Reply), got
             body["messages"].append({"role": "assistant", "content": got.body["content"]})
             calls = [block for block in got.body["content"] if block["type"] == "tool_use"]
@@ -105,7 +105,7 @@ def test_what_it_answers_it_takes_back(tasks: list[str], results: list[str], mod
                 for n, c in enumerate(calls)
             ]
             body["messages"].append({"role": "user", "content": told})
-    assert validate.refusals(signed(body | {"messages": body["messages"][:-1]})) == []
+    assert validate.refusals(sign_all(body | {"messages": body["messages"][:-1]})) == []
 
 
 @given(data=st.data())
@@ -114,19 +114,19 @@ def test_a_frame_with_something_odd_in_it(data: st.DataObject) -> None:
     frame[data.draw(st.sampled_from([*frame, "generate", "stream_id", "previous_response_id"]))] = data.draw(JSONS)
     held: dict[str, KeptResponse] = {}
     raw = json.dumps(frame, default=str).encode()
-    got = serve(DESKS["/v1/responses"], Provider(clock=SetClock()), raw, HEADERS, held)
+    got = serve(ROUTES["/v1/responses"], Provider(clock=SetClock()), raw, HEADERS, held)
     assert isinstance(got, (Refusal, Reply))
 
 
 @given(thread=JSONS, messages=JSONS)
 def test_any_thread(thread: Any, messages: Any) -> None:
     provider = Provider(clock=SetClock())
-    begun = serve(DESKS["/v1/messages"], provider, json.dumps(anthropic(thread={"type": "create"})).encode(), THREADS)
+    begun = serve(ROUTES["/v1/messages"], provider, json.dumps(anthropic(thread={"type": "create"})).encode(), THREADS)
     assert isinstance(begun, Reply)
     going = {"type": "continue", "previous_message_id": begun.body["id"]}
     for odd in ({"thread": thread}, {"thread": going, "messages": messages}, {"safeguards": messages}):
         body = json.dumps(anthropic(**odd), default=str).encode()
-        assert isinstance(serve(DESKS["/v1/messages"], provider, body, THREADS), (Refusal, Reply))
+        assert isinstance(serve(ROUTES["/v1/messages"], provider, body, THREADS), (Refusal, Reply))
 
 
 @given(description=st.text(), members=st.lists(st.text(max_size=20), max_size=5))
@@ -135,7 +135,7 @@ def test_any_description_of_a_tool_that_takes_code(description: str, members: li
     told = f"{description}\n```ts\n{declared}\n```\n{description}"
     tools = [{"type": "custom", "name": "exec", "description": told}]
     body = codex("run `ls` then call a", model="offline", tools=tools)
-    got = serve(DESKS["/v1/responses"], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
+    got = serve(ROUTES["/v1/responses"], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
     assert isinstance(got, Reply), got
 
 
@@ -144,7 +144,7 @@ def test_any_schema_of_a_tool(schema: Any, inner: Any) -> None:
     made = json.loads(json.dumps({"type": "object", "properties": {"path": schema}, "required": inner}, default=str))
     tool = {"name": "read_file", "input_schema": made}
     body = anthropic(model="offline", tools=[tool], tool_choice={"type": "any"}, thinking={"type": "disabled"})
-    got = serve(DESKS["/v1/messages"], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
+    got = serve(ROUTES["/v1/messages"], Provider(clock=SetClock()), json.dumps(body).encode(), HEADERS)
     assert isinstance(got, (Refusal, Reply))
 
 

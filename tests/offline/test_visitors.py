@@ -21,10 +21,10 @@ import pytest
 
 from ctxtui.offline import Provider, RunningProvider, Server, SetClock, serving
 from ctxtui.offline.exchange import Refusal, Reply
-from ctxtui.offline.http.routes import DESKS, serve
+from ctxtui.offline.http.routes import ROUTES, serve
 from ctxtui.offline.http.server import is_loopback
-from ctxtui.offline.local import OLLAMA, Local, local_desks
-from ctxtui.offline.model import instance
+from ctxtui.offline.local import OLLAMA, Local, local_routes
+from ctxtui.offline.model import make_instance
 from tests.offline.talks import anthropic, chat, responses
 from tests.warm import warm_ctxtui
 
@@ -127,7 +127,7 @@ def test_a_wild_number_is_refused_or_served_at_once(path: str, name: str, value:
     # As it may come: 1e999 is JSON, and no number that a program can hold.
     raw = json.dumps(body).replace("Infinity", "1e999").replace("NaN", "-1e999").encode()
     began = time.process_time()
-    got = serve(DESKS[path], Provider(clock=SetClock()), raw, KEY)
+    got = serve(ROUTES[path], Provider(clock=SetClock()), raw, KEY)
     assert isinstance(got, (Refusal, Reply)) and time.process_time() - began < 5
     size = len(json.dumps(got.body)) + sum(map(len, got.events or ())) if isinstance(got, Reply) else 0
     assert size < 5_000_000
@@ -136,7 +136,7 @@ def test_a_wild_number_is_refused_or_served_at_once(path: str, name: str, value:
 def test_as_many_choices_as_openai_gives_and_no_more() -> None:
     for n, good in ((128, True), (129, False), (1_000_000, False)):
         raw = json.dumps(chat(model="offline", n=n)).encode()
-        got = serve(DESKS["/v1/chat/completions"], Provider(clock=SetClock()), raw, KEY)
+        got = serve(ROUTES["/v1/chat/completions"], Provider(clock=SetClock()), raw, KEY)
         if good:
             assert isinstance(got, Reply) and len(got.body["choices"]) == n
         else:
@@ -146,7 +146,7 @@ def test_as_many_choices_as_openai_gives_and_no_more() -> None:
 @pytest.mark.slow
 def test_many_choices_of_a_long_answer_share_what_may_be_said() -> None:
     long = chat(**said("say 100000 words"), n=128, stream=True)
-    got = serve(DESKS["/v1/chat/completions"], Provider(clock=SetClock()), json.dumps(long).encode(), KEY)
+    got = serve(ROUTES["/v1/chat/completions"], Provider(clock=SetClock()), json.dumps(long).encode(), KEY)
     assert isinstance(got, Reply) and len(got.body["choices"]) == 128
     assert got.body["usage"]["completion_tokens"] <= 210_000
     assert {choice["finish_reason"] for choice in got.body["choices"]} == {"length"}
@@ -155,7 +155,7 @@ def test_many_choices_of_a_long_answer_share_what_may_be_said() -> None:
 def test_a_model_says_no_more_than_it_can() -> None:
     for path, name in (("/v1/chat/completions", "max_completion_tokens"), ("/v1/responses", "max_output_tokens")):
         raw = json.dumps(CALLS[path](model="gpt-5.6", **{name: 10_000_000})).encode()
-        got = serve(DESKS[path], Provider(clock=SetClock()), raw, KEY)
+        got = serve(ROUTES[path], Provider(clock=SetClock()), raw, KEY)
         assert isinstance(got, Refusal) and "is too large: 10000000" in got.message
 
 
@@ -172,7 +172,7 @@ def test_a_model_says_no_more_than_it_can() -> None:
     ids=str,
 )
 def test_options_of_a_local_server_are_bounded(options: dict[str, Any]) -> None:
-    desk = local_desks(Local(OLLAMA))["/api/chat"]
+    desk = local_routes(Local(OLLAMA))["/api/chat"]
     body = {"model": "offline", "messages": [{"role": "user", "content": "say 50 words"}], "options": options}
     got = serve(desk, Provider(clock=SetClock()), json.dumps(body).replace("Infinity", "1e999").encode(), {})
     assert isinstance(got, Reply) and got.body["eval_count"] <= 300
@@ -197,7 +197,7 @@ def test_schemas_in_schemas_do_not_multiply() -> None:
         row = {"type": "array", "minItems": 100, "items": row}
     twice = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}, "required": ["a", "b"]}
     for schema in (row, twice):
-        assert len(json.dumps(instance(schema, "x"))) < 2_000_000
+        assert len(json.dumps(make_instance(schema, "x"))) < 2_000_000
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_no_text_keeps_it_busy(piece: str) -> None:
     for messages in (said[:1], said):
         body = anthropic(model="offline", messages=messages, tools=tools, max_tokens=200)
         began = time.process_time()
-        serve(DESKS["/v1/messages"], Provider(clock=SetClock()), json.dumps(body).encode(), KEY)
+        serve(ROUTES["/v1/messages"], Provider(clock=SetClock()), json.dumps(body).encode(), KEY)
         assert time.process_time() - began < 6
 
 

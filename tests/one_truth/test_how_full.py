@@ -97,8 +97,8 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         panels = screen.panels
         if number:
             screen.state.to_call("main", number)
-        await until(pilot, lambda: screen.edits.editable() and panels.scene is not None and panels.scene.counted)
-        scene, desk = panels.scene, screen.edits.desk
+        await until(pilot, lambda: screen.edits.is_editable() and panels.scene is not None and panels.scene.counted)
+        scene, desk = panels.scene, screen.edits.staging_area
         assert scene is not None and desk is not None and panels.header.what is not None
         assert panels.header.what.used == scene.figures.context_tokens == scene.call.usage.input  # type: ignore[union-attr]
         context = screen.edits.context_of(scene)
@@ -118,7 +118,7 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         frees = next(plain(line) for line in staged_pane.lines(pane, 60, 20) if "frees" in plain(line))
         assert f"next call {numbers.tokens(after)}, {100 * after / pane.usable:.0f} %" in frees
         assert panels.why.what is not None and panels.why.what.what.total == without
-        assert panels.coming is not None and panels.coming.input == pytest.approx(after, rel=0.02)
+        assert panels.next_call is not None and panels.next_call.input == pytest.approx(after, rel=0.02)
         advice = await listed(screen, pilot, "exclamation_mark", AdviceScreen)
         await until(pilot, lambda: advice.is_complete)
         rows = advice.pane.rows

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.services.config.config import load
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.dialogs.explain import explained, painted, spots_of
+from ctxtui.tui.dialogs.explain import explain, painted_lines, spots_of
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.cases import claude_code_requests
@@ -47,9 +47,9 @@ SETTINGS = frozenset({"about", "entry"})
 def told(app: CtxtuiApp) -> Iterator[tuple[str, str, str, str]]:
     """(pane, figure, word, sum) of every figure on the screen."""
     screen = app.screen
-    for spot in spots_of(screen, painted(screen)):
+    for spot in spots_of(screen, painted_lines(screen)):
         if spot.figure and spot.pane not in SETTINGS:
-            yield spot.pane, spot.text, spot.entry.word, explained(screen, spot)[1][0]
+            yield spot.pane, spot.text, spot.entry.word, explain(screen, spot)[1][0]
 
 
 async def walked(path: Path, *, home: bool, also: str = "") -> dict[str, list[tuple[str, str, str, str]]]:

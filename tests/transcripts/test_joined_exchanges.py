@@ -166,7 +166,7 @@ def by_relay(client: cases.Client, early: bool = False) -> Session:
             {**named, "data": json.dumps(one.answer or refused)},
             {"x": named["x"], "at": seconds(one.record), "ended": True},
         ]
-    return SessionJoin(read(as_lines(lines), "a.jsonl"), read(alone(client, early), TRANSCRIPT)).joined()
+    return SessionJoin(read(as_lines(lines), "a.jsonl"), read(alone(client, early), TRANSCRIPT)).join()
 
 
 WAYS: dict[str, Callable[[cases.Client], Session]] = {
@@ -310,7 +310,7 @@ def test_aiders_messages_are_joined_alike_from_its_log_and_from_a_relay() -> Non
     session.fold([*reader.feed(chat.encode()), *reader.settle()])
     part = reader.part(".aider.llm.history")
     session.fold([*part.feed(log.encode()), *part.settle(), *reader.settle()])
-    relayed = SessionJoin(read(as_lines(lines), "a.jsonl"), read(chat.encode(), CHAT_NAME)).joined()
+    relayed = SessionJoin(read(as_lines(lines), "a.jsonl"), read(chat.encode(), CHAT_NAME)).join()
     for one in session, relayed:
         assert [len(said(one, call.raw_head, ROOT)) for call in one.calls.values()] == [2, 4, 6, 8]
     for call, other in zip(session.calls.values(), relayed.calls.values(), strict=True):

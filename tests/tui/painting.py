@@ -13,8 +13,8 @@ class Painted:
 
     def __init__(self, pane: ScrolledRows) -> None:
         self.count = 0
-        self._paint = pane._painted
-        pane._painted = self._counted  # type: ignore[method-assign]
+        self._paint = pane._paint_line
+        pane._paint_line = self._counted  # type: ignore[method-assign]
 
     def _counted(self, index: int, line: int, state: str, look: Look) -> Strip:
         self.count += 1

@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from ctxtui.tui.chat.prompt import PAUSE
+from ctxtui.tui.chat.prompt import PAUSE_SECONDS
 from ctxtui.views.blocks import live_text
 from ctxtui.views.text.span import plain
 from tests.services.chatting import answer, provider, text, use
@@ -33,7 +33,7 @@ async def typed(pilot: Pilot[None], keys: Iterable[str], since: float) -> None:
 
 def held_down(key: str, since: float) -> list[str]:
     """`key` as often as it comes from `since` until what is asked now has stood there for longer than the pause."""
-    return [key] * round((time.monotonic() + PAUSE + 0.3 - since) / REPEAT)
+    return [key] * round((time.monotonic() + PAUSE_SECONDS + 0.3 - since) / REPEAT)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -47,27 +47,27 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         await asked_for_leave(screen, pilot)
         there = shown(screen)
         assert "write_file .git/hooks/post-checkout" in there and "new, 61 lines" in there
-        assert ".git is read by other programs: asked for each time" in there
+        assert ".git is read by other programs: ctxtui asks each time" in there
         assert "the model wrote docs/plan-for" in there and ".git/hooks/post-checkout" in there
         assert "1  #!/bin/sh" in there and "y once  n no  N never" in there
         assert "always" not in there, "permission for the session is not to be had"
         await pilot.press("end")
         await until(pilot, lambda: "61  echo line 59" in shown(screen))
-        screen.approval.show(screen.talk.asked_for)
+        screen.approval.show(screen.talk.approval)
         await pilot.pause(0.1)
         assert "61  echo line 59" in shown(screen), "a layout does not throw the reader back"
         await pilot.press("pageup", "up")
         assert "echo line 59" not in shown(screen)
         await reply(screen, pilot, "a")
         await pilot.pause(0.1)
-        assert screen.talk.waiting_for_leave is not None and not (tmp_path / "work/.git").exists()
-        await until(pilot, lambda: "a is no answer: y n N" in shown(screen))
+        assert screen.talk.waiting_call is not None and not (tmp_path / "work/.git").exists()
+        await until(pilot, lambda: "a does nothing: y n N" in shown(screen))
         await pilot.press("d")
-        await until(pilot, lambda: "d is no answer" in shown(screen))
+        await until(pilot, lambda: "d does nothing" in shown(screen))
         assert not screen.edits.overlay.staged, "no key acts on what the question hides"
         await reply(screen, pilot, "n")
-        await until(pilot, lambda: not screen.state.running)
-        assert not (tmp_path / "work/.git").exists() and screen.talk.asked_for is None
+        await until(pilot, lambda: not screen.state.is_running)
+        assert not (tmp_path / "work/.git").exists() and screen.talk.approval is None
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -81,7 +81,7 @@ async def test_an_edit_shows_its_difference(tmp_path: Path, size: tuple[int, int
         assert "edit_file a.py" in there and "changed, 53 lines" in there and "two2" in there
         assert "50 lines unchanged" in there or "49 lines unchanged" in there, there
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert (tmp_path / "work" / "a.py").read_text().endswith("one\n2\nthree\n")
 
 
@@ -92,11 +92,11 @@ async def test_what_is_typed_when_the_question_comes_goes_on_in_the_prompt(tmp_p
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
         await typed(pilot, "stop that now", since)
-        assert screen.prompt.text == "stop that now" and screen.talk.waiting_for_leave is not None
+        assert screen.prompt.text == "stop that now" and screen.talk.waiting_call is not None
         assert not (tmp_path / "work" / "typeahead.txt").exists()
         await pilot.press("enter")
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert (tmp_path / "work" / "typeahead.txt").exists()
         assert b"stop that now" in server.bodies[-1]
 
@@ -109,14 +109,14 @@ async def test_a_draft_waits_aside_while_the_tool_is_answered_by_the_keys_that_a
         def foot() -> str:
             return "\n".join(shown(screen).splitlines()[-2:])
 
-        assert "i say something" not in foot() and "say something" in foot(), "the cursor is there already"
+        assert "i type a message" not in foot() and "type a message" in foot(), "the cursor is there already"
         await say(screen, pilot, "write", wait=False)
         await pilot.press(*"half an idea")
         await until(pilot, lambda: "write_file needs your permission: esc answers" in foot())
         assert "esc answer" in foot() and "?" not in screen.prompt.text
         await pilot.press(*" yan", "escape")
         await asked_for_leave(screen, pilot)
-        assert "y once  a always  n no  N never" in foot() and "esc later" in foot() and "look round" not in foot()
+        assert "y once  a always  n no  N never" in foot() and "esc later" in foot() and "to the panes" not in foot()
         await pilot.press("escape")
         await until(pilot, lambda: "write_file needs your permission: i answers" in foot() and " i answer " in foot())
         await pilot.press("i")
@@ -127,11 +127,11 @@ async def test_a_draft_waits_aside_while_the_tool_is_answered_by_the_keys_that_a
         await until(pilot, lambda: "needs your permission: esc answers" in foot())
         await pilot.press("escape")
         await reply(screen, pilot, "n")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert not (tmp_path / "work" / "2.txt").exists() and screen.prompt.text == "half an idea yan"
-        assert "esc look round" in foot() and foot().count("esc ") == 1, "one name for one key"
+        assert "esc to the panes" in foot() and foot().count("esc ") == 1, "one name for one key"
         await pilot.press("escape")
-        await until(pilot, lambda: "i say something" in foot() and "i talk" in foot())
+        await until(pilot, lambda: "i type a message" in foot() and "i talk" in foot())
 
 
 @pytest.mark.parametrize("key", ["y", pytest.param("N", marks=pytest.mark.slow)])
@@ -143,18 +143,18 @@ async def test_a_key_held_down_answers_nothing(tmp_path: Path, key: str) -> None
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
         await typed(pilot, held_down(key, since), since)
-        waiting = screen.talk.waiting_for_leave
+        waiting = screen.talk.waiting_call
         assert waiting is not None and waiting.id == "t1" and not list((tmp_path / "work").iterdir())
-        await until(pilot, lambda: screen.prompt.ready)
+        await until(pilot, lambda: screen.prompt.is_ready)
         since = time.monotonic()
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: (tmp_path / "work" / "1.txt").exists() and screen.talk.asked_for is not None)
+        await until(pilot, lambda: (tmp_path / "work" / "1.txt").exists() and screen.talk.approval is not None)
         assert "2.txt" in shown(screen)
         await typed(pilot, held_down("y", since), since)
-        waiting = screen.talk.waiting_for_leave
+        waiting = screen.talk.waiting_call
         assert waiting is not None and waiting.id == "t2", "one burst never answers two questions"
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
 
 
 async def test_keys_that_waited_while_the_screen_was_busy_answer_nothing(tmp_path: Path) -> None:
@@ -163,13 +163,13 @@ async def test_keys_that_waited_while_the_screen_was_busy_answer_nothing(tmp_pat
         early = events.Key("y", "y")
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
-        await until(pilot, lambda: screen.prompt.ready)
+        await until(pilot, lambda: screen.prompt.is_ready)
         screen.prompt.post_message(early)
         await pilot.pause(0.1)
-        assert screen.talk.waiting_for_leave is not None, "typed before it could be read, taken after"
+        assert screen.talk.waiting_call is not None, "typed before it could be read, taken after"
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
-    assert PAUSE >= 0.5
+        await until(pilot, lambda: not screen.state.is_running)
+    assert PAUSE_SECONDS >= 0.5
 
 
 async def test_later_and_back_again(tmp_path: Path) -> None:
@@ -178,14 +178,14 @@ async def test_later_and_back_again(tmp_path: Path) -> None:
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
         await pilot.press("escape")
-        assert screen.talk.asked_for is None and "to be written" not in shown(screen)
+        assert screen.talk.approval is None and "to be written" not in shown(screen)
         await pilot.press("i")
         await asked_for_leave(screen, pilot)
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: screen.approval.size.width == 80)
         assert "write_file a.txt" in shown(screen)
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert not (tmp_path / "work" / "a.txt").exists(), "esc outside of the question ends the turn"
 
 

@@ -104,12 +104,12 @@ class Opened:
         self.exits = 0
         while self.app.screen is not self.screen:
             self.app.pop_screen()
-        while self.screen.line.asking:
+        while self.screen.line.is_asking:
             self.screen.prompt.set_text("")
             self.screen.line.cancel()
-        if isinstance(chat := self.screen, ChatScreen) and not chat.state.running:
+        if isinstance(chat := self.screen, ChatScreen) and not chat.state.is_running:
             chat.state.host.feed(HoldNext())
-            chat.talk.tell("hello")
+            chat.talk.send("hello")
             await until(self.pilot, lambda: chat.state.status == "held")
             chat.line.cancel()
         await handled(self.pilot)
@@ -129,7 +129,7 @@ async def opened(where: str, tmp_path: Path, size: tuple[int, int]) -> AsyncIter
         if isinstance(screen, ChatScreen):
             await until(pilot, lambda: screen.state.host.runner is not None)
             await it.reset()
-            await until(pilot, lambda: screen.edits.editable())
+            await until(pilot, lambda: screen.edits.is_editable())
         elif isinstance(screen, InspectorScreen):
             await settled(screen, pilot)
         app.exit = it.exit  # type: ignore[method-assign]

@@ -60,7 +60,7 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool 
     screen.prompt.set_text(words)
     await pilot.press("enter")
     if wait:
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
 
 
 async def asked_for_leave(screen: ChatScreen, pilot: Pilot[None]) -> None:
@@ -68,15 +68,15 @@ async def asked_for_leave(screen: ChatScreen, pilot: Pilot[None]) -> None:
 
     def there() -> bool:
         data = screen.approval.data
-        return screen.talk.asked_for is not None and data is not None and data.tool in shown(screen)
+        return screen.talk.approval is not None and data is not None and data.tool in shown(screen)
 
     await until(pilot, there)
 
 
 async def reply(screen: ChatScreen, pilot: Pilot[None], key: str) -> None:
     """Answer as one does who has read the question."""
-    await until(pilot, lambda: screen.talk.asked_for is not None and screen.approval.data is not None)
-    await until(pilot, lambda: screen.prompt.ready)
+    await until(pilot, lambda: screen.talk.approval is not None and screen.approval.data is not None)
+    await until(pilot, lambda: screen.prompt.is_ready)
     await pilot.press(key)
 
 
@@ -113,16 +113,16 @@ async def test_the_last_words_of_an_answer_are_painted_before_its_block_is_laid_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No frame in between: what came is painted when the answer ends.
-    monkeypatch.setattr("ctxtui.tui.chat.turn.FRAME", 1000.0)
+    monkeypatch.setattr("ctxtui.tui.chat.turn.FRAME_SECONDS", 1000.0)
     told: list[tuple[str, bool]] = []
-    hear = TurnController._hear
+    hear = TurnController._handle
 
     def heard(self: TurnController, news: ChatNews) -> None:
         if news.moment is not None:
             told.append((type(news.moment).__name__, "the very last words" in shown(screen)))
         hear(self, news)
 
-    monkeypatch.setattr(TurnController, "_hear", heard)
+    monkeypatch.setattr(TurnController, "_handle", heard)
     async with (
         provider([answer("m1", text("these are the very last words"))]) as server,
         chatting(tmp_path, server) as (screen, pilot),
@@ -147,8 +147,8 @@ async def test_what_shows_an_answer_is_loaded_before_it_comes_where_no_frame_wai
         real()
         loaded.set()
 
-    real = turn._load
-    monkeypatch.setattr(turn, "_load", load)
+    real = turn._import_views
+    monkeypatch.setattr(turn, "_import_views", load)
     async with (
         provider([hanging(PART[: PART.index(b"tool_use")])]) as server,
         chatting(tmp_path, server) as (screen, pilot),
@@ -157,7 +157,7 @@ async def test_what_shows_an_answer_is_loaded_before_it_comes_where_no_frame_wai
         await until(pilot, loaded.is_set)
         assert threads and threading.main_thread() not in threads
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
 
 
 async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:
         await say(screen, pilot, "tell", wait=False)
         await until(pilot, lambda: "▍" in shown(screen) and "≈" in shown(screen))
         assert "┊" in shown(screen) and "a long story" in shown(screen)
-        await until(pilot, lambda: sum(screen.figures.coming.values()) > 3)
+        await until(pilot, lambda: sum(screen.figures.incoming.values()) > 3)
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert "interrupted" in shown(screen)
         assert screen.state.host.session.calls["m1"].error == "interrupted"
 
@@ -187,7 +187,7 @@ async def test_an_answer_is_followed_when_figures_come_in_the_middle_of_it(tmp_p
         assert screen.panels.transcript.viewport.at_end
         await until(pilot, lambda: "line 89" in shown(screen))
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
 
 
 async def test_hold_and_release(tmp_path: Path) -> None:
@@ -196,13 +196,13 @@ async def test_hold_and_release(tmp_path: Path) -> None:
         await say(screen, pilot, "hi", wait=False)
         await until(pilot, lambda: "‖ held" in shown(screen))
         assert not server.bodies and "held before sending: you asked for it" in shown(screen)
-        assert "⏎ send as it is  x take it back" in shown(screen) and "esc edit it first" in shown(screen)
-        await until(pilot, lambda: screen.prompt.ready)
+        assert "⏎ send as is  x cancel it" in shown(screen) and "esc edit it first" in shown(screen)
+        await until(pilot, lambda: screen.prompt.is_ready)
         await pilot.press("escape")
-        await until(pilot, lambda: "edit it in the panes" in shown(screen) and not screen.line.asking)
+        await until(pilot, lambda: "edit it in the panes" in shown(screen) and not screen.line.is_asking)
         assert "send held" in shown(screen), shown(screen)[-400:]
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: "m1" in screen.state.host.session.calls and not screen.state.running)
+        await until(pilot, lambda: "m1" in screen.state.host.session.calls and not screen.state.is_running)
         assert len(server.bodies) == 1
 
 
@@ -211,11 +211,11 @@ async def test_what_is_held_is_sent_or_taken_back_with_a_key(tmp_path: Path) -> 
         for key, status in (("x", "taken back"), ("enter", "sent")):
             await pilot.press("ctrl+o")
             await say(screen, pilot, "hi", wait=False)
-            await until(pilot, lambda: "take it back" in shown(screen) and screen.prompt.ready)
+            await until(pilot, lambda: "cancel it" in shown(screen) and screen.prompt.is_ready)
             await pilot.press(key)
-            await until(pilot, lambda: not screen.state.running)
+            await until(pilot, lambda: not screen.state.is_running)
             assert len(server.bodies) == (status == "sent"), status
-            assert screen.talk.talking, "the prompt takes what is said next"
+            assert screen.talk.is_talking, "the prompt takes what is said next"
 
 
 async def test_before_the_first_word_it_says_who_answers_and_what_leaves_the_machine(tmp_path: Path) -> None:
@@ -242,11 +242,11 @@ async def test_a_tool_that_writes_asks(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "write", wait=False)
-        await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
+        await until(pilot, lambda: screen.talk.waiting_call is not None)
         await asked_for_leave(screen, pilot)
         assert "write_file new.txt" in shown(screen) and "once" in shown(screen)
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert (tmp_path / "work" / "new.txt").read_text() == "x"
 
 
@@ -270,12 +270,12 @@ async def test_an_earlier_message_is_edited_and_sent_anew(tmp_path: Path) -> Non
 async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) -> None:
     async with provider([hanging(PART[:600])]) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "tell", wait=False)
-        await until(pilot, lambda: screen.state.running and bool(server.bodies))
+        await until(pilot, lambda: screen.state.is_running and bool(server.bodies))
         screen.prompt.set_text("half a thou")
         await pilot.press("ctrl+q")
-        assert "end it and leave?" in shown(screen)
+        assert "End it and leave?" in shown(screen)
         await pilot.press("n")
-        assert screen.state.running and screen.prompt.text == "half a thou"
+        assert screen.state.is_running and screen.prompt.text == "half a thou"
         await pilot.press("ctrl+q", "y")
         await asyncio.sleep(0.3)
     app_id = screen.state.host.session.about.id
@@ -294,7 +294,7 @@ async def test_what_cannot_be_recorded_is_an_alarm_and_the_chat_goes_on(tmp_path
         await say(screen, pilot, "hi")
         await until(pilot, lambda: "all the same" in shown(screen))
         app = pilot.app
-    assert isinstance(app, CtxtuiApp) and "not on record" in app.farewell
+    assert isinstance(app, CtxtuiApp) and "not recorded" in app.farewell
 
 
 @pytest.mark.parametrize("size", few([(120, 40), (80, 24), (60, 12)]), ids=["wide", "usual", "small"])
@@ -304,19 +304,19 @@ async def test_no_other_alarm_hides_what_is_not_recorded(tmp_path: Path, size: t
     script = [answer("m1", text("all the same"))]
     async with provider(script) as server, chatting(tmp_path, server, size) as (screen, pilot):
         await until(pilot, lambda: "not recorded" in shown(screen))
-        screen.state.tells.alarm.emit("the rest was cut")
+        screen.state.tells.alarm.emit("and cut the rest")
         await say(screen, pilot, "hi")
         screen.owner(TurnController).dismiss_alarm()
-        screen.state.tells.alarm.emit("the rest was cut")
+        screen.state.tells.alarm.emit("and cut the rest")
         await pilot.pause(0.2)
-        assert "not recorded" in shown(screen) and "the rest was cut" not in shown(screen)
+        assert "not recorded" in shown(screen) and "and cut the rest" not in shown(screen)
         home.unlink()
         screen.state.host.keep_draft("")
         await until(pilot, lambda: "not recorded" not in shown(screen))
         if size[1] >= 16:
-            assert "the rest was cut" in shown(screen), "the other one was not forgotten"
+            assert "and cut the rest" in shown(screen), "the other one was not forgotten"
             screen.owner(TurnController).dismiss_alarm()
-            await until(pilot, lambda: "the rest was cut" not in shown(screen))
+            await until(pilot, lambda: "and cut the rest" not in shown(screen))
     app = pilot.app
     assert isinstance(app, CtxtuiApp) and app.farewell == ""
 
@@ -358,9 +358,9 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         screen.state.host.chat_model = hosted
         await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
-        rows = {each.name: each.help() for each in screen.app.screen.misses.every}
+        rows = {each.name: each.help() for each in screen.app.screen.pane.all_commands}
         assert next(iter(rows)) == MODEL, "the present one comes first"
-        assert "from the price list" not in rows["mystery-1"] and "not known" in rows["mystery-1"]
+        assert "from the price list" not in rows["mystery-1"] and "window unknown" in rows["mystery-1"]
         other = rows["claude-haiku-4-5"]
         assert "200.0k window" in other and "$1.00 in, $5.00 out" in other and "from the price list" in other
         await pilot.press(*"haiku-4-5", "enter")
@@ -393,7 +393,7 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
             partner = screen.state.host.chat_model
             assert partner is not None and (partner.model, partner.window) == ("tiny", 16384)
             await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 60)
-            await until(pilot, lambda: "the rest was cut" in shown(screen))
+            await until(pilot, lambda: "and cut the rest" in shown(screen))
             assert "llama-server with -c" in screen.alarm.words
             assert screen.state.rows is not None and screen.state.rows.unseen
             # What is shown as the context is what was read of it, not 819.8 % of it; its parts follow a moment later.
@@ -408,7 +408,7 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
             await pilot.press("escape")
             await screen.run_action("command('DismissAlarm')")
             await pilot.pause(0.1)
-            assert "the rest was cut" not in shown(screen)
+            assert "and cut the rest" not in shown(screen)
 
 
 async def test_thresholds_in_tokens_warn_too(tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ async def talking(tmp_path: Path) -> AsyncIterator[tuple[ChatScreen, Pilot[None]
         server.root = running.url
         async with chatting(tmp_path, server) as (screen, pilot):
             await say(screen, pilot, "hello")
-            await until(pilot, lambda: screen.edits.editable() and on_user_row(screen))
+            await until(pilot, lambda: screen.edits.is_editable() and on_user_row(screen))
             assert screen.panels.transcript.node and screen.prompt.has_focus
             yield screen, pilot, running.server.seen
 
@@ -492,9 +492,9 @@ async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_b
         await pilot.press(*"no", "escape")
         assert notes(screen) == ["mine"]
         assert screen.prompt.text == "half a" and screen.prompt.has_focus
-        assert received(seen) == ["hello"] and not screen.state.running
+        assert received(seen) == ["hello"] and not screen.state.is_running
         await pilot.press(*" thought", "enter")
-        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.running)
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.is_running)
         assert received(seen) == ["hello", "half a thought"], "no note was applied, none was said"
 
 
@@ -510,7 +510,7 @@ async def test_other_questions_while_typing_leave_the_draft_alone(tmp_path: Path
         await pilot.press("enter")
         await until(pilot, lambda: screen.owner(NotesController).facts())
         assert screen.prompt.text == "half a" and screen.prompt.has_focus and not notes(screen)
-        assert received(seen) == ["hello"] and not screen.state.running
+        assert received(seen) == ["hello"] and not screen.state.is_running
 
 
 async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
@@ -521,9 +521,9 @@ async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
         await pilot.press(*"half a")
         await do(pilot, "PutNote")
         await pilot.press(*"nev", "ctrl+q")
-        assert "leave?" in shown(screen)
+        assert "Leave?" in shown(screen)
         await pilot.press("n")
-        assert screen.prompt.text == "half a" and screen.talk.talking
+        assert screen.prompt.text == "half a" and screen.talk.is_talking
         await pilot.press("escape")
         await pilot.press("g", "1", "enter")
         await pilot.pause(0.1)
@@ -536,15 +536,15 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         assert screen.prompt.text == "hello"
         await pilot.press("escape", "i")
         assert screen.prompt.text == "half a"
-        assert "as a branch" not in shown(screen)
+        assert "a branch" not in shown(screen)
         await pilot.press("escape", "U", *" there")
         await do(pilot, "PutNote")
         await pilot.press("escape")
         assert screen.prompt.text == "hello there"
-        assert "sent anew as a branch" in shown(screen), "what Enter will do is said again after the question"
+        assert "starts a branch here" in shown(screen), "what Enter will do is said again after the question"
         await pilot.press("enter")
-        assert screen.prompt.text == "half a" and "as a branch" not in shown(screen)
-        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.running)
+        assert screen.prompt.text == "half a" and "a branch here" not in shown(screen)
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.is_running)
         assert received(seen) == ["hello", "hello there"]
         assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"
 
@@ -554,17 +554,17 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await pilot.press("ctrl+o")
         await say(screen, pilot, "write", wait=False)
-        await until(pilot, lambda: "‖ held" in shown(screen) and screen.edits.editable() and on_user_row(screen))
+        await until(pilot, lambda: "‖ held" in shown(screen) and screen.edits.is_editable() and on_user_row(screen))
         await do(pilot, "PutNote")
         await pilot.press(*"so", "ctrl+o")
-        await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
+        await until(pilot, lambda: screen.talk.waiting_call is not None)
         assert screen.prompt.text == "so"
         await pilot.press("enter")
         await asked_for_leave(screen, pilot)
         await until(pilot, lambda: "once" in shown(screen))
-        assert screen.talk.waiting_for_leave is not None
+        assert screen.talk.waiting_call is not None
         await reply(screen, pilot, "N")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert not (tmp_path / "work" / "new.txt").exists()
 
 
@@ -591,10 +591,10 @@ async def test_a_chat_says_why_its_context_is_so_big_and_the_cut_is_staged(tmp_p
     (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer, once more\n" * 2_000)
     async with chatting(tmp_path, None) as (screen, pilot):
         await say(screen, pilot, "read notes.txt")
-        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.editable())
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.is_editable())
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await pilot.press("escape")
-        await until(pilot, lambda: owner._rested() or reasons.groups is not None)  # type: ignore[func-returns-value]
+        await until(pilot, lambda: owner._search() or reasons.groups is not None)  # type: ignore[func-returns-value]
         await until(pilot, lambda: reasons.subject is not None and reasons.subject == owner._subject)
         await until(pilot, lambda: "results" in shown(screen).splitlines()[1])
         assert reasons.cut is not None and " ! " in shown(screen).splitlines()[1], shown(screen)[:400]
@@ -608,7 +608,7 @@ async def test_an_answer_to_a_context_that_left_under_edits_is_shown(tmp_path: P
     async with chatting(tmp_path, None) as (screen, pilot):
         for said in ("the first words", "the second"):
             await say(screen, pilot, said)
-        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.editable())
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.is_editable())
         await pilot.press("escape")
         rows = screen.panels.transcript.data
         assert rows is not None

@@ -78,7 +78,7 @@ class EditedChat:
         await until(self.pilot, there)
 
     def is_on_record(self) -> bool:
-        desk, writer = self.screen.edits.desk, self.screen.state.host.writer
+        desk, writer = self.screen.edits.staging_area, self.screen.state.host.writer
         return desk is not None and not desk.unsaved and writer is not None and not writer.pending
 
     async def settle(self) -> None:
@@ -88,7 +88,7 @@ class EditedChat:
         def there() -> bool:
             scene, staging, study = panels.scene, panels.staging, state.study
             counted = scene is not None and scene.last and scene.counted and (staging is None or staging.counted)
-            return counted and not state.running and study is not None and study.progress[0] == study.progress[1]
+            return counted and not state.is_running and study is not None and study.progress[0] == study.progress[1]
 
         await self.wait(there)
 
@@ -98,7 +98,7 @@ class EditedChat:
         before = len(self.screen.state.host.session.calls)
         await said(self.screen, self.pilot, words, wait=False)
         state = self.screen.state
-        await self.wait(lambda: not state.running and len(state.host.session.calls) > before)
+        await self.wait(lambda: not state.is_running and len(state.host.session.calls) > before)
         await self.settle()
         await self.pilot.press("escape")
 
@@ -151,8 +151,8 @@ class EditedChat:
         assert scene is not None and scene.call.usage is not None
         if not scene.call.usage.has_cache:
             return None
-        await self.wait(lambda: panels.coming is not None and not panels.coming.outdated)
-        return panels.coming
+        await self.wait(lambda: panels.next_call is not None and not panels.next_call.outdated)
+        return panels.next_call
 
 
 def spelled(blocks: list[Block]) -> tuple[list[object], list[str]]:
@@ -203,7 +203,7 @@ async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -
         nodes = [chat.data.entry(row) for row in range(chat.data.count) if chat.data.entry(row) > 0]
         for node in nodes:
             chat.go(node)
-            assert screen.edits.positions(), chat.answered
+            assert screen.edits.require_positions(), chat.answered
         assert len(set(screen.edits.blocks_of(nodes))) == len(nodes) > 18
         await pilot.press("left_square_bracket", "right_square_bracket")
         for node, keys in ((nodes[8], "pb"), (nodes[9], "pd"), (nodes[-5], "pd"), (nodes[-1], "pd")):
@@ -219,7 +219,7 @@ async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -
             await pilot.press("u")
         for node in nodes:
             chat.go(node)
-            assert screen.edits.positions(), chat.answered
+            assert screen.edits.require_positions(), chat.answered
 
 
 # Twelve turns, after each of which something else is edited

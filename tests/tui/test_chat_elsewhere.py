@@ -34,8 +34,8 @@ async def test_going_on_with_a_chat_that_is_open_shows_it_and_offers_a_branch(tm
         await until(pilot, lambda: isinstance(app.screen, InspectorScreen))
         screen = app.screen
         assert isinstance(screen, InspectorScreen)
-        await until(pilot, lambda: f"this chat is open in this program, process {os.getpid()} since" in painted(screen))
-        assert "f makes a branch of it" in painted(screen) and "one answer" in painted(screen)
+        await until(pilot, lambda: f"This chat is open in this program, process {os.getpid()} since" in painted(screen))
+        assert "f starts a branch" in painted(screen) and "one answer" in painted(screen)
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.screen, ChatScreen) and app.screen.state.host.runner is not None)
         branch = app.screen
@@ -54,8 +54,8 @@ async def test_a_chat_with_nothing_answered_yet_has_no_branch(tmp_path: Path) ->
         async with app.run_test(size=(120, 40)) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
-            await until(pilot, lambda: "this chat is open in this program" in painted(screen))
-            assert "makes a branch" not in painted(screen)
+            await until(pilot, lambda: "This chat is open in this program" in painted(screen))
+            assert "starts a branch" not in painted(screen)
             await pilot.press("f")
             await pilot.pause(0.3)
             assert app.screen is screen
@@ -74,7 +74,7 @@ async def test_a_chat_that_ended_in_a_turn_goes_on_when_nobody_has_it(tmp_path: 
         async with app.run_test(size=(80, 24)) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
-            await until(pilot, lambda: "ended in the middle of a turn: f goes on" in painted(screen))
+            await until(pilot, lambda: "This chat ended during a turn; f continues it" in painted(screen))
             await pilot.press("f")
             await until(pilot, lambda: isinstance(app.screen, ChatScreen))
             assert isinstance(app.screen, ChatScreen)

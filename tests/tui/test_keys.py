@@ -17,8 +17,8 @@ from ctxtui.tui import key_page
 from ctxtui.tui.chat.commands import CHAT_KEYS
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.commands import EVERYWHERE
-from ctxtui.tui.commands.command import Act, Commanded, Situation, key_text
-from ctxtui.tui.commands.moved import MOVED, now
+from ctxtui.tui.commands.command import Act, CommandContext, Commanded, key_text
+from ctxtui.tui.commands.moved import MOVED, describe_moved_key
 from ctxtui.tui.dialogs.command_palette import MatchingCommands
 from ctxtui.tui.dialogs.help import Help, rows
 from ctxtui.tui.home.commands import HOME
@@ -36,7 +36,7 @@ def test_no_key_belongs_to_two_commands() -> None:
 
 
 def test_every_command_can_be_asked_whether_it_is_available() -> None:
-    assert all(command.available(Situation()) in (True, False) for command in RECORDED)
+    assert all(command.available(CommandContext()) in (True, False) for command in RECORDED)
 
 
 def test_a_key_is_written_as_the_sign_that_it_types() -> None:
@@ -79,7 +79,7 @@ ONE_MEANING = {
             "open or fold difference",
             "open session",
             "open variant",
-            "show where it stood",
+            "show where it was",
             "stage",
             "stage policy",
             "take edit back",
@@ -132,7 +132,7 @@ MOST = 56
 
 
 def test_a_key_means_one_thing_everywhere() -> None:
-    for key, told in key_page.meanings({**screen_commands(), "every screen": EVERYWHERE}).items():
+    for key, told in key_page.commands_by_key({**screen_commands(), "every screen": EVERYWHERE}).items():
         names = {name.rpartition(" (")[0] for name in told}
         assert len(names) == 1 or names <= ONE_MEANING.get(key, ("", set()))[1], (key, names)
 
@@ -149,7 +149,7 @@ def found(screen: str, words: str) -> list[str]:
     palette = MatchingCommands(screen_commands()[screen], "commands")
     palette.reload = lambda *_, **__: None  # type: ignore[method-assign]
     palette.search(words)
-    return [command.name for command in palette.found]
+    return [command.name for command in palette.matches]
 
 
 def test_every_command_that_had_a_key_is_found_in_the_palette_by_its_old_name() -> None:
@@ -161,7 +161,12 @@ def test_every_key_that_does_something_else_now_stands_in_the_table() -> None:
     now_ = {(key_text(key), one.name) for every in screen_commands().values() for one in every for key in one.keys}
     now_ |= {(key_text(key), one.name) for one in EVERYWHERE for key in one.keys}
     moved = {(key, name.partition(" (")[0]) for key, name, _ in MOVED}
-    renamed = {"!": "findings", "$": "bill of the session", "W": "heaviest blocks, by tokens or carry"}
+    renamed = {
+        "!": "findings",
+        "$": "bill of the session",
+        "W": "heaviest blocks, by tokens or carry",
+        "^l": "draw the screen anew",
+    }
     for screen, key, name in BEFORE:
         stays = (key, name) in now_ or renamed.get(key) == name or key == "\u23ce"
         assert stays or (key, name.partition(" (")[0]) in moved, (screen, key, name)
@@ -175,7 +180,7 @@ def test_every_key_that_the_table_names_is_one_of_today() -> None:
 
 
 def test_a_key_that_moved_says_where_it_is() -> None:
-    assert now("J") == "jot a note on block: palette (^p)" and now("d") == ""
+    assert describe_moved_key("J") == "jot a note on block: palette (^p)" and describe_moved_key("d") == ""
 
 
 def test_the_help_names_about_fifty_keys() -> None:
@@ -189,7 +194,7 @@ async def test_first_and_last_row_are_reached_on_every_pane() -> None:
     async with opened(every_category()) as (screen, pilot):
         pane = screen.panels.transcript
         await pilot.press("g", "g")
-        assert pane.cursor == 0 and not screen.line.asking
+        assert pane.cursor == 0 and not screen.line.is_asking
         await pilot.press("G")
         assert pane.cursor == pane.row_count - 1
         await pilot.press("ctrl+home")

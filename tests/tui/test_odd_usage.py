@@ -49,7 +49,7 @@ async def test_a_chat_goes_on_whatever_is_reported(tmp_path: Path, usage: Any) -
         await say(screen, pilot, "hi")
         await until(pilot, lambda: "all the same" in shown(screen))
         await say(screen, pilot, "and again")
-        await until(pilot, lambda: len(server.bodies) >= 2 and not screen.state.running)
+        await until(pilot, lambda: len(server.bodies) >= 2 and not screen.state.is_running)
         assert "nan" not in shown(screen).lower().split() and screen.app.is_running
 
 

@@ -13,7 +13,7 @@ from ctxtui.services.config.mcp_servers import parse_server
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.tui.chat.servers import ServerLogScreen, ServersController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 from tests.services.chatting import answer, provider, text, use
 from tests.tui.test_chat import asked_for_leave, chatting, reply, say, shown, until
 
@@ -39,7 +39,7 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await asked_for_leave(screen, pilot)
         assert "add of the MCP server small" in shown(screen)
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         body = json.loads(server.bodies[-1])
         assert [part["content"] for part in body["messages"][2]["content"]] == ["The user did not allow this.", "3"]
         assert [
@@ -50,12 +50,12 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         next(one for one in screen.controllers if isinstance(one, ServersController)).choose()
         await until(pilot, lambda: isinstance(pilot.app.screen, PaletteScreen))
         await pilot.press("enter")
-        await until(pilot, lambda: "take back 5 tools?" in shown(screen) and " a request" in shown(screen))
+        await until(pilot, lambda: "remove 5 tools?" in shown(screen) and " a request" in shown(screen))
         await pilot.press("y")
         await until(pilot, lambda: "no longer" in shown(screen))
         await pilot.press("i")
         await say(screen, pilot, "go on")
-        await until(pilot, lambda: len(server.bodies) == 3 and not screen.state.running)
+        await until(pilot, lambda: len(server.bodies) == 3 and not screen.state.is_running)
         names = [tool["name"] for tool in json.loads(server.bodies[-1])["tools"]]
         assert names and not any(name.startswith("mcp__") for name in names)
 
@@ -74,10 +74,10 @@ class Written:
 
 async def test_the_log_of_a_server_is_followed() -> None:
     one, app = Written(), App[None]()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     async with app.run_test(size=(60, 8)) as pilot:
         screen = ServerLogScreen(one, "")  # type: ignore[arg-type]
-        screen.again = 0.02  # type: ignore[misc]
+        screen.reload_seconds = 0.02  # type: ignore[misc]
         await app.push_screen(screen)
 
         def shown() -> str:

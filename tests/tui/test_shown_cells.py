@@ -16,7 +16,7 @@ from textual.app import App
 from textual.geometry import Region
 from textual.strip import Strip
 
-from ctxtui.tui.shown_cells import Rest, ShownCells
+from ctxtui.tui.shown_cells import ChangedCells, ShownCells
 from tests.cases.sessions import every_category
 from tests.sampling import few
 from tests.tui.cells import cells
@@ -69,7 +69,7 @@ def test_the_terminal_shows_what_whole_frames_would_show(frames: list[Compositor
     shown, whole, less, told = ShownCells(), "", "", ""
     for frame in frames:
         whole += frame.render_segments(_CONSOLE)
-        sent = shown.rest(frame).render_segments(_CONSOLE)
+        sent = shown.limit_to_changes(frame).render_segments(_CONSOLE)
         less, told = less + sent, told + sent
         assert _screen(less) == _screen(told) == _screen(whole)
     assert len(less) <= len(whole)
@@ -92,17 +92,17 @@ def _frame(*pieces: str) -> ChopsUpdate:
 
 def test_what_stands_there_is_not_written_again() -> None:
     shown = ShownCells()
-    assert shown.rest(_frame("left", "right")).render_segments(_CONSOLE) == "\x1b[1;1Hleft\x1b[1;5Hright"
-    assert shown.rest(_frame("left", "right")).render_segments(_CONSOLE) == ""
-    assert shown.rest(_frame("left", "other")).render_segments(_CONSOLE) == "\x1b[1;5Hother"
+    assert shown.limit_to_changes(_frame("left", "right")).render_segments(_CONSOLE) == "\x1b[1;1Hleft\x1b[1;5Hright"
+    assert shown.limit_to_changes(_frame("left", "right")).render_segments(_CONSOLE) == ""
+    assert shown.limit_to_changes(_frame("left", "other")).render_segments(_CONSOLE) == "\x1b[1;5Hother"
     shown.forget()
-    assert shown.rest(_frame("left", "other")).render_segments(_CONSOLE) == "\x1b[1;1Hleft\x1b[1;5Hother"
+    assert shown.limit_to_changes(_frame("left", "other")).render_segments(_CONSOLE) == "\x1b[1;1Hleft\x1b[1;5Hother"
 
 
 def test_what_a_wide_character_may_push_is_written_behind_it() -> None:
     shown = ShownCells()
-    shown.rest(_frame("ab", "right")).render_segments(_CONSOLE)
-    assert shown.rest(_frame("本", "right")).render_segments(_CONSOLE) == "\x1b[1;1H本\x1b[1;3Hright"
+    shown.limit_to_changes(_frame("ab", "right")).render_segments(_CONSOLE)
+    assert shown.limit_to_changes(_frame("本", "right")).render_segments(_CONSOLE) == "\x1b[1;1H本\x1b[1;3Hright"
 
 
 def _words(*words: str) -> ChopsUpdate:
@@ -112,21 +112,21 @@ def _words(*words: str) -> ChopsUpdate:
 
 def test_of_a_piece_what_it_begins_and_ends_with_is_not_written_again() -> None:
     shown = ShownCells()
-    shown.rest(_words("now ", "12", " tokens")).render_segments(_CONSOLE)
-    assert shown.rest(_words("now ", "13", " tokens")).render_segments(_CONSOLE) == "\x1b[1;5H13"
-    assert shown.rest(_words("now ", "1", "3 tokens")).render_segments(_CONSOLE) == "\x1b[1;5H13 tokens"
+    shown.limit_to_changes(_words("now ", "12", " tokens")).render_segments(_CONSOLE)
+    assert shown.limit_to_changes(_words("now ", "13", " tokens")).render_segments(_CONSOLE) == "\x1b[1;5H13"
+    assert shown.limit_to_changes(_words("now ", "1", "3 tokens")).render_segments(_CONSOLE) == "\x1b[1;5H13 tokens"
     # Where a terminal and we may differ on a width, nobody knows where the rest stands.
     wide = "\x1b[1;1Hnow 本 tokens"
-    assert shown.rest(_words("now ", "本", " tokens")).render_segments(_CONSOLE) == wide
-    assert shown.rest(_words("now ", "14", " tokens")).render_segments(_CONSOLE) == "\x1b[1;1Hnow 14 tokens"
-    assert shown.rest(_words("now ", "15", " tokens")).render_segments(_CONSOLE) == "\x1b[1;5H15"
+    assert shown.limit_to_changes(_words("now ", "本", " tokens")).render_segments(_CONSOLE) == wide
+    assert shown.limit_to_changes(_words("now ", "14", " tokens")).render_segments(_CONSOLE) == "\x1b[1;1Hnow 14 tokens"
+    assert shown.limit_to_changes(_words("now ", "15", " tokens")).render_segments(_CONSOLE) == "\x1b[1;5H15"
 
 
 def test_a_frame_that_is_dropped_is_not_taken_as_shown() -> None:
     shown = ShownCells()
-    shown.rest(_frame("one")).render_segments(_CONSOLE)
-    shown.rest(_frame("two"))
-    assert shown.rest(_frame("two")).render_segments(_CONSOLE) == "\x1b[1;1Htwo"
+    shown.limit_to_changes(_frame("one")).render_segments(_CONSOLE)
+    shown.limit_to_changes(_frame("two"))
+    assert shown.limit_to_changes(_frame("two")).render_segments(_CONSOLE) == "\x1b[1;1Htwo"
 
 
 @pytest.mark.parametrize("size", few([(80, 24), (120, 40)]))
@@ -136,7 +136,7 @@ async def test_the_inspector_shows_what_whole_frames_would_show(
     frames: list[tuple[str, str]] = []
 
     def display(app: App[None], _screen: object, frame: Any) -> None:
-        if isinstance(frame, Rest):
+        if isinstance(frame, ChangedCells):
             frames.append((frame.update.render_segments(_CONSOLE), frame.render_segments(_CONSOLE)))
 
     monkeypatch.setattr(App, "_display", display)

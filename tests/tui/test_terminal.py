@@ -91,8 +91,8 @@ def test_a_terminal_that_is_gone_is_read_no_more() -> None:
 def test_nothing_wakes_up_where_nothing_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     driver = object.__new__(TerminalDriver)
-    driver._ends = WakingEvent()
-    driver._debug, driver.fileno, driver.exit_event = False, reading, driver._ends
+    driver._waking_event = WakingEvent()
+    driver._debug, driver.fileno, driver.exit_event = False, reading, driver._waking_event
     seen: list[Message] = []
     driver.process_message = seen.append  # type: ignore[method-assign,assignment]
     asked: list[float | None] = []
@@ -120,7 +120,7 @@ def test_nothing_wakes_up_where_nothing_is_typed(monkeypatch: pytest.MonkeyPatch
     assert not driver.exit_event.is_set()
     for one in (reading, writing):
         os.close(one)
-    driver._ends.close()
+    driver._waking_event.close()
 
 
 def test_a_terminal_that_goes_away_begins_nothing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def _draw(driver: TerminalDriver, frame: str) -> None:
 
 
 def test_the_terminal_has_a_frame_before_anything_is_done_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "_TAKEN", 60.0)
+    monkeypatch.setattr(terminal, "_MAX_FLUSH_SECONDS", 60.0)
     outer, inner = pty.openpty()
     driver, writer = _drawing(TerminalOutput(os.fdopen(inner, "w")))
     for frame in ("one", "two", "three"):

@@ -51,7 +51,7 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str) -> None:
     await pilot.pause()
     before = len(screen.state.host.session.calls)
     await said(screen, pilot, words, wait=False)
-    await until(pilot, lambda: not screen.state.running and len(screen.state.host.session.calls) > before)
+    await until(pilot, lambda: not screen.state.is_running and len(screen.state.host.session.calls) > before)
 
 
 async def drop_large(screen: ChatScreen, pilot: Pilot[None]) -> None:
@@ -123,7 +123,7 @@ async def test_w_goes_round_the_moments_and_a_applies_what_leaves_now(tmp_path: 
         await pilot.press("w")
         assert [*overlay.waiting.values()] == ["miss"] and "1 waits for next miss" in shown(screen)
         await pilot.press("w")
-        assert not overlay.waiting and "applies it now" in shown(screen)
+        assert not overlay.waiting and "applies them now" in shown(screen)
         await pilot.press("a")
         assert len(overlay.applied) == 1
         await say(screen, pilot, "and now?")
@@ -136,7 +136,7 @@ async def test_what_waits_is_kept_when_the_program_ends(tmp_path: Path) -> None:
             await say(screen, pilot, "read large.txt")
             await drop_large(screen, pilot)
             await pilot.press("w")
-            desk = screen.edits.desk
+            desk = screen.edits.staging_area
             await until(pilot, lambda: desk is not None and not desk.unsaved)
             name = screen.state.host.session.about.id
         clock.advance(100)

@@ -154,7 +154,7 @@ def adjust_forecast(
         usd=(usd[0], usd[1], usd[2], forecast.usd[3]),
         uncached=charge(Usage(fresh=total, output=forecast.answer), at),
         expires=forecast.expires if read else None,
-        marks=markers,
+        marker_count=markers,
         floor=min(read, forecast.floor),
         ceiling=min(total, max(read, forecast.ceiling)),
     )

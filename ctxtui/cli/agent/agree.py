@@ -30,7 +30,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.count_cache import cached_counter
-from ctxtui.services.lab.variants import policy_named
+from ctxtui.services.lab.variants import parse_policy
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.resend import agreement_lines
@@ -81,7 +81,7 @@ def agree(
     config = config_of(context)
     known_policies = load_policies()
     # The lab's syntax: a name, then settings.
-    variants = [VariantSpec(name=name, steps=policy_named(name, known_policies)[1]) for name in policies]
+    variants = [VariantSpec(name=name, steps=parse_policy(name, known_policies)[1]) for name in policies]
     variants += [VariantSpec(name=name, model=name) for name in models]
     result = run_agreement(
         open_recording(name, config.settings), config, variants, calls, budget_usd, leave_out, base_url, thread

@@ -12,7 +12,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.status_line import build_status, parse_input, price_call
 from ctxtui.services.config.config import load
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.totals.client_quotas import keep
+from ctxtui.services.library.totals.client_quotas import store_reports
 from ctxtui.views.text.status_line import describe_warning, line
 
 _ANSI: Final = {"bold": "1", "dim": "2", "warn": "33", "crit": "31", "readtx": "36"}
@@ -27,7 +27,7 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     client_state = parse_input(sys.stdin.read())
     settings = settings or load().settings
     status = build_status(client_state, settings)
-    keep(client_state, settings, status.at)
+    store_reports(client_state, settings, status.at)
     usage = status.predict_next()
     usd, expired_usd = (price_call(one, client_state, settings) for one in (usage, status.predict_next(cold=True)))
     warning = find_warning(status, expired_usd)

@@ -31,7 +31,7 @@ from ctxtui.core.turns import turns_of
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.notebook import Notebook
-from ctxtui.services.library.workspace_files import repeats_of
+from ctxtui.services.library.workspace_files import find_duplicates
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.phase_rules import find_phases
@@ -101,7 +101,7 @@ class ListInputs(Struct, frozen=True, dict=True):
     @property
     def repeats(self) -> list[Duplicate]:
         """Duplicates in the context."""
-        return repeats_of(self.book.session, self.book.names, self.chosen.call.sent_head)
+        return find_duplicates(self.book.session, self.book.names, self.chosen.call.sent_head)
 
     def tokens_of(self, node: int) -> int:
         """Tokens of one block."""

@@ -19,8 +19,8 @@ from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.session_work import read_sessions
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
-from ctxtui.services.lab.solve import Solved, SolvedSession, solved
-from ctxtui.services.lab.variants import own_models, variants
+from ctxtui.services.lab.solve import BestCandidates, SolvedSession, find_best
+from ctxtui.services.lab.variants import make_variants, own_models
 from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import LAB, SOLVE, LabRequest
@@ -102,7 +102,7 @@ def lab(
     if solve and (policies or caches or models):
         raise WrongUse("--solve tries its own policies and caches", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
-    request = settings if solve else LabRequest(settings, variants(policies, caches, models, own_models(settings)))
+    request = settings if solve else LabRequest(settings, make_variants(policies, caches, models, own_models(settings)))
     results = read_sessions(
         SOLVE if solve else LAB, expand_names(names, settings.clients), request, settings, "in the lab"
     )
@@ -116,11 +116,11 @@ def lab(
     if html is not None:
         _write_page(html, labs, force)
     if as_json:
-        write_json({**lab_json(labs), **({"solved": solved_json(solved(best))} if solve else {})})
+        write_json({**lab_json(labs), **({"solved": solved_json(find_best(best))} if solve else {})})
     elif html is None:
         _print(labs, settings)
         if solve:
-            _print_solved(solved(best), settings)
+            _print_solved(find_best(best), settings)
     return note_failed(failed)
 
 
@@ -169,7 +169,7 @@ def _write_page(path: Path, labs: list[SessionLab], force: bool) -> None:
     note(f"wrote {path}")
 
 
-def _print_solved(solution: Solved, settings: Settings) -> None:
+def _print_solved(solution: BestCandidates, settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
     painter.lines(
@@ -232,7 +232,7 @@ def _variant(row: LabRow) -> dict[str, Any]:
     }
 
 
-def solved_lines(solution: Solved) -> Iterator[str]:
+def solved_lines(solution: BestCandidates) -> Iterator[str]:
     """The best policy and cache strategy with their savings on held-out sessions, and the break-even of keeping a cache
     warm."""
     yield from _fit_lines("policy", solution.policy)
@@ -290,7 +290,7 @@ def _format_seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds <= 3600 else f"{seconds / 3600:.0f} hours"
 
 
-def solved_json(solution: Solved) -> dict[str, Any]:
+def solved_json(solution: BestCandidates) -> dict[str, Any]:
     """``solved`` of ``lab --solve --json``."""
     return {
         "policy": _fitted_json(solution.policy),

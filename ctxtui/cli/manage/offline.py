@@ -152,7 +152,7 @@ def _addresses(running: RunningProvider) -> str:
     if local is not None:
         return f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c stops it"
     return (
-        f"offline provider, no model: {running.url} (Anthropic), {running.openai_url} (OpenAI)\n"
+        f"offline provider, no model: {running.url} (Anthropic, Google), {running.openai_url} (OpenAI)\n"
         "model `offline`, or a real model's id for its rules; any key; ctrl+c stops it"
     )
 

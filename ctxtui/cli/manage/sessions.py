@@ -19,7 +19,7 @@ from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.spending import sums_of
+from ctxtui.services.library.totals.spending import session_totals_of
 from ctxtui.services.members import members
 from ctxtui.services.recordings.databases.address import MARK, split_address
 from ctxtui.views.home.columns import MADE_BY_CTXTUI, HomeColumn, home_columns, session_age
@@ -150,7 +150,7 @@ def _figures(summary: SessionSummary) -> dict[str, Any]:
         return {"error": summary.error}
     columns = {column.field: column.value(summary) for column in home_columns() if column.field and column.value}
     copy_fields = {"made_by_ctxtui": summary.is_made, "copied_calls": summary.copied}
-    return {**columns, **copy_fields, "totals": sums_of(summary).as_fields(), "sentence": summary.sentence}
+    return {**columns, **copy_fields, "totals": session_totals_of(summary).as_fields(), "sentence": summary.sentence}
 
 
 def _print(painter: Painter, summaries: list[SessionSummary], ids: dict[str, str]) -> None:

@@ -72,7 +72,7 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
     if app.farewell:
         note(app.farewell)
     if app.crash is not None:
-        raise ScreenCrash(app.crash, app.crashed_in)
+        raise ScreenCrash(app.crash, app.crashed_session)
     if app.refused is not None:
         raise app.refused
     return app.return_code or (REFUSED.number if app.unrecorded else 0)

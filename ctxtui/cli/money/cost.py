@@ -18,7 +18,7 @@ from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
+from ctxtui.services.library.totals.spending import WAYS, spending_rows, total_sessions
 from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.session_work import SessionResult
@@ -110,10 +110,10 @@ def _read_all(settings: Settings, by: str) -> CostAnswer:
         for summary in summaries
         if summary.error and not is_empty(summary)
     )
-    rows = rows_of(summaries, by) if by else []
+    rows = spending_rows(summaries, by) if by else []
     return CostAnswer(
         rows=rows,
-        sums=totals_by(summaries),
+        sums=total_sessions(summaries),
         sessions=len(summaries),
         copied=sum(summary.copied for summary in summaries),
         versions=(library_version(),),

@@ -24,8 +24,8 @@ from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
-from ctxtui.services.library.totals.stat_changes import Change, change_of
-from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
+from ctxtui.services.library.totals.stat_changes import Change, parse_change
+from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, make_stats
 from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import stats as view
@@ -46,7 +46,7 @@ class ChangeName(click.ParamType[Change]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Change:
         """Parse the text into a change."""
         try:
-            return value if isinstance(value, Change) else change_of(str(value))
+            return value if isinstance(value, Change) else parse_change(str(value))
         except CtxtuiError as error:
             self.fail(f"{error.message}: {error.way_out}", param, ctx)
 
@@ -98,11 +98,11 @@ def stats(
     beginning = at - since if since is not None else 0.0
     sessions = AllSessions(settings, folder, cluster, beginning)
     client_reports = (
-        [(client_quotas.SOURCE, summary) for summary in client_quotas.kept(settings)] if folder is None else []
+        [(client_quotas.SOURCE, summary) for summary in client_quotas.read_reports(settings)] if folder is None else []
     )
 
     def compute() -> Stats:
-        return stats_of(
+        return make_stats(
             sessions.known,
             at,
             by=by or "",

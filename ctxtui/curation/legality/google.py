@@ -98,17 +98,24 @@ def _pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
 
 def _unmatched(parts: Sequence[_Part], others: Sequence[_Part], message: str) -> Iterator[Violation]:
     """The calls or responses without a counterpart: by id where there is one, else by name."""
-    left = [_key(part) for part in others]
+    left = list(others)
     for part in parts:
-        if (key := _key(part)) in left:
-            left.remove(key)
+        match = next((other for other in left if _is_pair(part, other)), None)
+        if match is not None:
+            left.remove(match)
         else:
-            yield Violation(part.path, message.format(key), PAIR)
+            yield Violation(part.path, message.format(_member(part, "id") or _member(part, "name")), PAIR)
 
 
-def _key(part: _Part) -> str:
-    held = part.call if part.call is not None else part.response
-    return str(held.get("id") or held.get("name")) if isinstance(held, dict) else ""
+def _is_pair(one: _Part, other: _Part) -> bool:
+    """Whether a call and a response belong together: by id if both have one, else by name."""
+    ids = _member(one, "id"), _member(other, "id")
+    return ids[0] == ids[1] if all(ids) else _member(one, "name") == _member(other, "name")
+
+
+def _member(part: _Part, key: str) -> str:
+    value = part.call if part.call is not None else part.response
+    return str(value.get(key) or "") if isinstance(value, dict) else ""
 
 
 def _signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:

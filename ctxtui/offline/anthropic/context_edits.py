@@ -1,4 +1,4 @@
-"""Anthropic's context editing: what the server takes out of a request before the model reads it (facts §3)."""
+"""Anthropic's context editing: parts that the server removes from a request before the model reads it (facts §3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOOL_USES: Final = "clear_tool_uses_20250919"
 THINKING: Final = "clear_thinking_20251015"
 COMPACT: Final = "compact_20260112"
 CLEARED: Final = "[cleared to save context]"
-"""What stands for a result that was cleared; the provider's own words are not documented."""
+"""Text that replaces a cleared result; the provider's own is not documented."""
 
 _TRIGGER: Final = 100_000
 _KEEP: Final = 3
@@ -27,7 +27,7 @@ Body = dict[str, Json]
 
 
 def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """What is wrong with ``context_management``."""
+    """Refusals of ``context_management``."""
     for n, edit in enumerate(rows(members(body.get("context_management")).get("edits"))):
         kind, path = members(edit).get("type"), ("context_management", "edits", n)
         if kind not in _KINDS:
@@ -39,9 +39,11 @@ def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
             yield refusal_at((*path, "trigger", "value"), told, "wrong value")
 
 
-def edited(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
-    """`body` after its own edits, and what is reported as ``applied_edits``; `weigh` gives a body's tokens. Compaction
-    is not done."""
+def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
+    """Apply the edits of `body`; also returns the report ``applied_edits``. `weigh` gives a body's tokens.
+
+    Compaction is not done.
+    """
     applied: list[Json] = []
     for edit in rows(members(body.get("context_management")).get("edits")):
         kind = members(edit).get("type")
@@ -70,17 +72,19 @@ def _triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
 
 
 def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]:
-    """Without the thinking of all but the last turns, and of how many it was taken."""
+    """Remove the thinking of all but the last turns; also returns the number of turns."""
     keep = members(edit).get("keep")
     if keep == "all" or members(keep).get("type") == "all" or (keep is None and not model.strips):
         return body, 0
     turns = sorted({n for n, _, block in _blocks(body) if block.get("type") in _THOUGHTS})
     gone = set(turns[: max(0, len(turns) - _value(edit, "keep", 1))])
-    return mapped(body, lambda n, _, block: None if n in gone and block.get("type") in _THOUGHTS else block), len(gone)
+    return map_blocks(body, lambda n, _, block: None if n in gone and block.get("type") in _THOUGHTS else block), len(
+        gone
+    )
 
 
 def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
-    """With a placeholder for the oldest results, and how many those are."""
+    """Replace the oldest results by a placeholder; also returns their number."""
     names = {block.get("id"): block.get("name") for _, _, block in _blocks(body) if block.get("type") == "tool_use"}
     spared = rows(members(edit).get("exclude_tools"))
     found = [
@@ -97,7 +101,7 @@ def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
         wanted = inputs is True or block.get("name") in rows(inputs)
         return {**block, "input": {}} if wanted and block.get("id") in gone else block
 
-    return mapped(body, clear), len(gone)
+    return map_blocks(body, clear), len(gone)
 
 
 def _blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
@@ -106,8 +110,8 @@ def _blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
             yield n, m, members(block)
 
 
-def mapped(body: Body, change: Callable[[int, int, Body], Body | None]) -> Body:
-    """`body` with each block changed; None takes it out."""
+def map_blocks(body: Body, change: Callable[[int, int, Body], Body | None]) -> Body:
+    """Apply `change` to each block of `body`; None removes the block."""
     messages: list[Json] = []
     for n, message in enumerate(rows(body.get("messages"))):
         content = message.get("content")

@@ -1,4 +1,4 @@
-"""The fields of an Anthropic request and of its content blocks, and what is said where they are wrong (facts §1)."""
+"""The fields of an Anthropic request and of its content blocks, and the errors for wrong ones (facts §1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COUNTED: Final = fields(
     "model! string, messages! array, system string|array, tools array, tool_choice object, thinking object, "
     "output_config object, cache_control object, speed =standard|fast, user_profile_id string, workspace_id string"
 )
-"""What a request for a count may say."""
+"""Fields of a request for a token count."""
 CREATED: Final = COUNTED | fields(
     "max_tokens! integer >=0, stream boolean, stop_sequences array, metadata object, service_tier =auto|standard_only, "
     "inference_geo string, container string|object, diagnostics object"
@@ -30,7 +30,7 @@ BETA: Final = {
     "safeguards": ("dangerous-tool-use-",),
     "betas": ("",),
 }
-"""Members that need a beta header: how its name begins."""
+"""Members that need a beta header, with its prefixes."""
 
 
 def _blocks(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:
@@ -65,7 +65,7 @@ BLOCKS: Final = (
         },
     )
 )
-"""Content blocks of messages, by type. What may carry a cache marker has ``cache_control``."""
+"""Content blocks of messages, by type. Those that may carry a cache breakpoint have ``cache_control``."""
 BETA_BLOCKS: Final = _blocks(
     _MARK,
     {
@@ -77,11 +77,11 @@ BETA_BLOCKS: Final = _blocks(
         "tool_removal": "tool, name",
     },
 ) | _blocks("", {"mcp_tool_listing": "server_name, tools", "fallback": "from, to"})
-"""Further blocks that a request with any beta header may hold."""
+"""Additional blocks that a request with any beta header may hold."""
 INSIDE_RESULT: Final = _TEXTS | _blocks(
     _MARK, {"tool_reference": "tool_name! string", "browser_state": "tabs, changes, active_tab_id, state"}
 )
-"""What a tool's result may be made of."""
+"""Blocks allowed in a tool's result."""
 _DATA: Final = "media_type! string, data! string"
 SOURCES: Final = _blocks(
     "",
@@ -93,36 +93,36 @@ SOURCES: Final = _blocks(
         "content": "content! string|array",
     },
 )
-"""Where an image or document comes from, by type; the last two for documents only."""
+"""Sources of images and documents, by type; the last two for documents only."""
 
 _MARKER: Final = fields("type! =ephemeral, ttl =5m|1h, scope")
 _NOUNS: Final = {"object": "dictionary", "array": "list"}
 
 
-def dotted(path: Path) -> str:
-    """``messages.0.content.1.text``."""
+def format_path(path: Path) -> str:
+    """Format a path: ``messages.0.content.1.text``."""
     return ".".join(map(str, path))
 
 
 def refusal_at(path: Path, told: str, rule: str) -> Refusal:
-    """A refusal for what stands at `path`."""
-    return Refusal(f"{dotted(path)}: {told}", rule=rule)
+    """A refusal for the value at `path`."""
+    return Refusal(f"{format_path(path)}: {told}", rule=rule)
 
 
-def listed(words: Sequence[str]) -> str:
-    """``'a', 'b' or 'c'``."""
+def format_choices(words: Sequence[str]) -> str:
+    """Format alternatives: ``'a', 'b' or 'c'``."""
     quoted = [f"'{word}'" for word in words]
     return " or ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
 
 
 def field_refusals(value: Mapping[str, Json], known: Fields, path: Path = ()) -> Iterator[Refusal]:
-    """What is wrong with the members of `value`, in the provider's words."""
+    """Refusals of the members of `value`, in the provider's words."""
     for fault in faults(value, known, path):
         field = fault.field
         told, rule = {
             "missing": ("Field required", "field required"),
             "extra": ("Extra inputs are not permitted", "extra field"),
-            "choice": (f"Input should be {listed(field.choices)}", "wrong value"),
+            "choice": (f"Input should be {format_choices(field.choices)}", "wrong value"),
             "small": (f"Input should be greater than or equal to {field.at_least}", "wrong value"),
             "large": (f"Input should be less than or equal to {field.at_most}", "wrong value"),
             "type": (f"Input should be a valid {' or '.join(_NOUNS.get(t, t) for t in field.types[:1])}", "wrong type"),
@@ -131,14 +131,14 @@ def field_refusals(value: Mapping[str, Json], known: Fields, path: Path = ()) ->
 
 
 def tag_refusal(tag: Json, known: Collection[str], path: Path, rule: str) -> Refusal:
-    """A type that is none of `known`."""
+    """The refusal of a type that is none of `known`."""
     tags = ", ".join(f"'{name}'" for name in known)
     told = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
     return refusal_at(path, told, rule)
 
 
 def typed_refusals(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
-    """What is wrong with the fields of a block whose type must be one of `known`."""
+    """Refusals of the fields of a block whose type must be one of `known`."""
     if not isinstance(block, dict):
         yield refusal_at(path, "Input should be a valid dictionary", "wrong type")
         return
@@ -153,6 +153,6 @@ def typed_refusals(block: Json, path: Path, known: Mapping[str, Fields]) -> Iter
 
 
 def marker_refusals(marker: Json, path: Path) -> Iterator[Refusal]:
-    """What is wrong with a cache marker."""
+    """Refusals of a cache breakpoint."""
     if isinstance(marker, dict):
         yield from field_refusals(marker, _MARKER, path)

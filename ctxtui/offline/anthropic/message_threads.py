@@ -1,4 +1,4 @@
-"""Message threads: what the server holds of a conversation, so that a request says only what is new (facts §3)."""
+"""Message threads: conversations kept by the server, so that requests contain only new messages (facts §3)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from msgspec import Struct
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.anthropic.fields import field_refusals, listed
+from ctxtui.offline.anthropic.fields import field_refusals, format_choices
 from ctxtui.offline.exchange import ApiRequest, Refusal
 from ctxtui.offline.json_shape import fields, members, rows
 
 BETA: Final = "message-threads-"
-LASTS: Final = 300.0
-"""Seconds after its last use until a thread is gone."""
+LIFETIME_S: Final = 300.0
+"""Seconds after its last use until a thread expires."""
 _MOST_BYTES: Final = 128 * 1024 * 1024
 _TYPES: Final = {
     "create": fields("type! string"),
     "continue": fields("type! string, previous_message_id! string"),
 }
 _KEPT: Final[tuple[str, ...]] = ("system", "tools")
-"""What a thread keeps from its beginning, and what a request that goes on must not say again."""
+"""Members that a thread keeps from its first request, and that later requests must not repeat."""
 
 
 class HeldThread(Struct):
-    """A conversation up to an answer: `body` is the request that says all of it, `size` its bytes, `used` when it was
-    used last (Unix seconds). `continued`: a later request went on from here."""
+    """A conversation up to an answer.
+
+    `body` is the request with all of it, `size` its bytes, `used` its last use (Unix seconds). `continued`: a later
+    request continued it here.
+    """
 
     body: dict[str, Json]
     size: int
@@ -36,30 +39,30 @@ class HeldThread(Struct):
 
 
 class MessageThreads:
-    """The threads that a server holds, by the id of their last answer."""
+    """The threads of a server, by the id of their last answer."""
 
     def __init__(self) -> None:
         self._held: dict[str, HeldThread] = {}
 
-    def whole(self, asked: ApiRequest, now: float) -> ApiRequest | Refusal:
-        """`asked` with all that its thread holds put in front, at `now` in Unix seconds, or why there is no such
-        thread; a request without one as it is."""
+    def expand(self, asked: ApiRequest, now: float) -> ApiRequest | Refusal:
+        """Prepend the thread of `asked`, at `now` in Unix seconds, or return the refusal; unchanged without a
+        thread."""
         thread = asked.body.get("thread")
         if thread is None or not isinstance(asked.body.get("messages"), list):
-            # What is no list is refused as that.
+            # Anything but a list is refused elsewhere.
             return asked
         kind = members(thread).get("type")
         if not isinstance(thread, dict):
             return Refusal("thread: Input should be a valid dictionary", rule="wrong type")
         if not isinstance(kind, str) or kind not in _TYPES:
-            told = "Field required" if kind is None else f"Input should be {listed([*_TYPES])}"
+            told = "Field required" if kind is None else f"Input should be {format_choices([*_TYPES])}"
             return Refusal(f"thread.type: {told}", rule="wrong value")
         wrong = next(field_refusals(thread, _TYPES[kind], ("thread", kind)), None)
         if wrong is not None or kind == "create":
             return wrong or asked
         id_ = thread["previous_message_id"]
         held = self._held.get(id_)
-        if held is None or now - held.used > LASTS:
+        if held is None or now - held.used > LIFETIME_S:
             told = f"thread: no usable thread state was found for previous_message_id '{id_}'"
             return Refusal(told, 404, code="thread_not_found", rule="thread not found")
         if held.continued:
@@ -75,7 +78,7 @@ class MessageThreads:
         return ApiRequest(canonical.dumps(body), body, asked.headers)
 
     def keep(self, asked: ApiRequest, message: Mapping[str, Json], now: float) -> None:
-        """Hold what `asked`, which says all of its conversation, and its answer `message` came to, from `now` on."""
+        """Store the whole conversation `asked` with its answer `message`, at `now`."""
         thread = asked.body.get("thread")
         if thread is None:
             return

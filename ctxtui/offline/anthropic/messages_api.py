@@ -9,13 +9,13 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part, make
 from ctxtui.core.canonical import Json, dump_text
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, Thought, Words, limited
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.anthropic import message_threads
-from ctxtui.offline.anthropic.context_edits import edited, mapped
+from ctxtui.offline.anthropic.context_edits import apply_edits, map_blocks
 from ctxtui.offline.anthropic.models import OFFLINE, Claude, claude
 from ctxtui.offline.anthropic.thinking import CONTROLS, CheckedThinking, check_thinking, signature
 from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
-from ctxtui.offline.conversation import listen
+from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model import Manner
@@ -39,9 +39,9 @@ def content_of(provider: Provider, asked: ApiRequest, said: ModelAnswer, last: s
 
 
 def usage_of(asked: ApiRequest, outcome: CacheOutcome, content: list[dict[str, Json]]) -> dict[str, Json]:
-    """The usage of an answer with this `content`, whose input the cache took apart as `outcome`."""
+    """The usage of an answer with this `content` and the cache `outcome` of its input."""
     writes = dict(outcome.writes)
-    # Thinking counts as it was thought, however much of it is shown: its signature says how much that was.
+    # Thinking counts in full, however much of it is shown: its signature holds the length.
     thoughts = [from_part(block) for block in content if block["type"] == "thinking"]
     thought = output_tokens(asked.model, thoughts) if thoughts else 0
     spoken = [
@@ -65,7 +65,7 @@ def usage_of(asked: ApiRequest, outcome: CacheOutcome, content: list[dict[str, J
 
 
 def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    """The events of `message`."""
+    """The stream events of `message`."""
     begun = {**message["usage"], "output_tokens": 1, "output_tokens_details": None}
     start = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": begun}
     start.pop("context_management", None)
@@ -124,9 +124,9 @@ _TYPES: Final = {
 }
 
 
-class Taken(NamedTuple):
-    """A request as its `model` reads it: what it weighs, what came of its thinking, which edits were applied, and its
-    tokens before those."""
+class PreparedRequest(NamedTuple):
+    """A request as its `model` reads it: its weight, its checked thinking, the applied edits, and its tokens before
+    those."""
 
     weighed: WeighedRequest
     checked: CheckedThinking
@@ -148,32 +148,32 @@ def betas_of(asked: ApiRequest) -> tuple[str, ...]:
     return tuple(name.strip() for name in asked.headers.get("anthropic-beta", "").split(",") if name.strip())
 
 
-def refused(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
-    """Why the request is not served."""
+def find_refusals(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
+    """The reasons to refuse the request."""
     version = asked.headers.get("anthropic-version")
     if version is None:
         return [Refusal("anthropic-version: header is required", rule="version")]
     if version not in VERSIONS:
         return [Refusal(f'anthropic-version: "{version}" is not a valid version', rule="version")]
-    whole = _whole(provider, asked)
+    whole = _expand_thread(provider, asked)
     if isinstance(whole, Refusal):
         return [whole]
     return refusals(whole.body, version=version, betas=betas_of(asked), counting=counting)
 
 
-def _whole(provider: Provider, asked: ApiRequest) -> ApiRequest | Refusal:
-    """The request with what the server holds of its thread; as it is where threads were not asked for by their beta."""
+def _expand_thread(provider: Provider, asked: ApiRequest) -> ApiRequest | Refusal:
+    """The request with its thread; unchanged if threads were not requested by their beta."""
     if not any(name.startswith(message_threads.BETA) for name in betas_of(asked)):
         return asked
-    return provider.threads.whole(asked, provider.now())
+    return provider.threads.expand(asked, provider.now())
 
 
 def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a count."""
-    whole = _whole(provider, asked)
+    """The reply to a request for a token count."""
+    whole = _expand_thread(provider, asked)
     if isinstance(whole, Refusal):
         return whole
-    taken = _taken(provider, whole)
+    taken = _prepare(provider, whole)
     if taken.weighed.tokens > taken.model.window:
         return _too_long(taken.weighed, taken.model)
     body: dict[str, Json] = {"input_tokens": taken.weighed.tokens}
@@ -184,17 +184,17 @@ def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
 
 def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
-    whole = _whole(provider, asked)
+    whole = _expand_thread(provider, asked)
     if isinstance(whole, Refusal):
         return whole
     asked = whole
-    taken = _taken(provider, asked)
+    taken = _prepare(provider, asked)
     weighed, checked, model = taken.weighed, taken.checked, taken.model
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
     now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="anthropic", betas=betas_of(asked))
-    said, stop = _answered(provider, asked, weighed, model)
+    said, stop = _answer(provider, asked, weighed, model)
     content = list(content_of(provider, asked, said, checked.last))
     usage = usage_of(asked, outcome, content)
     message = {
@@ -214,7 +214,7 @@ def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
         message["context_management"] = {"applied_edits": taken.applied}
     provider.threads.keep(asked, message, now)
     if asked.body.get("safeguards") is not None:
-        # Nobody looks at the calls, and none is flagged.
+        # Calls are not checked, and none is flagged.
         calls = [block["id"] for block in content if block["type"] == "tool_use"]
         uses = {id_: {"type": "evaluated", "outcome": "not_flagged"} for id_ in calls}
         message["safeguard_results"] = [{"type": SAFEGUARD, "status": {"type": "available", "tool_uses": uses}}]
@@ -230,35 +230,35 @@ def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     )
 
 
-def _taken(provider: Provider, asked: ApiRequest) -> Taken:
+def _prepare(provider: Provider, asked: ApiRequest) -> PreparedRequest:
     model = claude(asked.model)
     assert model is not None
     checked = check_thinking(asked.body, model, betas_of(asked))
     gone = checked.dropped
-    body = mapped(asked.body, lambda n, m, block: None if (n, m) in gone else block) if gone else asked.body
+    body = map_blocks(asked.body, lambda n, m, block: None if (n, m) in gone else block) if gone else asked.body
 
     def weigh(one: dict[str, Json]) -> WeighedRequest:
         raw = asked.raw if one is asked.body else canonical.dumps(one)
         return provider.ledger.weigh(ANTHROPIC, raw, asked.model)
 
-    read, applied = edited(body, model, lambda one: weigh(one).tokens)
+    read, applied = apply_edits(body, model, lambda one: weigh(one).tokens)
     weighed = weigh(read)
-    return Taken(weighed, checked, model, applied, weigh(body).tokens if applied else weighed.tokens)
+    return PreparedRequest(weighed, checked, model, applied, weigh(body).tokens if applied else weighed.tokens)
 
 
 def _too_long(weighed: WeighedRequest, model: Claude) -> Refusal:
     return Refusal(f"prompt is too long: {weighed.tokens} tokens > {model.window} maximum", rule="context window")
 
 
-def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Claude) -> tuple[ModelAnswer, str]:
+def _answer(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Claude) -> tuple[ModelAnswer, str]:
     most = int(asked.body["max_tokens"])
     if most == 0:
         return ModelAnswer((), LENGTH), "max_tokens"
     room = model.window - weighed.tokens
-    talk = listen(weighed.request)
+    talk = read_task(weighed.request)
     stops = [stop for stop in rows(asked.body.get("stop_sequences")) if isinstance(stop, str)]
     full = provider.say(weighed.request, talk, _manner(asked, model))
-    said = limited(full, stops, min(most, room), text_counter(asked.model))
+    said = limit_answer(full, stops, min(most, room), text_counter(asked.model))
     if said.ended == LENGTH and room < most:
         return said, "model_context_window_exceeded"
     return said, _REASONS[said.ended]

@@ -1,4 +1,4 @@
-"""What each Claude model accepts (facts §1, §3): the rules that hang on the model's name."""
+"""Rules of each Claude model (facts §1, §3), by the model's name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ctxtui.offline.usage_ledger import card
 from ctxtui.tokens.models import plain_id
 
 OFFLINE: Final = "offline"
-"""The id of the model that is none."""
+"""The id of the offline model."""
 
 STAND_IN: Final = "claude-opus-5-5"
-"""The model whose rules hold for `OFFLINE`."""
+"""The model whose rules apply to `OFFLINE`."""
 
 KNOWN: Final = tuple(
     (
@@ -26,7 +26,7 @@ KNOWN: Final = tuple(
         "claude-opus-4-1 claude-opus-4 claude-sonnet-4"
     ).split()
 )
-"""The ids that are listed, newest first; others of the same lines are refused as not found."""
+"""The listed ids, newest first; others of the same lines are refused as not found."""
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS: Final = ("fable", "mythos")
@@ -36,10 +36,10 @@ EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 class Claude(Struct, frozen=True):
     """Rules of one model.
 
-    `line` and `version` are its name taken apart. `window` and `max_output` are tokens. `thinking` are the accepted
-    ``thinking.type`` values, `efforts` the accepted levels. `thinks` says that it thinks where nothing is asked for.
-    `bound` models tie a thinking signature to everything before it; `strips` models drop thinking of earlier turns.
-    `images` is how many a request may hold.
+    `line` and `version` are the parts of its name. `window` and `max_output` are tokens. `thinking` are the accepted
+    ``thinking.type`` values, `efforts` the accepted levels. `thinks`: it thinks by default. `bound` models tie a
+    thinking signature to everything before it; `strips` models drop thinking of earlier turns. `images` is the maximum
+    per request.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Claude(Struct, frozen=True):
 
 @cache
 def claude(model: str) -> Claude | None:
-    """The rules of `model` by any of its spellings; None where there is no such model."""
+    """The rules of `model` in any of its spellings; None for an unknown model."""
     plain = STAND_IN if model == OFFLINE else plain_id(model)
     named = _NAME.match(plain.removesuffix("-0"))
     if named is None or named.group() not in KNOWN:
@@ -94,7 +94,7 @@ def _thinking(line: str, version: tuple[int, int]) -> tuple[str, ...]:
         kinds.append("enabled")
     if line not in _ALWAYS:
         kinds.append("disabled")
-        # Which models take it is not documented: those that came with it.
+        # Not documented for which models: those that came with it.
         kinds += ["between_tools"] if version >= (5, 5) else []
     return tuple(kinds)
 
@@ -108,13 +108,13 @@ def _efforts(line: str, version: tuple[int, int]) -> tuple[str, ...]:
 
 
 def anthropic_models() -> Json:
-    """The list of the Messages API: the offline model first, then those whose rules can be simulated."""
+    """The model list of the Messages API: the offline model first, then those with known rules."""
     ids = (OFFLINE, *KNOWN)
     return {"data": [anthropic_model(id_) for id_ in ids], "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
 
 
 def anthropic_model(id_: str) -> dict[str, Json] | None:
-    """One model; None where there is none of that id. The date of release is not known here: an epoch value."""
+    """One model; None for an unknown id. The release date is unknown here: an epoch value."""
     model = claude(id_)
     if model is None:
         return None

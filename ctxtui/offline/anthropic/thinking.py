@@ -1,12 +1,12 @@
-"""Anthropic: thinking bound to what stands before it (facts §1, preserved thinking).
+"""Anthropic: thinking bound to its context (facts §1, preserved thinking).
 
-Counted in: the top-level system prompt, the tools, every earlier message. Not counted in: cache markers, how a text is
-spelled (string or list), where neighbouring messages of one role part, thinking (it has a chain of its own), tools that
-are deferred and that nothing before refers to, the query of an address (a rotating link to the same bytes).
+Included: the top-level system prompt, the tools, every earlier message. Excluded: cache breakpoints, the spelling of
+texts (string or list), boundaries between adjacent messages of one role, thinking (it has a chain of its own), deferred
+tools without earlier reference, the query of an address (a rotating link to the same bytes).
 
-A signature of ours says which model thought, what it thought, which thinking came directly before, and everything
-else that stood before it. It carries no state: whoever has the request can check it. One that we did not issue (from a
-recording of the real provider) cannot be checked and is taken at its word.
+Our signatures hold the model, its thinking, the directly preceding thinking, and everything else before it. They carry
+no state: anyone with the request can check them. A foreign one (from a recording of the real provider) cannot be
+checked and is trusted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Body = Mapping[str, Json]
 
 
 class Prefix:
-    """Everything that came before, taken in block by block."""
+    """Digest of everything before, added block by block."""
 
     def __init__(self, body: Body) -> None:
         tools = [tool for tool in rows(body.get("tools")) if isinstance(tool, dict)]
@@ -39,29 +39,29 @@ class Prefix:
         self._hash = _hash()
         self._role = ""
         self._turn = _hash()
-        self._add("tools", [bare(tool) for tool in tools if not tool.get("defer_loading")])
+        self._add("tools", [strip_non_content(tool) for tool in tools if not tool.get("defer_loading")])
         for text in blocks(body.get("system")):
-            self._add("system", bare(text))
+            self._add("system", strip_non_content(text))
 
     def digest(self) -> bytes:
-        """The name of all that was taken in."""
+        """The digest of everything added."""
         return bytes(self._hash.digest())
 
     def local(self, role: str) -> bytes:
-        """The name of what was taken in since `role` began to speak."""
+        """The digest of everything added since the current run of `role` began."""
         return bytes((self._turn if role == self._role else _hash()).digest())
 
-    def take(self, role: str, block: Json) -> None:
-        """One more block of a message of `role`; thinking leaves no trace."""
+    def add(self, role: str, block: Json) -> None:
+        """Add a block of a message of `role`; thinking is ignored."""
         if members(block).get("type") in _THINKING:
             return
         if role != self._role:
             self._role, self._turn = role, _hash()
             self._add("role", role)
-        self._turn.update(self._add("block", bare(block)))
+        self._turn.update(self._add("block", strip_non_content(block)))
         for name in _referred(block):
             if name in self._deferred:
-                self._add("tool", bare(self._deferred.pop(name)))
+                self._add("tool", strip_non_content(self._deferred.pop(name)))
 
     def _add(self, kind: str, value: Json) -> bytes:
         one = _hash(kind.encode())
@@ -76,7 +76,7 @@ def _hash(data: bytes = b"") -> Any:
 
 
 def _feed(into: Any, value: Json) -> None:
-    """`value` into a hash, every value in a way of its own; long texts without being written as JSON first."""
+    """Hash `value`, unambiguously by type; long texts without encoding them as JSON first."""
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
         into.update(b'"%d:' % len(data))
@@ -97,14 +97,14 @@ def blocks(content: Json) -> list[Json]:
     return rows(content)
 
 
-def bare(value: Json) -> Json:
-    """A block without what is no content: markers, nulls, the query of an address, the spelling of a result."""
+def strip_non_content(value: Json) -> Json:
+    """A block without non-content: breakpoints, nulls, the query of an address, the spelling of a result."""
     if not isinstance(value, dict):
         return value
     kept = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
     content = kept.get("content")
     if kept.get("type") == "tool_result" and content is not None:
-        kept["content"] = [bare(item) for item in blocks(content)]
+        kept["content"] = [strip_non_content(item) for item in blocks(content)]
     source = members(kept.get("source"))
     if source.get("type") == "url" and isinstance(source.get("url"), str):
         kept["source"] = {"type": "url", "url": source["url"].partition("?")[0]}
@@ -126,8 +126,11 @@ _LEAST: Final = 24
 
 
 class Signed(Struct, frozen=True):
-    """What a signature of ours holds: the `model`, and digests of its own `text`, of the thinking directly `before`
-    (zeros where there was none), of what stood before it in its own turn (`local`) and of the whole `prefix`."""
+    """The content of one of our signatures.
+
+    The `model`, and digests of its own `text`, of the thinking directly `before` (zeros without any), of what precedes
+    it in its own turn (`local`) and of the whole `prefix`.
+    """
 
     model: str
     text: bytes
@@ -137,8 +140,10 @@ class Signed(Struct, frozen=True):
 
 
 def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -> str:
-    """The signature of thinking `text` of the assistant by `model` behind `prefix`, after the thinking signed `before`
-    ("": none); at least `length` characters long, for a provider's wraps the thinking itself."""
+    """Sign the assistant's thinking `text` by `model` after `prefix` and after the thinking signed `before` ("": none).
+
+    At least `length` characters long, as a provider's contains the thinking itself.
+    """
     chain = _brief(before) if before else bytes(_DIGEST_SIZE)
     body = _brief(text) + chain + prefix.local("assistant") + prefix.digest() + model.encode()
     body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
@@ -146,8 +151,11 @@ def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -
 
 
 def _open(signature: Json) -> Signed | None:
-    """What `signature` holds; None where we did not issue it. Raises `ValueError` for one of ours that was changed, and
-    for one that cannot be a provider's: that is base64 of some length."""
+    """Decode `signature`; None if it is not ours.
+
+    Raises `ValueError` for one of ours that was changed, and for one that no provider could make: base64 of some
+    length.
+    """
     raw = base64.b64decode(signature, validate=True) if isinstance(signature, str) else b""
     if not raw.startswith(_MARK):
         if len(raw) < _LEAST:
@@ -169,19 +177,21 @@ def _seal(body: bytes) -> bytes:
 
 
 def signature(body: Body, text: str, last: str) -> str:
-    """The signature of `text` as the first thinking of the answer to `body`, whose last thinking that the model read
-    is signed `last` ("" for none)."""
+    """Sign `text` as the first thinking of the answer to `body`.
+
+    `last` is the signature of the last thinking that the model read ("" for none).
+    """
     prefix = Prefix(body)
     for message in rows(body.get("messages")):
         for block in blocks(members(message).get("content")):
-            prefix.take(str(message.get("role")), block)
+            prefix.add(str(message.get("role")), block)
     model = str(body.get("model"))
     return issue(model, text, last, prefix, _length(model, text))
 
 
 def _length(model: str, text: str) -> int:
-    """The length at which a signature counts as many tokens as the thinking in it: when it comes back without its
-    words, it still fills the context."""
+    """The length at which a signature has as many tokens as its thinking: returned without text, it still fills the
+    context."""
     facts = card(model)
     if not facts.factors.hidden:
         return 0
@@ -189,9 +199,8 @@ def _length(model: str, text: str) -> int:
     return round(facts.hidden_envelope + thought / facts.factors.hidden)
 
 
-def signed(body: Body) -> dict[str, Json]:
-    """`body` with every thinking block of the assistant signed as if this provider had issued it where it stands; for
-    tests that begin with a conversation that was never held."""
+def sign_all(body: Body) -> dict[str, Json]:
+    """Sign every thinking block of `body` as if this provider had issued it; for tests with invented conversations."""
     prefix, last = Prefix(body), ""
     messages: list[Json] = []
     for message in rows(body.get("messages")):
@@ -201,14 +210,14 @@ def signed(body: Body) -> dict[str, Json]:
             if role == "assistant" and members(block).get("type") == "thinking":
                 last = issue(str(body.get("model")), str(block.get("thinking")), last, prefix)
                 block = {**block, "signature": last}
-            prefix.take(role, block)
+            prefix.add(role, block)
             made.append(block)
         messages.append({**message, "content": content if isinstance(content, str) else made})
     return {**body, "messages": messages}
 
 
 CONTROLS: Final = "thinking-binding-controls-2026-08-01"
-"""The beta that lets a request choose what happens to thinking that does not fit, and that reports it."""
+"""The beta with which a request chooses the handling of thinking that does not fit, and gets a report."""
 _MODIFIED: Final = (
     "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
     "These blocks must remain as they were in the original response."
@@ -221,8 +230,11 @@ _ELSEWHERE: Final = (
 
 
 class CheckedThinking(Struct):
-    """What came of checking: refusals, what is reported as ``input_transformations``, which blocks (message, place)
-    the model does not read, and the signature of the last one that it does."""
+    """The result of checking thinking.
+
+    Refusals, the report ``input_transformations``, the blocks (message, place) that the model does not read, and the
+    signature of the last one that it does.
+    """
 
     refusals: list[Refusal] = field(default_factory=list)
     transformations: list[dict[str, Json]] = field(default_factory=list)
@@ -231,12 +243,12 @@ class CheckedThinking(Struct):
 
 
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
-    """Every thinking block of `body` against its signature.
+    """Check every thinking block of `body` against its signature.
 
-    A signature of ours must fit the words, and on models that bind thinking also everything before it and the chain of
-    thinking; what does not fit is refused, or dropped where the request says so. Thinking of a newer model is dropped.
-    A signature of another issuer passes if it is plausible. Models that strip thinking of earlier turns look only at
-    the current one.
+    Our signatures must match the text, and on models that bind thinking also everything before it and the chain of
+    thinking; mismatches are refused, or dropped if the request says so. Thinking of a newer model is dropped. A foreign
+    signature passes if it is plausible. For models that strip thinking of earlier turns, only the current one is
+    checked.
     """
     wanted = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
     messages = [members(message) for message in rows(body.get("messages"))]
@@ -252,7 +264,7 @@ def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> Checked
                 walk.meet(n, m, block, prefix)
             else:
                 walk.pass_by(block)
-                prefix.take(role, block)
+                prefix.add(role, block)
     return walk.checked
 
 
@@ -262,19 +274,19 @@ class _Walk:
         self._model = model
         self._drops = drops
         self._latest = _latest_assistant(messages)
-        # The last message of a person begins the turn.
-        persons = [n for n, message in enumerate(messages) if is_of_person(message)]
+        # The last user message begins the turn.
+        persons = [n for n, message in enumerate(messages) if is_user_text(message)]
         self._turn = persons[-1] if model.strips and persons else 0
         self._falling = False
         self._free = False
 
     def pass_by(self, block: Body) -> None:
-        """A block that is no thinking. What follows a compaction is bound to a context that is gone."""
+        """Visit a block that is no thinking. After a compaction, thinking is bound to a context that is gone."""
         self._falling = False
         self._free = self._free or block.get("type") == "compaction"
 
     def meet(self, n: int, m: int, block: Body, prefix: Prefix) -> None:
-        """Thinking at place `m` of message `n`, behind `prefix`."""
+        """Check thinking at place `m` of message `n`, after `prefix`."""
         where = f"messages.{n}.content.{m}"
         if n < self._turn:
             self.checked.dropped.add((n, m))
@@ -296,10 +308,10 @@ class _Walk:
     def _fits(self, n: int, m: int, signed: Signed, block: Body, prefix: Prefix) -> bool:
         where, latest, words = f"messages.{n}.content.{m}", n >= self._latest, block.get("thinking")
         if words and signed.text != _brief(str(words)):
-            # Without words (display omitted) nothing was changed.
+            # Without text (display omitted) nothing was changed.
             self._refuse(f"{where}: {_MODIFIED if latest else _INVALID}", "thinking modified")
         elif self._model.bound and not self._free:
-            # Nothing before is always right: thinking may be taken away from the front.
+            # No preceding thinking is always valid: thinking may be removed from the front.
             follows = not self.checked.last or signed.before == _brief(self.checked.last)
             if signed.prefix == prefix.digest() and follows and not self._falling:
                 return True
@@ -333,7 +345,7 @@ def _latest_assistant(messages: Sequence[Body]) -> int:
     return max(0, at - 1)
 
 
-def is_of_person(message: Body) -> bool:
+def is_user_text(message: Body) -> bool:
     """Whether a user's message holds something other than results of tools."""
     kinds = {str(members(block).get("type")) for block in blocks(message.get("content"))}
     return message.get("role") == "user" and bool(kinds - {"tool_result"})

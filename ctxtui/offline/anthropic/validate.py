@@ -1,6 +1,7 @@
-"""What the Anthropic Messages API refuses, written from its documentation alone (facts §1, §2).
+"""Validation by the Anthropic Messages API, written from its documentation alone (facts §1, §2).
 
-Independent of `curation.legality.legality` on purpose: what that lets through is held against this."""
+Deliberately independent of `curation.legality.legality`, which is tested against it.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +21,16 @@ from ctxtui.offline.anthropic.fields import (
     INSIDE_RESULT,
     SAMPLING,
     SOURCES,
-    dotted,
     field_refusals,
-    listed,
+    format_choices,
+    format_path,
     marker_refusals,
     refusal_at,
     tag_refusal,
     typed_refusals,
 )
 from ctxtui.offline.anthropic.models import EFFORTS, Claude, claude
-from ctxtui.offline.anthropic.thinking import CONTROLS, blocks, check_thinking, is_of_person
+from ctxtui.offline.anthropic.thinking import CONTROLS, blocks, check_thinking, is_user_text
 from ctxtui.offline.anthropic.validate_turns import turn_refusals
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import Fields, Path, ShapeField, fields, members, rows
@@ -38,27 +39,26 @@ from ctxtui.tokens.image import image_size, stated_pages
 NEW_VERSION: Final = "2026-10-21"
 OLD_VERSION: Final = "2023-06-01"
 VERSIONS: Final = (NEW_VERSION, OLD_VERSION)
-MOST_BYTES: Final = 32 * 1024 * 1024
-"""A larger request is answered with 413."""
-MOST_MESSAGES: Final = 100_000
+MAX_BYTES: Final = 32 * 1024 * 1024
+"""Larger requests get a 413."""
+MAX_MESSAGES: Final = 100_000
 ROLES: Final = ("user", "assistant", "system")
 SAFEGUARD: Final = "dangerous_tool_use"
-"""The one check that is known, under its beta header."""
+"""The only known check, under its beta header."""
 _SAFEGUARDS: Final = {SAFEGUARD: fields("type! string, classifier_context! object")}
 _MESSAGE: Final = fields("role string, content! string|array")
 Body = Mapping[str, Json]
 Parts = Sequence[tuple[Path, Body]]
-"""The blocks of all messages with their paths, the parts of a tool's result in front of it."""
+"""The blocks of all messages with their paths; the parts of a tool's result precede it."""
 
 
 def refusals(
     body: Json, *, version: str = NEW_VERSION, betas: Collection[str] = (), counting: bool = False
 ) -> list[Refusal]:
-    """Everything in `body`, a request's JSON value, that the API would refuse; empty where it takes it.
+    """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
-    `version` is the ``anthropic-version`` header, `betas` the names in ``anthropic-beta``; `counting` means that it is
-    a request for a count. The provider says only the first one. Where the fields themselves are wrong, nothing further
-    is looked at.
+    `version` is the ``anthropic-version`` header, `betas` the names in ``anthropic-beta``; `counting`: a request for a
+    count. The provider reports only the first one. If fields are wrong, nothing else is checked.
     """
     if not isinstance(body, dict):
         return [Refusal("Input should be a valid dictionary", rule="wrong type")]
@@ -96,7 +96,7 @@ def _fields(
     if version == OLD_VERSION:
         known |= SAMPLING
         for key in SAMPLING:
-            # The value that holds anyway is taken: llm always says it (facts §13.3).
+            # The default value is accepted: llm always sends it (facts §13.3).
             usual = key == "temperature" and body.get(key) == 1
             if body.get(key) is not None and not usual and model is not None and not model.sampling:
                 yield Refusal(f"`{key}` is deprecated for this model.", rule="sampling")
@@ -105,8 +105,8 @@ def _fields(
 
 def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
     messages = rows(body["messages"])
-    if len(messages) > MOST_MESSAGES:
-        yield Refusal(f"messages: at most {MOST_MESSAGES} messages are allowed", rule="too many messages")
+    if len(messages) > MAX_MESSAGES:
+        yield Refusal(f"messages: at most {MAX_MESSAGES} messages are allowed", rule="too many messages")
     for n, message in enumerate(messages):
         path: Path = ("messages", n)
         if not isinstance(message, dict):
@@ -114,7 +114,7 @@ def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
             continue
         role, content = message.get("role"), message.get("content")
         if role not in ROLES:
-            told = "Field required" if role is None else f"Input should be {listed(ROLES)}"
+            told = "Field required" if role is None else f"Input should be {format_choices(ROLES)}"
             yield refusal_at((*path, "role"), told, "role")
         known = _MESSAGE | (fields("clear_at string, output_config") if role == "system" and beta else {})
         yield from field_refusals(message, known, path)
@@ -130,7 +130,7 @@ def _system(body: Body) -> Iterator[Refusal]:
 
 
 def _block(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
-    """What is wrong with one block at `path`, which must be one of `known`."""
+    """Refusals of one block at `path`, which must be one of `known`."""
     yield from typed_refusals(block, path, known)
     value = members(block)
     kind = str(value.get("type"))
@@ -155,7 +155,7 @@ def _block(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Ref
 
 
 def _text(value: Body, path: Path) -> Iterator[Refusal]:
-    """An empty text, or one of white space only, and a marker on it."""
+    """Refusals of a text that is empty or white space, and of a breakpoint on it."""
     text = value.get("text")
     if isinstance(text, str) and not text.strip():
         if value.get("cache_control") is not None:
@@ -180,7 +180,7 @@ def _numbers(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
         told = f"which is the maximum allowed number of output tokens for {body['model']}"
         yield Refusal(f"max_tokens: {most} > {model.max_output}, {told}", rule="max_tokens")
     if most == 0:
-        # A request that only fills the cache says nothing about an answer.
+        # A request that only fills the cache has no settings of an answer.
         clashes = {
             "stream": body.get("stream") is True,
             "thinking": members(body.get("thinking")).get("type") == "enabled",
@@ -197,7 +197,7 @@ def _numbers(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
 
 
 def _documents(body: Body) -> Iterator[Refusal]:
-    """What version 2026-10-21 took away: documents said by the assistant, citations said by the user."""
+    """Restrictions of version 2026-10-21: documents by the assistant, citations by the user."""
     for n, message in enumerate(rows(body["messages"])):
         for m, block in enumerate(rows(message["content"])):
             kind, path = block["type"], ("messages", n, "content", m)
@@ -211,33 +211,33 @@ def _documents(body: Body) -> Iterator[Refusal]:
 
 
 def _safeguards(body: Body) -> Iterator[Refusal]:
-    """Checks of an answer that the client wants made (facts §13.3)."""
+    """Requested checks of an answer (facts §13.3)."""
     for n, check in enumerate(rows(body.get("safeguards"))):
         yield from typed_refusals(check, ("safeguards", n), _SAFEGUARDS)
 
 
 def _compaction(parts: Parts) -> Iterator[Refusal]:
-    """A signed compaction block opens the messages, alone of its kind."""
+    """A signed compaction block must be the first block, and the only one."""
     places = [path for path, block in parts if block["type"] == "compaction" and block.get("signature")]
     if len(places) > 1:
         told = "messages: only one signed `compaction` block is allowed"
         yield Refusal(told, code="compaction_block_ambiguous", rule="compaction")
     elif places and places[0] != ("messages", 0, "content", 0):
-        told = f"{dotted(places[0])}: a `compaction` block must come first in `messages`"
+        told = f"{format_path(places[0])}: a `compaction` block must come first in `messages`"
         yield Refusal(told, code="compaction_block_misplaced", rule="compaction")
 
 
-MOST_MARKERS: Final = 4
-"""Markers of one request, the automatic one included."""
+MAX_MARKERS: Final = 4
+"""Maximum breakpoints of one request, the automatic one included."""
 
 
 def _markers(body: Body, parts: Parts) -> Iterator[Refusal]:
-    """What is wrong with all cache markers of a request together."""
+    """Refusals of all cache breakpoints of a request together."""
     automatic = body.get("cache_control")
     yield from marker_refusals(automatic, ("cache_control",))
     front = [((key, n), members(one)) for key in ("tools", "system") for n, one in enumerate(rows(body.get(key)))]
     marks = [((*path, "cache_control"), _lifetime(one)) for path, one in [*front, *parts] if _lifetime(one)]
-    most = MOST_MARKERS
+    most = MAX_MARKERS
     if isinstance(automatic, dict):
         lifetime = str(automatic.get("ttl") or "5m")
         own = _lifetime(_last_block(body))
@@ -251,7 +251,7 @@ def _markers(body: Body, parts: Parts) -> Iterator[Refusal]:
             marks.append((("cache_control",), lifetime))
             most += len(marks) == most + 1
     if len(marks) > most:
-        told = f"A maximum of {MOST_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
+        told = f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
         yield Refusal(told, rule="too many markers")
     short = next((n for n, (_, lifetime) in enumerate(marks) if lifetime == "5m"), len(marks))
     for path in [path for path, lifetime in marks[short:] if lifetime == "1h"][:1]:
@@ -261,13 +261,13 @@ def _markers(body: Body, parts: Parts) -> Iterator[Refusal]:
 
 
 def _lifetime(block: Body) -> str:
-    """The TTL of a block's cache marker; "" where it carries none."""
+    """The TTL of a block's cache breakpoint; "" without one."""
     marker = block.get("cache_control")
     return str(marker.get("ttl") or "5m") if isinstance(marker, dict) else ""
 
 
 def _last_block(body: Body) -> Body:
-    """The last block that a marker may stand on: where automatic caching puts its own."""
+    """The last block that may carry a breakpoint: automatic caching uses it."""
     for message in reversed(rows(body["messages"])):
         for block in reversed(blocks(message["content"])):
             if block["type"] not in ("thinking", "redacted_thinking"):
@@ -293,7 +293,7 @@ _CHOICES: Final = {
 
 
 def _tools(body: Body, model: Claude) -> Iterator[Refusal]:
-    """What is wrong with ``tools`` and ``tool_choice``."""
+    """Refusals of ``tools`` and ``tool_choice``."""
     tools = rows(body.get("tools"))
     for n, tool in enumerate(tools):
         yield from _tool(tool, ("tools", n))
@@ -332,7 +332,7 @@ def _tool(tool: Json, path: Path) -> Iterator[Refusal]:
 def _choice(choice: Body, named: Sequence[str], tools: bool, thinking: Body, model: Claude) -> Iterator[Refusal]:
     kind = choice.get("type")
     if not isinstance(kind, str) or kind not in _CHOICES:
-        yield Refusal(f"tool_choice.type: Input should be {listed([*_CHOICES])}", rule="wrong value")
+        yield Refusal(f"tool_choice.type: Input should be {format_choices([*_CHOICES])}", rule="wrong value")
         return
     yield from field_refusals(choice, _CHOICES[kind], ("tool_choice", kind))
     if not tools and kind != "none":
@@ -364,7 +364,7 @@ _OUTPUT: Final = fields(f"effort ={'|'.join(EFFORTS)}, format object, task_budge
 
 
 def _thinking(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Refusal]:
-    """What is wrong with ``thinking`` and ``output_config``."""
+    """Refusals of ``thinking`` and ``output_config``."""
     config, thinking = members(body.get("output_config")), body.get("thinking")
     yield from _output(config, model)
     if not isinstance(thinking, dict):
@@ -404,7 +404,7 @@ def _output(config: Body, model: Claude) -> Iterator[Refusal]:
 
 def _opening(messages: Sequence[Json]) -> Iterator[Refusal]:
     """In a tool loop, the turn's first answer must begin with its thinking."""
-    start = next((n + 1 for n in range(len(messages) - 1, -1, -1) if is_of_person(messages[n])), len(messages))
+    start = next((n + 1 for n in range(len(messages) - 1, -1, -1) if is_user_text(messages[n])), len(messages))
     content = blocks(messages[start]["content"]) if start < len(messages) else []
     if content and content[0]["type"] not in ("thinking", "redacted_thinking"):
         kind = content[0]["type"]
@@ -418,11 +418,11 @@ def _opening(messages: Sequence[Json]) -> Iterator[Refusal]:
 
 
 _MAX_IMAGE: Final = 10 * 1024 * 1024
-"""Base64 characters of one image."""
+"""Maximum base64 characters of one image."""
 _MAX_EDGE: Final = 8000
-"""Pixels of an image's longer side."""
+"""Maximum pixels of an image's longer side."""
 _MANY_IMAGES: Final = 20
-"""More images than these may only have `_MANY_EDGE` pixels each."""
+"""With more images, each may only have `_MANY_EDGE` pixels."""
 _MANY_EDGE: Final = 2000
 _HEAD_BYTES: Final = 512 * 1024
 _IMAGES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -433,7 +433,7 @@ _SOURCES: Final = {
 
 
 def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
-    """What is wrong with the source of an image or a document."""
+    """Refusals of the source of an image or a document."""
     yield from typed_refusals(source, path, _SOURCES[kind])
     value = members(source)
     data, media_type = value.get("data"), value.get("media_type")
@@ -442,7 +442,7 @@ def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
     path = (*path, "base64")
     allowed = _IMAGES if kind == "image" else ("application/pdf",)
     if media_type not in allowed:
-        yield refusal_at((*path, "media_type"), f"Input should be {listed(allowed)}", "wrong value")
+        yield refusal_at((*path, "media_type"), f"Input should be {format_choices(allowed)}", "wrong value")
     elif kind == "image" and len(data) > _MAX_IMAGE:
         told = f"image exceeds 10 MB maximum: {len(data)} bytes > {_MAX_IMAGE} bytes"
         yield refusal_at(path, told, "image size")
@@ -468,8 +468,7 @@ def _image(data: str, media_type: str, path: Path) -> Iterator[Refusal]:
 
 
 def _media(parts: Parts, most: int) -> Iterator[Refusal]:
-    """What is wrong with all images and documents together: at most `most` images, smaller ones where there are many,
-    and as many PDF pages."""
+    """Refusals of all images and documents together: at most `most` images, smaller if many, and as many PDF pages."""
     edges: list[tuple[Path, int]] = []
     pages = 0
     for path, block in parts:

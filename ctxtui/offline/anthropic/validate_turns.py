@@ -1,4 +1,4 @@
-"""Anthropic: whose turn it is, and that every call has its answer (facts §1, validity rules)."""
+"""Anthropic: the order of turns, and the pairing of calls and results (facts §1, validity rules)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PREFILL: Final = "This model does not support assistant message prefill. The con
 
 
 class BlockAt(NamedTuple):
-    """A block and where it stands: message and place in it, 0-based."""
+    """A block with its message and its place in it, 0-based."""
 
     message: int
     place: int
@@ -35,7 +35,7 @@ class BlockAt(NamedTuple):
 
 
 class RoleRun(Struct):
-    """Neighbouring messages of one role, which the provider takes as one."""
+    """Adjacent messages of one role, which the provider joins."""
 
     role: str
     first: int
@@ -48,7 +48,7 @@ class RoleRun(Struct):
 
 
 def runs_of(messages: Sequence[Json]) -> list[RoleRun]:
-    """The messages as runs of one role."""
+    """Group messages into runs of one role."""
     runs: list[RoleRun] = []
     for n, message in enumerate(messages):
         role = str(members(message).get("role"))
@@ -61,7 +61,7 @@ def runs_of(messages: Sequence[Json]) -> list[RoleRun]:
 
 
 def turn_refusals(messages: Sequence[Json], model: Claude) -> Iterator[Refusal]:
-    """What is wrong with the order of messages and blocks."""
+    """Refusals of the order of messages and blocks."""
     if not messages:
         yield Refusal("messages: at least one message is required", rule="no messages")
         return
@@ -87,7 +87,7 @@ def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
             continue
         role, last = members(message).get("role"), n == len(messages) - 1
         if role == "system" and members(message)["content"] == [] and members(message).get("output_config"):
-            # It says nothing, only how hard to think from here on: Claude Code's first one after a compaction.
+            # It only sets the effort from here on: Claude Code's first one after a compaction.
             continue
         if role == "user":
             yield Refusal(f"messages.{n}: user messages must have non-empty content", rule="empty content")
@@ -97,7 +97,7 @@ def _content(messages: Sequence[Json]) -> Iterator[Refusal]:
 
 
 def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
-    """Blocks that only one side may say."""
+    """Refusals of blocks on the wrong side."""
     for run in runs:
         for part in run.parts:
             kind = part.kind
@@ -111,7 +111,7 @@ def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
 
 
 def _calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
-    """Each call answered in the message right behind, by blocks that come first there."""
+    """Each call must be answered in the next message, by blocks at its start."""
     asked = [str(part.block.get("id")) for part in run.of("tool_use")]
     answered = set(_leading(after)) if after.role == "user" else set()
     missing = [id_ for id_ in asked if id_ not in answered]
@@ -148,7 +148,7 @@ def _answers(run: RoleRun, before: RoleRun) -> Iterator[Refusal]:
 
 
 def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
-    """The provider's own calls: their results stand in the same message, later."""
+    """The results of the provider's own calls must follow in the same message."""
     open_: dict[str, BlockAt] = {}
     for part in run.parts:
         if part.kind == "server_tool_use":

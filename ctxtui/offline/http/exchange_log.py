@@ -1,4 +1,4 @@
-"""What was asked and answered, written as it was into a HAR file, which ctxtui and browsers open."""
+"""Logs exchanges, verbatim, to a HAR file, which ctxtui and browsers open."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ _TAIL: Final = b"\n]}}\n"
 
 
 class ExchangeLog:
-    """A HAR file in a folder of the user's, whole after each exchange. The keys in headers are masked."""
+    """A HAR file in a user's folder, complete after each exchange. Keys in headers are masked."""
 
     def __init__(self, folder: Path, now: float) -> None:
-        """A new file of its own in `folder`, which is made where it is missing; `now` in Unix seconds names it. Raises
-        `BadConfig` where that cannot be written."""
+        """Create a new file in `folder`, created if missing; `now` in Unix seconds is in its name.
+
+        Raises `BadConfig` if it cannot be written.
+        """
         begun = datetime.fromtimestamp(now, UTC)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +50,7 @@ class ExchangeLog:
         self._comma = b""
 
     def add(self, entry: Json) -> None:
-        """Write one exchange, in one go, so that whoever reads finds a whole file."""
+        """Write one exchange in one go, so that readers find a complete file."""
         text = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
         data = self._comma + b"\n" + text.encode("utf-8", "backslashreplace")
         self._file.seek(self._end)
@@ -57,12 +59,12 @@ class ExchangeLog:
         self._comma = b","
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the file."""
         self._file.close()
 
 
 def _new_file(folder: Path, name: str) -> tuple[Path, IO[bytes]]:
-    """A new file for its user alone: `name`, or with a number behind it."""
+    """Create a file for its user alone: `name`, or with a number appended."""
     for n in count(1):
         path = folder / (f"{name}.har" if n == 1 else f"{name}-{n}.har")
         with suppress(FileExistsError):
@@ -71,8 +73,11 @@ def _new_file(folder: Path, name: str) -> tuple[Path, IO[bytes]]:
 
 
 class LoggedExchange(Struct, kw_only=True):
-    """An exchange on its way into `log`: `body` is what came, `answer` what was sent of a stream, `frames` those of a
-    WebSocket. `now` gives Unix seconds (0: never)."""
+    """An exchange being logged to `log`.
+
+    `body` is the request's, `answer` the sent part of a stream, `frames` those of a WebSocket. `now` gives Unix seconds
+    (0: never).
+    """
 
     log: ExchangeLog
     now: Callable[[], float]
@@ -85,16 +90,16 @@ class LoggedExchange(Struct, kw_only=True):
     written: bool = False
 
     def sent(self, data: bytes) -> None:
-        """`data` of a streamed answer left."""
+        """Add sent data of a streamed answer."""
         self.first_byte = self.first_byte or self.now()
         self.answer += data
 
     def frame(self, text: str, *, sent: bool) -> None:
-        """A WebSocket's frame came, or was sent."""
+        """Add a WebSocket frame, received or sent."""
         self.frames.append({"type": "receive" if sent else "send", "time": self.now(), "opcode": 1, "data": text})
 
     def ended(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
-        """The answer is whole, or breaks off for the reason `error`; only the first time counts."""
+        """Write the exchange, complete or broken off for the reason `error`; only the first call counts."""
         if self.written:
             return
         self.written = True
@@ -140,7 +145,7 @@ def _message(headers: Headers, body: bytes | bytearray) -> dict[str, Json]:
 
 
 def _content(headers: Headers, body: bytes) -> dict[str, Json]:
-    """A body as HAR has it: its text, or in base64 where it is none."""
+    """A body in HAR form: text, or base64 if it is none."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     try:
         return {"mimeType": kind, "text": body.decode()}
@@ -151,13 +156,13 @@ def _content(headers: Headers, body: bytes) -> dict[str, Json]:
 _LOGGED: Final[ContextVar[LoggedExchange | None]] = ContextVar("LOGGED", default=None)
 
 
-def logged() -> LoggedExchange | None:
-    """The exchange of the request that is being answered; None where nothing is logged."""
+def current_exchange() -> LoggedExchange | None:
+    """The current request's exchange; None without a log."""
     return _LOGGED.get()
 
 
 def logging_to(log: ExchangeLog, now: Callable[[], float]) -> Middleware:
-    """A middleware that writes every exchange to `log`, with times by `now` in Unix seconds."""
+    """Middleware that writes every exchange to `log`, with times by `now` in Unix seconds."""
 
     @web.middleware
     async def write(request: web.Request, handler: Handler) -> web.StreamResponse:

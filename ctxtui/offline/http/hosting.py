@@ -1,5 +1,4 @@
-"""Starting and stopping the offline provider: within an event loop, in a thread for everything else, or in a
-process of its own."""
+"""Starting and stopping the offline provider: in an event loop, in a thread, or in a process of its own."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ HOST: Final = "127.0.0.1"
 
 
 class RunningProvider(Struct, frozen=True):
-    """An offline provider that serves. `url` is its root, as the Anthropic SDK's ``base_url`` wants it; `server` its
-    state."""
+    """A running offline provider. `url` is its root, as ``base_url`` of the Anthropic SDK; `server` its state."""
 
     url: str
     server: Server
@@ -35,9 +33,9 @@ class RunningProvider(Struct, frozen=True):
 
 @asynccontextmanager
 async def serving(server: Server | None = None, *, port: int = 0, host: str = HOST) -> AsyncIterator[RunningProvider]:
-    """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` where it is taken.
+    """Serve within the running event loop. `port` 0 takes a free one. Raises `BadConfig` if it is taken.
 
-    On a `host` of this machine alone requests are taken only under its own name; on another one from anybody.
+    On a loopback `host` requests are accepted only under its own name; on another one from anyone.
     """
     server = server or Server()
     app = server.app(anyone=not is_loopback(host))
@@ -57,9 +55,9 @@ async def serving(server: Server | None = None, *, port: int = 0, host: str = HO
 
 @contextmanager
 def offline(server: Server | None = None, *, port: int = 0) -> Iterator[RunningProvider]:
-    """Serve from a thread of its own, for code that runs no event loop: tests, scripts.
+    """Serve from a thread of its own, for code without an event loop: tests, scripts.
 
-    Raises `BadConfig` where the port is taken.
+    Raises `BadConfig` if the port is taken.
     """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="ctxtui offline", daemon=True)
@@ -76,13 +74,15 @@ def offline(server: Server | None = None, *, port: int = 0) -> Iterator[RunningP
 
 
 def starter() -> Callable[[float], str]:
-    """What a child process is asked with, so that a screen does not wait for a tokenizer: given a pace in tokens a
-    second, it serves at that pace until the process ends, and tells its address."""
+    """The entry point of a child process, so that the screen does not wait for a tokenizer.
+
+    Given a pace in tokens a second, it serves at that pace until the process ends, and returns its address.
+    """
     stack = ExitStack()
 
     def start(pace: float) -> str:
         running = stack.enter_context(offline(Server(pace=pace)))
-        # The tokenizer is loaded while the person still writes.
+        # The tokenizer loads while the user is still typing.
         threading.Thread(target=text_counter(OFFLINE), args=("",), daemon=True).start()
         return running.url
 

@@ -1,4 +1,4 @@
-"""Which side serves which path."""
+"""Served paths and their handlers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from msgspec import Struct
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.offline.anthropic import messages_api
-from ctxtui.offline.anthropic.validate import MOST_BYTES
+from ctxtui.offline.anthropic.validate import MAX_BYTES
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, NotJson, Refusal, Reply, parse
 from ctxtui.offline.openai import chat_api, responses_api
 from ctxtui.offline.provider import Provider
 
 REFUSED_KEY: Final = "invalid"
-"""A key with this word in it is refused; any other one is taken."""
+"""Keys that contain this word are refused; all others are accepted."""
 
 
 Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
-"""Makes the reply to a request that was let in."""
+"""Makes the reply to an accepted request."""
 
 
 class ServedRoute(Struct, frozen=True):
-    """One path: whether a request is refused, how it is served, how an error is spelled, where its id is told."""
+    """One path: checks for refusal, the handler, the error format, the header of the request id."""
 
     refused: Callable[[Provider, ApiRequest], list[Refusal]]
     serve: Serve
@@ -56,31 +56,31 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
 
 _ANTHROPIC: Final = partial(ServedRoute, error=messages_api.error, id_header="request-id", has_key=_anthropic_key)
 _OPENAI: Final = partial(ServedRoute, error=chat_api.error, id_header="x-request-id", has_key=_openai_key)
-DESKS: Final[dict[str, ServedRoute]] = {
-    "/v1/messages": _ANTHROPIC(refused=messages_api.refused, serve=messages_api.messages),
+ROUTES: Final[dict[str, ServedRoute]] = {
+    "/v1/messages": _ANTHROPIC(refused=messages_api.find_refusals, serve=messages_api.messages),
     "/v1/messages/count_tokens": _ANTHROPIC(
-        refused=partial(messages_api.refused, counting=True), serve=messages_api.count_tokens
+        refused=partial(messages_api.find_refusals, counting=True), serve=messages_api.count_tokens
     ),
-    "/v1/chat/completions": _OPENAI(refused=chat_api.refused, serve=chat_api.completions),
-    "/v1/responses": _OPENAI(refused=responses_api.refused, serve=responses_api.create),
+    "/v1/chat/completions": _OPENAI(refused=chat_api.find_refusals, serve=chat_api.completions),
+    "/v1/responses": _OPENAI(refused=responses_api.find_refusals, serve=responses_api.create),
     "/v1/responses/input_tokens": _OPENAI(
-        refused=partial(responses_api.refused, counting=True), serve=responses_api.input_tokens
+        refused=partial(responses_api.find_refusals, counting=True), serve=responses_api.input_tokens
     ),
 }
-"""What is served with a body, by path."""
+"""Handlers of paths with a body."""
 
 
 def serve(
-    desk: ServedRoute,
+    route: ServedRoute,
     provider: Provider,
     raw: bytes,
     headers: Mapping[str, str],
     held: dict[str, KeptResponse] | None = None,
 ) -> Reply | Refusal:
-    """The reply to a request with body `raw`, or why there is none; `held` is what its WebSocket keeps."""
-    if len(raw) > MOST_BYTES:
+    """The reply to a request with body `raw`, or its refusal; `held` is the state of its WebSocket."""
+    if len(raw) > MAX_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")
-    wrong = desk.has_key(headers)
+    wrong = route.has_key(headers)
     if wrong is not None:
         return wrong
     wait = provider.limits.wait(provider.now())
@@ -89,14 +89,14 @@ def serve(
     try:
         asked = ApiRequest(raw, parse(raw), headers, held)
     except NotJson as error:
-        if desk.id_header == "request-id":
+        if route.id_header != "x-request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
         told = "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
         return Refusal(f"{told} library correctly. {error})", rule="no JSON")
-    found = desk.refused(provider, asked)
+    found = route.refused(provider, asked)
     if found:
         return found[0]
     try:
-        return desk.serve(provider, asked)
+        return route.serve(provider, asked)
     except Malformed as error:
         return Refusal(str(error), rule="malformed")

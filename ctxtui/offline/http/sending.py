@@ -1,5 +1,7 @@
-"""How a reply goes out, at its pace, with the fault that it met: over HTTP, whole or in chunks, or by WebSocket, a
-frame for each request and for each event (facts §13.3)."""
+"""Sends replies, at their pace and with their fault: over HTTP, whole or in chunks, or by WebSocket.
+
+One frame for each request and for each event (facts §13.3).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from msgspec import Struct, field
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply, compact
 from ctxtui.offline.faults import BREAKS, DISCONNECT, GARBAGE, STREAM_ERROR, Fault
-from ctxtui.offline.http.exchange_log import logged
+from ctxtui.offline.http.exchange_log import current_exchange
 from ctxtui.offline.json_shape import members
 
 _GARBAGE: Final = b"\xff\xfe{]<html>\x00 garbage\r\n"
@@ -27,8 +29,10 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    """What `work` returns, or raises; done in a thread of its own. Unlike the event loop's own threads this one is not
-    waited for when the loop ends."""
+    """Run `work` in a thread of its own; returns or raises its result.
+
+    Unlike the event loop's own threads, it is not waited for when the loop ends.
+    """
     future: Future[Result] = Future()
     future.set_running_or_notify_cancel()
 
@@ -43,7 +47,7 @@ async def in_thread(work: Callable[[], Result]) -> Result:
 
 
 def json_response(value: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """`value` as a response."""
+    """Make a JSON response."""
     told = {**(headers or {}), "content-type": "application/json"}
     return web.Response(body=compact(value), status=status, headers=told)
 
@@ -51,7 +55,7 @@ def json_response(value: Json, status: int = 200, headers: Mapping[str, str] | N
 async def send(
     request: web.Request, reply: Reply, headers: Mapping[str, str], fault: Fault | None, pace: float
 ) -> web.StreamResponse:
-    """Send `reply` at `pace` tokens a second (0: as fast as can be)."""
+    """Send `reply` at `pace` tokens a second (0: as fast as possible)."""
     seconds = reply.output / pace if pace else 0.0
     breaking = fault if fault is not None and fault.kind in BREAKS else None
     broken = breaking.kind if breaking is not None else ""
@@ -67,7 +71,7 @@ async def send(
     await response.prepare(request)
     reply.begin()
     chunks = reply.events if breaking is None else reply.events[: breaking.after]
-    # Evenly over the time; without a pace, a good many at once.
+    # Evenly over the time; without a pace, in large groups.
     step = 1 if seconds else _AT_ONCE
     loop = asyncio.get_running_loop()
     start = loop.time()
@@ -81,9 +85,9 @@ async def send(
         return response
     if broken:
         await _put(response, reply.broken if broken == STREAM_ERROR else _GARBAGE)
-    exchange = logged()
+    exchange = current_exchange()
     if exchange is not None:
-        # In front of the end, so that whoever has the answer finds it in the log.
+        # Before the end, so that clients with the answer find it in the log.
         exchange.ended(response)
     await response.write_eof()
     return response
@@ -91,25 +95,27 @@ async def send(
 
 async def _put(response: web.StreamResponse, data: bytes) -> None:
     await response.write(data)
-    exchange = logged()
+    exchange = current_exchange()
     if exchange is not None:
         exchange.sent(data)
 
 
 def _drop(request: web.Request) -> None:
-    """Cut the connection, with nothing said."""
+    """Cut the connection without a message."""
     if request.transport is not None:
         request.transport.abort()
 
 
 Answer = Callable[[bytes, dict[str, KeptResponse]], Awaitable[tuple[Reply | Refusal, Fault | None]]]
-"""Serves a frame, given with what its connection holds; with the fault that it met."""
+"""Serves a frame with its connection's state; also returns its fault."""
 ErrorBody = Callable[[Refusal, str], Json]
 
 
 class Connection(Struct):
-    """A WebSocket that is served at `pace` in tokens a second (0: as fast as can be). Of each of its lanes the newest
-    response is kept, to go on with."""
+    """A WebSocket served at `pace` in tokens a second (0: as fast as possible).
+
+    The newest response of each lane is kept for continuation.
+    """
 
     request: web.Request
     socket: web.WebSocketResponse
@@ -118,7 +124,7 @@ class Connection(Struct):
     pace: float
     lanes: dict[str, dict[str, KeptResponse]] = field(default_factory=dict)
 
-    async def talk(self) -> web.StreamResponse:
+    async def serve(self) -> web.StreamResponse:
         """Serve until it closes."""
         await self.socket.prepare(self.request)
         async for message in self.socket:
@@ -129,11 +135,11 @@ class Connection(Struct):
         return self.socket
 
     async def _take(self, text: str) -> None:
-        exchange = logged()
+        exchange = current_exchange()
         if exchange is not None:
             exchange.frame(text, sent=False)
         lane = _lane(text)
-        # A conversation may go on in another lane: all that the connection holds can be named.
+        # A conversation may continue in another lane: every response of the connection can be named.
         held = {id_: kept for kept_there in self.lanes.values() for id_, kept in kept_there.items()}
         known = set(held)
         got, fault = await self.answer(text.encode("utf-8", "surrogatepass"), held)
@@ -160,7 +166,7 @@ class Connection(Struct):
 
     async def _put(self, text: str) -> None:
         await self.socket.send_str(text)
-        exchange = logged()
+        exchange = current_exchange()
         if exchange is not None:
             exchange.frame(text, sent=True)
 
@@ -173,7 +179,7 @@ def _lane(text: str) -> str:
 
 
 def _frame(event: bytes, lane: str) -> str:
-    """A server-sent event as a frame: its data alone."""
+    """A server-sent event as a frame: its data only."""
     data = event.partition(b"data: ")[2].strip().decode()
     return _spelled(json.loads(data), lane) if lane else data
 

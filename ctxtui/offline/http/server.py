@@ -1,4 +1,4 @@
-"""The offline provider over HTTP on loopback: who is let in, what is served, what a test may change meanwhile."""
+"""The offline provider over HTTP on loopback: access, routes, and control by tests."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE, anthropic_model, anthropic_models
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
-from ctxtui.offline.faults import MOST_ARMED, SLOW, STATUSES, Fault, Faults, parse
+from ctxtui.offline.faults import MAX_ARMED, SLOW, STATUSES, Fault, Faults, parse
+from ctxtui.offline.google.models import list_models
 from ctxtui.offline.http.exchange_log import ExchangeLog, logging_to
-from ctxtui.offline.http.routes import DESKS, ServedRoute, serve
+from ctxtui.offline.http.google_paths import ID_HEADER as GOOGLE_ID
+from ctxtui.offline.http.google_paths import add_google, google_model, is_google
+from ctxtui.offline.http.routes import ROUTES, ServedRoute, serve
 from ctxtui.offline.http.sending import LARGEST_FRAME, Connection, in_thread, json_response, send
 from ctxtui.offline.json_shape import members
-from ctxtui.offline.local import Local, add_listings, local_desks
+from ctxtui.offline.local import Local, add_listings, local_routes
 from ctxtui.offline.openai.models import openai_model, openai_models
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
 
 _NO_NAME: Final = frozenset("@/\\?# \t,")
-"""Characters that stand in no host's name: whoever writes them wants to be read two ways."""
+"""Characters that are invalid in a host name: they make it ambiguous."""
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a host's name can only mean this machine."""
+    """Whether a host name can only mean this machine."""
     if name == "localhost":
         return True
     try:
@@ -43,9 +46,11 @@ def is_loopback(name: str) -> bool:
         return False
 
 
-def stranger(request: web.Request) -> str:
-    """The header by which a request comes from elsewhere, with its value; "" for none. Programs send no ``Origin``, and
-    where one sends no ``Host`` it is no browser."""
+def foreign_header(request: web.Request) -> str:
+    """The header that shows that a request comes from elsewhere, with its value; "" for none.
+
+    Programs send no ``Origin``, and a request without ``Host`` comes from no browser.
+    """
     for value in request.headers.getall("Host", []):
         if _NO_NAME.intersection(value) or not _at_home(f"//{value}"):
             return f"Host: {value}"
@@ -63,11 +68,11 @@ def _at_home(address: str) -> bool:
 
 
 def locals_only(refused: Callable[[str, Refusal], object]) -> Middleware:
-    """A middleware that answers strangers with 403; `refused` hears of the path, and why."""
+    """Middleware that answers strangers with 403; `refused` gets the path and the reason."""
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        why = stranger(request)
+        why = foreign_header(request)
         if not why:
             return await handler(request)
         told = f"only this machine is served, under its own name (127.0.0.1, localhost, [::1]); this came with {why!r}"
@@ -78,8 +83,8 @@ def locals_only(refused: Callable[[str, Refusal], object]) -> Middleware:
     return guard
 
 
-_FARTHEST: Final = 10 * 365 * 86_400
-"""Seconds that the clock may be moved in all."""
+_MAX_CLOCK_SHIFT_S: Final = 10 * 365 * 86_400
+"""Maximum seconds by which the clock may be moved in all."""
 
 
 def add_control(app: web.Application, provider: Provider, faults: Faults) -> None:
@@ -92,8 +97,8 @@ def add_control(app: web.Application, provider: Provider, faults: Faults) -> Non
     async def armed(request: web.Request) -> web.Response:
         try:
             given = await request.json()
-            if len(given["faults"]) > MOST_ARMED:
-                raise ValueError(f"at most {MOST_ARMED:,} faults")
+            if len(given["faults"]) > MAX_ARMED:
+                raise ValueError(f"at most {MAX_ARMED:,} faults")
             faults.arm([parse(one) for one in given["faults"]], given.get("seed"))
         except (BadConfig, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return _wrong('{"faults": [...], "seed": N}', error)
@@ -106,8 +111,8 @@ def add_control(app: web.Application, provider: Provider, faults: Faults) -> Non
     async def moved(request: web.Request) -> web.Response:
         try:
             ahead = provider.ahead + float((await request.json())["advance"])
-            if not abs(ahead) <= _FARTHEST:
-                raise ValueError(f"the clock goes at most {_FARTHEST:,} seconds ahead or back")
+            if not abs(ahead) <= _MAX_CLOCK_SHIFT_S:
+                raise ValueError(f"the clock goes at most {_MAX_CLOCK_SHIFT_S:,} seconds ahead or back")
             provider.ahead = ahead
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return _wrong('{"advance": SECONDS}', error)
@@ -125,7 +130,7 @@ def _wrong(expected: str, error: Exception) -> web.Response:
 
 FAULT_HEADER: Final = "x-ctxtui-fault"
 MARK_HEADER: Final = "x-ctxtui-offline"
-"""In every answer: ``offline``, or whose rules were simulated."""
+"""In every answer: ``offline``, or the provider whose rules were simulated."""
 
 _ROOM: Final = 64 * 1024 * 1024
 _SEEN: Final = 1000
@@ -133,8 +138,8 @@ _HELD: Final = 64 * 1024 * 1024
 
 
 class Seen(Struct, frozen=True):
-    """One request: its path and body as bytes, the status, the rule that refused it and the fault that it met (""
-    where there was none), the answer as it was or would have been, whole."""
+    """One request: its path and body as bytes, the status, the rule that refused it and its fault ("" for none), and
+    the complete answer, sent or not."""
 
     path: str
     body: bytes
@@ -145,16 +150,17 @@ class Seen(Struct, frozen=True):
 
     @property
     def usage(self) -> dict[str, Json]:
-        """The usage that was reported, in the dialect's own words."""
-        return members(members(self.answer).get("usage"))
+        """The reported usage, in the dialect's own form."""
+        answer = members(self.answer)
+        return members(answer.get("usage") or answer.get("usageMetadata"))
 
 
 class Server(Struct):
-    """What serves: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as can be).
+    """The server: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as possible).
 
-    `seen` is what was asked of it, newest last, as far as 1,000 requests and 64 MB go; `told` is called with each of
-    them, `log` writes them to a file. With `local` it plays that local server, and only it. Without
-    `websocket` who asks for one is told 426. `turn` keeps requests in order.
+    `seen` are the requests so far, newest last, up to 1,000 requests and 64 MB; `told` is called with each of them,
+    `log` writes them to a file. With `local` it simulates that local server only. Without `websocket` upgrade requests
+    get a 426. `turn` keeps requests in order.
     """
 
     provider: Provider = field(default_factory=Provider)
@@ -167,20 +173,21 @@ class Server(Struct):
     websocket: bool = True
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     working: int = 0
-    """Requests that are being worked on."""
+    """Number of requests in progress."""
     _held: int = 0
 
     def app(self, *, anyone: bool = False) -> web.Application:
-        """The web application; it serves this machine alone, unless `anyone` may ask."""
+        """The web application; it serves this machine only, unless `anyone` is set."""
         kept = [logging_to(self.log, self.provider.now)] if self.log else []
         guard = [] if anyone else [locals_only(lambda path, why: self._note(path, b"", why, None))]
         app = web.Application(client_max_size=_ROOM, middlewares=[*guard, *kept])
-        for path, desk in (local_desks(self.local) if self.local else DESKS).items():
+        for path, desk in (local_routes(self.local) if self.local else ROUTES).items():
             app.router.add_post(path, partial(self._posted, path, desk))
         add_control(app, self.provider, self.faults)
         if self.local:
             add_listings(app, self.local)
         else:
+            add_google(app, self.provider, self._posted)
             app.router.add_get("/v1/models", self._models)
             app.router.add_get("/v1/models/{id:.+}", self._model)
             app.router.add_get("/v1/responses", self._connected, allow_head=False)
@@ -199,7 +206,7 @@ class Server(Struct):
         id_ = self.provider.names.new("req_011C", 20)
         told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(desk, begun)}
         if not isinstance(got, Refusal):
-            model = members(got.body).get("model", OFFLINE)
+            model = members(got.body).get("model") or members(got.body).get("modelVersion") or OFFLINE
             told |= {**got.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
             return await send(request, got, told, fault, self.pace)
         if got.status == 429:
@@ -208,8 +215,8 @@ class Server(Struct):
         return json_response(desk.error(got, id_), got.status, told)
 
     async def _connected(self, request: web.Request) -> web.StreamResponse:
-        """A WebSocket, where one is wanted."""
-        desk = DESKS["/v1/responses"]
+        """Serve a WebSocket, if requested."""
+        desk = ROUTES["/v1/responses"]
         headers = {name.lower(): value for name, value in request.headers.items()}
         if headers.get("upgrade", "").lower() != "websocket":
             return await self._nowhere(request)
@@ -222,12 +229,12 @@ class Server(Struct):
         named = self._fate(headers) if FAULT_HEADER in headers else None
 
         async def answer(raw: bytes, held: dict[str, KeptResponse]) -> tuple[Reply | Refusal, Fault | None]:
-            fault = named or self.faults.meet()
+            fault = named or self.faults.next_fault()
             return await self._answered("/v1/responses", desk, raw, headers, fault, held), fault
 
         socket = web.WebSocketResponse(max_msg_size=LARGEST_FRAME)
         socket.headers.update({desk.id_header: self.provider.names.new("req_011C", 20), MARK_HEADER: OFFLINE})
-        return await Connection(request, socket, answer, desk.error, self.pace).talk()
+        return await Connection(request, socket, answer, desk.error, self.pace).serve()
 
     async def _answered(
         self,
@@ -250,14 +257,14 @@ class Server(Struct):
             got = Refusal(STATUSES[fault.kind], int(fault.kind), rule="injected")
         else:
             try:
-                # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
+                # In a thread, one after the other, so that the event loop (of a screen) is not blocked.
                 async with self.turn:
                     got = await in_thread(work)
             except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
                 told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
                 got = Refusal(told, 500, rule="fault")
         if fault is not None and fault.kind == SLOW:
-            # Behind the look at the cache: what this request writes can be read when its answer begins.
+            # After the cache lookup: what this request writes can be read when its answer begins.
             await asyncio.sleep(fault.seconds)
         self._note(path, raw, got, fault)
         return got
@@ -265,7 +272,7 @@ class Server(Struct):
     def _fate(self, headers: Mapping[str, str]) -> Fault | None:
         named = headers.get(FAULT_HEADER)
         if named is None:
-            return self.faults.meet()
+            return self.faults.next_fault()
         try:
             return parse(named)
         except BadConfig as error:
@@ -282,9 +289,13 @@ class Server(Struct):
             self.told(seen)
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
+        if is_google(request):
+            return json_response(list_models())
         return json_response(anthropic_models() if _is_anthropic(request) else openai_models())
 
     async def _model(self, request: web.Request) -> web.StreamResponse:
+        if is_google(request):
+            return google_model(request)
         id_, anthropic = request.match_info["id"], _is_anthropic(request)
         found = anthropic_model(id_) if anthropic else openai_model(id_)
         if found is not None:
@@ -293,7 +304,7 @@ class Server(Struct):
         return self._missing(request, told, param="model", code=None if anthropic else "model_not_found")
 
     async def _kept(self, request: web.Request) -> web.StreamResponse:
-        """A response that is kept: given, forgotten, or its input given."""
+        """Get or delete a stored response, or get its input."""
         id_ = request.match_info["id"]
         kept = self.provider.kept.get(id_)
         if kept is None:
@@ -307,18 +318,18 @@ class Server(Struct):
         return json_response({"object": "list", "data": items[::-1], "has_more": False, "first_id": "", "last_id": ""})
 
     async def _nowhere(self, request: web.Request) -> web.StreamResponse:
-        """Any other path, or a method that a path does not know."""
+        """Any other path or method."""
         return self._missing(request, f"{request.method} {request.path} is not served offline")
 
     def _missing(
         self, request: web.Request, told: str, param: str | None = None, code: str | None = None
     ) -> web.Response:
-        desk = DESKS["/v1/messages" if _is_anthropic(request) else "/v1/chat/completions"]
+        desk = ROUTES["/v1/messages" if _is_anthropic(request) else "/v1/chat/completions"]
         refusal = Refusal(told, 404, param=param, code=code, rule="path")
         return json_response(desk.error(refusal, self.provider.names.new("req_")), 404)
 
     async def _greeting(self, _: web.Request) -> web.StreamResponse:
-        paths = local_desks(self.local) if self.local else DESKS
+        paths = local_routes(self.local) if self.local else ROUTES
         return web.Response(text=f"ctxtui offline provider: no model. Paths: {' '.join(paths)}\n")
 
 
@@ -327,6 +338,8 @@ def _is_anthropic(request: web.Request) -> bool:
 
 
 def _own_headers(desk: ServedRoute, begun: float) -> dict[str, str]:
+    if desk.id_header == GOOGLE_ID:
+        return {"server-timing": f"gfet4t7; dur={(time.monotonic() - begun) * 1000:.0f}"}
     if desk.id_header != "x-request-id":
         return {"anthropic-organization-id": "00000000-0000-0000-0000-000000000000"}
     spent = f"{(time.monotonic() - begun) * 1000:.0f}"

@@ -9,22 +9,22 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limited
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limit_answer
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import listen
+from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
-from ctxtui.offline.json_shape import bounded, members, rows
+from ctxtui.offline.json_shape import clamp, members, rows
 from ctxtui.offline.model import Manner
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
-from ctxtui.offline.openai.validate_fields import MOST_CHOICES
+from ctxtui.offline.openai.validate_fields import MAX_CHOICES
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import CHAT
 
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
-MOST_SAID: Final = 200_000
-"""Tokens that all choices of a request say together at most."""
+MAX_OUTPUT_TOKENS: Final = 200_000
+"""Maximum tokens of all choices of a request together."""
 _BESIDE: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _ERROR_TYPES: Final = {
     429: ("rate_limit_exceeded", "tokens"),
@@ -37,8 +37,8 @@ _BROKEN: Final = {
 }
 
 
-def refused(_: Provider, asked: ApiRequest) -> list[Refusal]:
-    """Why the request is not served."""
+def find_refusals(_: Provider, asked: ApiRequest) -> list[Refusal]:
+    """The reasons to refuse the request."""
     return refusals(asked.body)
 
 
@@ -49,16 +49,16 @@ def completions(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     weighed = provider.ledger.weigh(CHAT, asked.raw, asked.model)
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
-    return completed(provider, asked, weighed, model, "openai")
+    return complete(provider, asked, weighed, model, "openai")
 
 
-def completed(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
-    """The reply to a request that fits the window; `host` says whose caching rules hold."""
+def complete(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
+    """The reply to a request that fits the window; `host` is the provider whose caching rules apply."""
     now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider=host)
-    count = bounded(asked.body.get("n"), 1, 1, MOST_CHOICES)
-    # Equal requests are answered equally, so are the choices of one.
-    choices = [_answered(provider, asked, weighed, model, MOST_SAID // count)] * count
+    count = clamp(asked.body.get("n"), 1, 1, MAX_CHOICES)
+    # Equal requests get equal answers, and so do the choices of one.
+    choices = [_answered(provider, asked, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
     messages = [_message(provider, said) for said in choices]
     usage = _usage(asked, outcome, choices, messages, model)
     completion = {
@@ -98,9 +98,9 @@ def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, mo
     body = asked.body
     wanted = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else rows(body.get("stop"))
-    said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
-    most = min(bounded(wanted, model.max_output, 1, room), model.window - weighed.tokens)
-    return limited(said, [stop for stop in stops if isinstance(stop, str)], most, text_counter(asked.model))
+    said = provider.say(weighed.request, read_task(weighed.request), _manner(asked, model))
+    most = min(clamp(wanted, model.max_output, 1, room), model.window - weighed.tokens)
+    return limit_answer(said, [stop for stop in stops if isinstance(stop, str)], most, text_counter(asked.model))
 
 
 def _manner(asked: ApiRequest, model: Gpt) -> Manner:
@@ -159,7 +159,7 @@ def _usage(
 
 
 def chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
-    """The chunks that a streamed `completion` comes in; `told`: with its usage in a last one."""
+    """The chunks of a streamed `completion`; `told`: with its usage in a last one."""
     base: dict[str, Json] = {key: completion[key] for key in _BESIDE if key in completion}
     base |= {"object": "chat.completion.chunk"} | ({"usage": None} if told else {})
 
@@ -188,7 +188,7 @@ def chunks(completion: dict[str, Json], told: bool) -> Iterator[bytes]:
 
 
 def error(refusal: Refusal, _request_id: str) -> Json:
-    """The error body, as both of OpenAI's dialects spell it."""
+    """The error body, the same in both of OpenAI's dialects."""
     code, kind = refusal.code, refusal.type
     if refusal.status in _ERROR_TYPES:
         default, kind = _ERROR_TYPES[refusal.status]

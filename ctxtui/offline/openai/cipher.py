@@ -1,4 +1,4 @@
-"""Encrypted reasoning of the Responses API: opaque to the client, readable to whoever issued it (facts §4)."""
+"""Encrypted reasoning of the Responses API: opaque to the client, readable by its issuer (facts §4)."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ _SEAL: Final = 12
 _LEAST: Final = 24
 
 
-def close(words: str) -> str:
-    """``encrypted_content`` that stands for reasoning `words`."""
+def encrypt(words: str) -> str:
+    """Encode reasoning `words` as ``encrypted_content``."""
     body = words.encode("utf-8", "surrogatepass")
     return base64.b64encode(_MARK + blake2b(body, digest_size=_SEAL).digest() + body).decode()
 
 
-def opened(cipher: str) -> str:
-    """The words that `cipher` stands for; "" where it is not ours."""
+def decrypt(cipher: str) -> str:
+    """Decode `cipher`; "" if it is not ours."""
     raw = _bytes(cipher)
     return raw[len(_MARK) + _SEAL :].decode("utf-8", "replace") if raw is not None and raw.startswith(_MARK) else ""
 
 
 def _bytes(cipher: str) -> bytes | None:
     try:
-        # OpenAI's is URL-safe and comes with or without padding.
+        # OpenAI's is URL-safe, with or without padding.
         return base64.b64decode(cipher.replace("-", "+").replace("_", "/") + "=" * (-len(cipher) % 4), validate=True)
     except (binascii.Error, ValueError):
         return None
 
 
-def changed(cipher: Json) -> bool:
-    """Whether `cipher` is one of ours that is no longer as it was given; of others that is not known."""
+def was_changed(cipher: Json) -> bool:
+    """Whether `cipher` is one of ours that was changed; unknown for others."""
     raw = _bytes(cipher) if isinstance(cipher, str) else None
-    return raw is not None and raw.startswith(_MARK) and not readable(cipher)
+    return raw is not None and raw.startswith(_MARK) and not is_acceptable(cipher)
 
 
-def readable(cipher: Json) -> bool:
-    """Whether `cipher` can be taken back: unchanged if it is ours, plausible (base64 of some length) if it is not."""
+def is_acceptable(cipher: Json) -> bool:
+    """Whether `cipher` is acceptable: unchanged if ours, plausible (base64 of some length) if not."""
     raw = _bytes(cipher) if isinstance(cipher, str) else None
     if raw is None:
         return False

@@ -1,4 +1,4 @@
-"""What each OpenAI model accepts (facts §4): the rules that hang on the model's name."""
+"""Rules of each OpenAI model (facts §4), by the model's name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxtui.offline.usage_ledger import card
 from ctxtui.tokens.models import plain_id
 
 STAND_IN: Final = "gpt-5.6"
-"""The model whose rules hold for the offline model in OpenAI's dialects."""
+"""The model whose rules apply to the offline model in OpenAI's dialects."""
 
 KNOWN: Final = tuple(
     (
@@ -23,7 +23,7 @@ KNOWN: Final = tuple(
         "gpt-4.1 gpt-4o gpt-4o-mini o3 o4-mini"
     ).split()
 )
-"""The ids that are listed; relatives of them are taken too."""
+"""The listed ids; related ones are accepted too."""
 
 _NAME: Final = re.compile(
     r"(gpt-(3\.5-turbo|4|4-turbo|4o|4\.1|4\.5|5|5\.[1-6]|6|6\.1)|o1|o3|o4|chatgpt-4o|codex)"
@@ -36,9 +36,9 @@ MAX_OUTPUT: Final = 128_000
 class Gpt(Struct, frozen=True):
     """Rules of one model.
 
-    `reasons`: it thinks before it answers, and takes ``max_completion_tokens`` only. `fixed` models take no other
-    temperature than 1. `breakpoints`: caching at breakpoints (5.6 and later). `all_turns`: reasoning of earlier turns
-    stays in the context. `system_role`: takes system and developer messages. Tokens: `window`, `max_output`.
+    `reasons`: it thinks before it answers, and takes ``max_completion_tokens`` only. `fixed` models accept only
+    temperature 1. `breakpoints`: caching at breakpoints (5.6 and later). `all_turns`: reasoning of earlier turns stays
+    in the context. `system_role`: accepts system and developer messages. Tokens: `window`, `max_output`.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Gpt(Struct, frozen=True):
 
 @cache
 def gpt(model: str) -> Gpt | None:
-    """The rules of `model` by any of its spellings; None where there is no such model."""
+    """The rules of `model` in any of its spellings; None for an unknown model."""
     plain = STAND_IN if model == OFFLINE else plain_id(model)
     if not _NAME.match(plain):
         return None
@@ -74,12 +74,12 @@ def gpt(model: str) -> Gpt | None:
 
 
 def openai_models() -> Json:
-    """The list of OpenAI's APIs."""
+    """The model list of OpenAI's APIs."""
     return {"object": "list", "data": [openai_model(id_) for id_ in (OFFLINE, *KNOWN)]}
 
 
 def openai_model(id_: str) -> dict[str, Json] | None:
-    """One model; None where none of that id is listed."""
+    """One model; None if the id is not listed."""
     if id_ not in (OFFLINE, *KNOWN):
         return None
     owner = "ctxtui" if id_ == OFFLINE else "ctxtui-simulated"

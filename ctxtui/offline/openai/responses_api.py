@@ -1,4 +1,4 @@
-"""The Responses API: requests in, responses out, and what the server keeps of them (facts §4)."""
+"""The Responses API: requests in, responses out, and stored responses (facts §4)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
+from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import ScriptTask, home_of, listen
+from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.model import Manner, summary
-from ctxtui.offline.openai.cipher import close, opened
+from ctxtui.offline.model import Manner, summarize
+from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_responses import items_of, kind_of, refusals
 from ctxtui.offline.provider import Provider
@@ -82,23 +82,25 @@ def _inside(item: Event, where: Event) -> Iterator[Event]:
 
 
 def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
-    """The request as `model` reads it and the ``input_transformations`` that tell what was taken out. Where truncation
-    is automatic, the oldest items of one that is too long are gone."""
-    kept = before(provider, asked)
+    """The request as `model` reads it and the ``input_transformations`` that report removals.
+
+    With automatic truncation, the oldest items of one that is too long are removed.
+    """
+    kept = previous_response(provider, asked)
     items = [
         provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
         for item in [*(kept.items if kept else ()), *items_of(asked.body)]
     ]
-    items, removed = (items, []) if model.all_turns else _current(items)
+    items, removed = (items, []) if model.all_turns else _without_old_reasoning(items)
     weighed = _weigh(provider, asked, items)
     while asked.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
-        items = _shorter(items)
+        items = _drop_oldest(items)
         weighed = _weigh(provider, asked, items)
     return weighed, removed
 
 
-def before(provider: Provider, asked: ApiRequest) -> KeptResponse | None:
-    """The response that the request goes on with: held by its WebSocket, or kept for all."""
+def previous_response(provider: Provider, asked: ApiRequest) -> KeptResponse | None:
+    """The response that the request continues: held by its WebSocket, or stored for all."""
     id_ = str(asked.body.get("previous_response_id"))
     return (asked.held or {}).get(id_) or provider.kept.get(id_)
 
@@ -110,8 +112,8 @@ def _weigh(provider: Provider, asked: ApiRequest, items: Sequence[Json]) -> Weig
     return provider.ledger.weigh(RESPONSES, raw, asked.model)
 
 
-def _current(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
-    """Without the reasoning of earlier turns (``reasoning.context`` current_turn), and what was taken out."""
+def _without_old_reasoning(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
+    """Remove the reasoning of earlier turns (``reasoning.context`` current_turn); also returns the removed items."""
     last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
     gone = [item for item in items[:last] if kind_of(item) == "reasoning"]
     told = [
@@ -121,8 +123,8 @@ def _current(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[
     return [item for n, item in enumerate(items) if n >= last or kind_of(item) != "reasoning"], told
 
 
-def _shorter(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Without the oldest item, and without the output whose call it was."""
+def _drop_oldest(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Remove the oldest item, and the output of its call."""
     first, rest = items[0], items[1:]
     id_ = first.get("call_id")
     return [item for item in rest if id_ is None or item.get("call_id") != id_]
@@ -148,9 +150,9 @@ _ECHOED: Final[dict[str, Json]] = {
     "user": None,
 }
 _WHOLE: Final = ("function_call", "custom_tool_call")
-"""Output that is one block."""
+"""Output items that are one block."""
 _TRIGGER: Final = "compaction_trigger"
-"""The last item of a request that asks for compaction instead of an answer (facts §13.2)."""
+"""The last item of a request for compaction instead of an answer (facts §13.2)."""
 
 _BROKEN: Final = {
     "type": "error",
@@ -161,9 +163,9 @@ _BROKEN: Final = {
 }
 
 
-def refused(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
-    """Why the request is not served."""
-    kept = before(provider, asked)
+def find_refusals(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
+    """The reasons to refuse the request."""
+    kept = previous_response(provider, asked)
     if asked.body.get("conversation") is not None:
         given = asked.body["conversation"]
         told = f"Conversation with id '{members(given).get('id') or given}' not found."
@@ -174,7 +176,7 @@ def refused(provider: Provider, asked: ApiRequest, counting: bool = False) -> li
 
 
 def input_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a count."""
+    """The reply to a request for a token count."""
     weighed, _ = read_input(provider, asked, _model(asked))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
@@ -190,12 +192,12 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     if asked.body.get("generate") is False:
         return _prepared(provider, asked, now)
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
-    talk = listen(weighed.request)
+    talk = read_task(weighed.request)
     if members(asked.body.get("prompt_cache_options")).get("prewarm") is True:
         said, output = ModelAnswer(()), []
     elif any(members(item).get("type") == _TRIGGER for item in rows(asked.body.get("input"))[-1:]):
-        # Only the provider reads the item that stands for the talk from here on.
-        compacted = {"type": "compaction", "encrypted_content": close(summary(talk, task=True))}
+        # Only the provider reads the item that replaces the conversation from here on.
+        compacted = {"type": "compaction", "encrypted_content": encrypt(summarize(talk, task=True))}
         said, output = ModelAnswer(()), [{"id": provider.names.new("cmp_"), **compacted}]
     else:
         said = _answered(provider, asked, weighed, talk, model)
@@ -217,8 +219,7 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
 
 
 def _prepared(provider: Provider, asked: ApiRequest, now: float) -> Reply:
-    """The reply to a request that says itself that nothing is to be generated: a response to go on with. No model reads
-    it, so it counts nothing."""
+    """The reply to a request with generation disabled: a response to continue. No model reads it, so usage is 0."""
     response = _response(provider, asked, now, ModelAnswer(()), [])
     counts = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
@@ -238,7 +239,7 @@ def _answered(
 ) -> ModelAnswer:
     most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
     said = provider.say(weighed.request, talk, _manner(asked, model))
-    return limited(said, (), most, text_counter(asked.model))
+    return limit_answer(said, (), most, text_counter(asked.model))
 
 
 def _manner(asked: ApiRequest, model: Gpt) -> Manner:
@@ -260,14 +261,14 @@ def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: Scri
     for part in said.parts:
         if isinstance(part, Thought):
             told: dict[str, Json] = {"summary": [{"type": "summary_text", "text": part.text}] if summed else []}
-            told["encrypted_content"] = close(part.text)
+            told["encrypted_content"] = encrypt(part.text)
             yield {"id": provider.names.new("rs_"), "type": "reasoning", **told}
         elif isinstance(part, Words):
             content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": part.text}]
             told = {"status": status, "role": "assistant", "content": content}
             yield {"id": provider.names.new("msg_"), "type": "message", **told}
         else:
-            namespace, free = home_of(part, talk.tools)
+            namespace, free = find_namespace(part, talk.tools)
             kind, id_, given = ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
             call: dict[str, Json] = {"call_id": provider.names.new("call_"), "name": part.name}
             call |= {"namespace": namespace} if namespace else {}
@@ -302,7 +303,7 @@ def _usage(
 ) -> dict[str, Json]:
     count = text_counter(asked.model)
     reasoning = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
-    summed = sum(count(opened(item["encrypted_content"])) for item in output if item["type"] == "compaction")
+    summed = sum(count(decrypt(item["encrypted_content"])) for item in output if item["type"] == "compaction")
     blocks = [from_part(part) for item in output for part in rows(item.get("content"))]
     blocks += [from_part(item) for item in output if item["type"] in _WHOLE]
     spoken = reasoning + (summed or output_tokens(asked.model, blocks))
@@ -321,7 +322,7 @@ def _usage(
 
 
 def _keep(provider: Provider, asked: ApiRequest, response: dict[str, Json]) -> None:
-    earlier = before(provider, asked)
+    earlier = previous_response(provider, asked)
     items = [*(earlier.items if earlier else ()), *items_of(asked.body), *response["output"]]
     kept = KeptResponse(items, response, len(asked.raw))
     if asked.held is not None:

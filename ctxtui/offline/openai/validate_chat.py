@@ -1,6 +1,7 @@
-"""What OpenAI's Chat Completions API refuses, written from its types and reports alone (facts §4).
+"""Validation by OpenAI's Chat Completions API, written from its types and reports alone (facts §4).
 
-Independent of `curation.legality.legality` on purpose: what that lets through is held against this."""
+Deliberately independent of `curation.legality.legality`, which is tested against it.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +15,22 @@ from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
     EFFORTS,
     FUNCTION,
-    MOST_CHOICES,
+    MAX_CHOICES,
     SAMPLED,
-    called,
+    called_function,
     choice_refusals,
+    describe_fault,
     empty_array,
+    format_path,
     function_refusals,
     invalid,
     large_output,
     list_refusals,
     long_array,
     object_refusals,
-    spelled,
     stream_refusals,
     temperature_refusals,
     unsupported,
-    worded,
     wrong_value,
 )
 
@@ -62,7 +63,7 @@ _CALLED: Final[dict[str, Fields]] = {
 
 
 def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
-    """What is wrong with message `n` by itself."""
+    """Refusals of message `n` by itself."""
     path: Path = ("messages", n)
     role = members(message).get("role")
     if isinstance(role, str) and role not in ROLES:
@@ -99,12 +100,12 @@ def _content(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
 def _part(part: Json, path: Path, known: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
     kind = members(part).get("type")
     if not isinstance(part, dict):
-        yield worded(ShapeFault("type", path, ShapeField(("object",)), part))
+        yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), part))
     elif kind == "image_url" and role != "user":
         told = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
-        yield invalid(spelled(path[:2]), f"{told} contains an image URL.", rule="image place")
+        yield invalid(format_path(path[:2]), f"{told} contains an image URL.", rule="image place")
     elif not isinstance(kind, str) or kind not in known or (role not in ("user", "assistant") and kind != "text"):
-        yield wrong_value(str(kind), tuple(known), f"{spelled(path)}.type")
+        yield wrong_value(str(kind), tuple(known), f"{format_path(path)}.type")
     else:
         yield from object_refusals(part, known[kind], path)
 
@@ -113,9 +114,9 @@ def _call(call: Json, path: Path) -> Iterator[Refusal]:
     kind = members(call).get("type")
     if not isinstance(kind, str) or kind not in _CALL:
         if not isinstance(call, dict) or kind is None:
-            yield worded(ShapeFault("missing", (*path, "type"), ShapeField(), None))
+            yield describe_fault(ShapeFault("missing", (*path, "type"), ShapeField(), None))
         else:
-            yield wrong_value(str(kind), tuple(_CALL), f"{spelled(path)}.type")
+            yield wrong_value(str(kind), tuple(_CALL), f"{format_path(path)}.type")
         return
     yield from object_refusals(call, _CALL[kind], path)
     if kind in call:
@@ -123,7 +124,7 @@ def _call(call: Json, path: Path) -> Iterator[Refusal]:
 
 
 def pair_refusals(messages: Sequence[Mapping[str, Json]]) -> Iterator[Refusal]:
-    """Every call answered before anybody else speaks, every answer asked for."""
+    """Each call must be answered before the next message, each answer must have a call."""
     asked: list[str] = []
     open_: list[str] = []
     for n, message in enumerate([*messages, {}]):
@@ -159,7 +160,7 @@ _FIELDS: Final = (
         "model! string, messages! array, max_completion_tokens integer >=1, max_tokens integer >=1, tools array, "
         "tool_choice string|object, functions array, function_call string|object, parallel_tool_calls boolean, "
         f"response_format object, reasoning_effort ={EFFORTS}, verbosity =low|medium|high, stop string|array, "
-        f"n integer >=1 <={MOST_CHOICES}, frequency_penalty number >=-2 <=2, presence_penalty number >=-2 <=2, "
+        f"n integer >=1 <={MAX_CHOICES}, frequency_penalty number >=-2 <=2, presence_penalty number >=-2 <=2, "
         f"logit_bias object, logprobs boolean, seed integer >={-(2**63)} <={2**63 - 1}, store boolean, stream boolean, "
         "stream_options object, prediction object, modalities array, audio object, web_search_options object"
     )
@@ -169,13 +170,15 @@ _STOPS: Final = 4
 
 
 def refusals(body: Json) -> list[Refusal]:
-    """Everything in `body`, a request's JSON value, that the API would refuse; empty where it takes it. The provider
-    says only the first one. Where the fields themselves are wrong, nothing further is looked at."""
+    """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
+
+    The provider reports only the first one. If fields are wrong, nothing else is checked.
+    """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     if body.get("model") is None:
         return [Refusal("you must provide a model parameter", rule="no model")]
-    found = [worded(fault) for fault in faults(body, _FIELDS)]
+    found = [describe_fault(fault) for fault in faults(body, _FIELDS)]
     if found:
         return found
     model = gpt(body["model"])
@@ -223,5 +226,5 @@ def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:
             yield from object_refusals(tool["function"], FUNCTION, ("tools", n, "function"))
             yield from function_refusals(tool["function"], ("tools", n, "function"), f"tools[{n}].function.parameters")
     choice = body.get("tool_choice")
-    name = called(choice).get("name") if members(choice).get("type") == "function" else None
-    yield from choice_refusals(choice, name, [called(tool).get("name") for tool in rows(body.get("tools"))])
+    name = called_function(choice).get("name") if members(choice).get("type") == "function" else None
+    yield from choice_refusals(choice, name, [called_function(tool).get("name") for tool in rows(body.get("tools"))])

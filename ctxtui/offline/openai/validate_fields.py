@@ -11,11 +11,11 @@ from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows, type_of
 
 NAME: Final = r"^[a-zA-Z0-9_-]+$"
-MOST_NAME: Final = 64
-MOST_TOOLS: Final = 128
+MAX_NAME_CHARS: Final = 64
+MAX_TOOLS: Final = 128
 
-MOST_CHOICES: Final = 128
-"""The ``n`` of a request at most."""
+MAX_CHOICES: Final = 128
+"""Maximum ``n`` of a request."""
 
 EFFORTS: Final = "none|minimal|low|medium|high|xhigh|max"
 SAMPLED: Final = fields(
@@ -23,7 +23,7 @@ SAMPLED: Final = fields(
     "prompt_cache_key string, prompt_cache_options object, prompt_cache_retention string, safety_identifier string, "
     "service_tier =auto|default|flex|scale|priority|fast, user string, moderation"
 )
-"""What both dialects have."""
+"""Fields of both dialects."""
 FUNCTION: Final = fields("name! string, description string, parameters object, strict boolean")
 _NOUNS: Final = {
     "string": "a string",
@@ -36,17 +36,17 @@ _NOUNS: Final = {
 }
 
 
-def spelled(path: Path) -> str:
-    """``messages[0].content[1].text``."""
+def format_path(path: Path) -> str:
+    """Format a path: ``messages[0].content[1].text``."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
 
 
-def worded(fault: ShapeFault) -> Refusal:
+def describe_fault(fault: ShapeFault) -> Refusal:
     """A fault of shape in the provider's words."""
-    where, field = spelled(fault.path), fault.field
+    where, field = format_path(fault.path), fault.field
     if fault.kind == "choice":
         return wrong_value(str(fault.value), field.choices, where)
     if fault.kind in ("small", "large"):
@@ -71,27 +71,27 @@ def worded(fault: ShapeFault) -> Refusal:
 
 
 def invalid(where: str, told: str, code: str = "invalid_value", rule: str = "") -> Refusal:
-    """A value that is wrong at `where`."""
+    """The refusal of a wrong value at `where`."""
     return Refusal(f"Invalid '{where}': {told}", param=where, code=code, rule=rule or code.replace("_", " "))
 
 
 def object_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
-    """What is wrong with the members of an object at `path`, or that it is none."""
+    """Refusals of the members of an object at `path`, or of another type."""
     if not isinstance(value, dict):
-        yield worded(ShapeFault("type", path, ShapeField(("object",)), value))
+        yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), value))
         return
-    yield from map(worded, faults(value, known, path))
+    yield from map(describe_fault, faults(value, known, path))
 
 
 def large_output(where: str, wanted: Json, most: int) -> Iterator[Refusal]:
-    """More tokens of an answer than the model can give."""
+    """Refuse more output tokens than the model supports."""
     if isinstance(wanted, int) and wanted > most:
         told = f"{where} is too large: {wanted}. This model supports at most {most} completion tokens, whereas you "
         yield Refusal(f"{told}provided {wanted}.", param=where, code="invalid_value", rule="max_tokens")
 
 
 def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
-    """A word that is none of the supported ones."""
+    """The refusal of an unsupported word."""
     names = [f"'{name}'" for name in supported]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])}, and {names[-1]}"
     told = f"Invalid value: '{value}'. Supported values are: {listed}."
@@ -99,30 +99,30 @@ def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
 
 
 def empty_array(where: str) -> Refusal:
-    """A list that must hold something."""
+    """The refusal of an empty list."""
     told = "empty array. Expected an array with minimum length 1, but got an empty array instead."
     return invalid(where, told, "empty_array")
 
 
 def long_array(where: str, most: int, length: int) -> Refusal:
-    """A list that holds too much."""
+    """The refusal of a list that is too long."""
     told = f"array too long. Expected an array with maximum length {most}, but got an array with length {length}"
     return invalid(where, f"{told} instead.", "array_above_max_length", "array too long")
 
 
 def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
-    """What is wrong with the name of a function."""
+    """Refusals of a function's name."""
     if isinstance(name, str) and not re.match(NAME, name):
         told = f"string does not match pattern. Expected a string that matches the pattern '{NAME}'."
         yield invalid(where, told, rule="tool name")
-    elif isinstance(name, str) and len(name) > MOST_NAME:
-        told = f"string too long. Expected a string with maximum length {MOST_NAME}, but got a string with length"
+    elif isinstance(name, str) and len(name) > MAX_NAME_CHARS:
+        told = f"string too long. Expected a string with maximum length {MAX_NAME_CHARS}, but got a string with length"
         yield invalid(where, f"{told} {len(name)} instead.", "string_above_max_length", "tool name")
 
 
 def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> Iterator[Refusal]:
-    """What is wrong with a function's definition whose fields stand at `path`."""
-    yield from name_refusals(function.get("name"), spelled((*path, "name")))
+    """Refusals of a function's definition with fields at `path`."""
+    yield from name_refusals(function.get("name"), format_path((*path, "name")))
     schema = function.get("parameters")
     if isinstance(schema, dict) and schema and schema.get("type") != "object":
         got = schema.get("type")
@@ -134,12 +134,12 @@ def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> I
 
 
 def list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """What is wrong with the list of tools as a list, and with what only makes sense beside one."""
+    """Refusals of the list of tools, and of settings that need one."""
     tools = body.get("tools")
     if tools == []:
         yield empty_array("tools")
-    elif isinstance(tools, list) and len(tools) > MOST_TOOLS:
-        yield long_array("tools", MOST_TOOLS, len(tools))
+    elif isinstance(tools, list) and len(tools) > MAX_TOOLS:
+        yield long_array("tools", MAX_TOOLS, len(tools))
     if not rows(tools):
         for key in ("tool_choice", "parallel_tool_calls"):
             if body.get(key) is not None and body.get(key) != "none":
@@ -148,7 +148,7 @@ def list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
 
 
 def choice_refusals(choice: Json, name: Json, named: Sequence[Json]) -> Iterator[Refusal]:
-    """A choice that there is not, or a forced function that is none of the tools."""
+    """Refuse an unknown choice, or a forced function that is no tool."""
     if isinstance(choice, str) and choice not in ("none", "auto", "required"):
         told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
         yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
@@ -158,21 +158,21 @@ def choice_refusals(choice: Json, name: Json, named: Sequence[Json]) -> Iterator
 
 
 def stream_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """Options of a stream where none is asked for."""
+    """Refuse options of a stream without a stream."""
     if body.get("stream_options") is not None and body.get("stream") is not True:
         told = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         yield Refusal(told, param="stream_options", rule="stream options")
 
 
 def unsupported(param: str, instead: str = "") -> Refusal:
-    """A parameter that the model does not know."""
+    """The refusal of an unsupported parameter."""
     told = f"Unsupported parameter: '{param}' is not supported with this model."
     told += f" Use '{instead}' instead." if instead else ""
     return Refusal(told, param=param, code="unsupported_parameter", rule="unsupported parameter")
 
 
 def temperature_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refusal]:
-    """Sampling on models that only sample one way."""
+    """Refuse sampling parameters on models with fixed sampling."""
     for key in ("temperature", "top_p"):
         value = body.get(key)
         if fixed and value is not None and value != 1:
@@ -181,6 +181,6 @@ def temperature_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refu
             yield Refusal(told, param=key, code="unsupported_value", rule="unsupported value")
 
 
-def called(value: Json) -> Mapping[str, Json]:
-    """The function that a Chat call or choice names."""
+def called_function(value: Json) -> Mapping[str, Json]:
+    """The function named in a Chat call or choice."""
     return members(members(value).get("function"))

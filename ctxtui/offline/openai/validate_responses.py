@@ -1,6 +1,7 @@
-"""What OpenAI's Responses API refuses, written from its types and reports alone (facts §4).
+"""Validation by OpenAI's Responses API, written from its types and reports alone (facts §4).
 
-Independent of `curation.legality.legality` on purpose: what that lets through is held against this."""
+Deliberately independent of `curation.legality.legality`, which is tested against it.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +11,23 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows
-from ctxtui.offline.openai.cipher import changed, readable
+from ctxtui.offline.openai.cipher import is_acceptable, was_changed
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
     EFFORTS,
     FUNCTION,
     SAMPLED,
     choice_refusals,
+    describe_fault,
+    format_path,
     function_refusals,
     invalid,
     large_output,
     name_refusals,
     object_refusals,
-    spelled,
     stream_refusals,
     temperature_refusals,
     unsupported,
-    worded,
     wrong_value,
 )
 
@@ -40,27 +41,27 @@ _INSIDE: Final = ("function", "custom")
 
 
 def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
-    """What is wrong with the definition that stands at `path`."""
+    """Refusals of the definition at `path`."""
     kind = members(tool).get("type")
     if not isinstance(kind, str) or kind not in _TOOL_FIELDS:
-        # Tools of the provider's own have fields that we do not judge.
+        # Fields of the provider's own tools are not checked.
         yield from object_refusals({"type": kind}, fields("type! string"), path)
         return
     yield from object_refusals(tool, _TOOL_FIELDS[kind], path)
     if kind == "function":
-        yield from function_refusals(tool, path, spelled((*path, "parameters")))
+        yield from function_refusals(tool, path, format_path((*path, "parameters")))
         return
-    yield from name_refusals(tool.get("name"), spelled((*path, "name")))
+    yield from name_refusals(tool.get("name"), format_path((*path, "name")))
     for n, inner in enumerate(rows(tool.get("tools"))):
         below = (*path, "tools", n)
         if members(inner).get("type") not in _INSIDE:
-            yield wrong_value(str(members(inner).get("type")), _INSIDE, spelled((*below, "type")))
+            yield wrong_value(str(members(inner).get("type")), _INSIDE, format_path((*below, "type")))
         else:
             yield from tool_refusals(inner, below)
 
 
-def offered(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
-    """All definitions of a request: its own, those of its ``additional_tools`` `items`, those within namespaces."""
+def offered_tools(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
+    """All definitions of a request: its own, those of its ``additional_tools`` `items`, and those in namespaces."""
     given = [*rows(body.get("tools"))]
     for item in items:
         if members(item).get("type") == "additional_tools":
@@ -69,7 +70,7 @@ def offered(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
 
 
 ROLES: Final = ("user", "assistant", "system", "developer")
-# `internal_...`: what Codex hangs on every item of its own (facts §13.2).
+# `internal_...`: Codex adds it to each of its own items (facts §13.2).
 _ITEM: Final = fields(
     "type string, id string, status =in_progress|completed|incomplete, "
     "internal_chat_message_metadata_passthrough object"
@@ -96,7 +97,7 @@ _HOSTED: Final = tuple(
     "apply_patch_call_output mcp_list_tools mcp_call mcp_approval_request mcp_approval_response "
     "image_generation_call program program_output".split()
 )
-"""Items of the provider's own tools, whose fields are not judged."""
+"""Items of the provider's own tools, whose fields are not checked."""
 
 KINDS: Final = (*_ITEMS, *_HOSTED)
 _PREFIX: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
@@ -124,10 +125,10 @@ def kind_of(item: Mapping[str, Json]) -> str:
 
 
 def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
-    """What is wrong with input item `n` by itself."""
+    """Refusals of input item `n` by itself."""
     path: Path = ("input", n)
     if not isinstance(item, dict):
-        yield worded(ShapeFault("type", path, ShapeField(("object",)), item))
+        yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), item))
         return
     kind = kind_of(item)
     if kind not in KINDS:
@@ -158,7 +159,7 @@ def _parts(content: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[R
     for m, part in enumerate(rows(content)):
         kind = members(part).get("type")
         if not isinstance(kind, str) or kind not in known:
-            yield wrong_value(str(kind), tuple(known), spelled((*path, m)))
+            yield wrong_value(str(kind), tuple(known), format_path((*path, m)))
         else:
             yield from object_refusals(part, known[kind], (*path, m))
 
@@ -181,10 +182,10 @@ Item = Mapping[str, Json]
 def order_refusals(
     items: Sequence[Item], stored: Mapping[str, Item] | None, own: int, store: bool, whole: bool
 ) -> Iterator[Refusal]:
-    """What is wrong with all `items` together; those from `own` on are the request's, the rest the server holds.
+    """Refusals of all `items` together; those from `own` on are the request's, the others are stored.
 
-    `stored` are the items the server knows by id, None where that is not known; `store` is the request's, `whole`
-    says that `items` are the whole conversation.
+    `stored` are the known items by id, None if unknown; `store` is the request's, `whole`: `items` are the whole
+    conversation.
     """
     yield from _known(items[own:], stored, store)
     resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]
@@ -202,7 +203,9 @@ def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool
     for item in items:
         id_, kind = item.get("id"), kind_of(item)
         cipher = item.get("encrypted_content")
-        if (kind == "reasoning" and cipher and not readable(cipher)) or (kind == "compaction" and changed(cipher)):
+        if (kind == "reasoning" and cipher and not is_acceptable(cipher)) or (
+            kind == "compaction" and was_changed(cipher)
+        ):
             told = f"The encrypted content {str(cipher)[:8]}... could not be verified."
             code = "invalid_encrypted_content"
             yield Refusal(told, param="input", code=code, rule="encrypted content")
@@ -243,14 +246,14 @@ def _calls(items: Sequence[Item], whole: bool, own: int) -> Iterator[Refusal]:
 
 
 def _reasoning(items: Sequence[Item], own: int) -> Iterator[Refusal]:
-    """Reasoning is followed by what it led to."""
+    """Reasoning must be followed by the item that it led to."""
     for n, item in enumerate(items):
         if kind_of(item) != "reasoning" or n < own:
             continue
         after = items[n + 1] if n + 1 < len(items) else {"type": "nothing"}
         kind = kind_of(after)
         led = (kind == "message" and after.get("role") == "assistant") or kind.endswith(_FOLLOWING)
-        # Codex cuts an answer for what another agent says and sends on what it had (facts §13.3).
+        # Codex cuts an answer when another agent sends a message, and resends the rest (facts §13.3).
         led = led or kind == "agent_message"
         if not led and kind != "item_reference":
             id_ = item.get("id") or "rs_unnamed"
@@ -273,7 +276,7 @@ _FIELDS: Final = (
     )
 )
 _FRAMED: Final = fields("type! =response.create, generate boolean, stream_id string")
-"""What a frame says beside them."""
+"""Additional fields of a WebSocket frame."""
 _REASONING: Final = fields(
     f"effort ={EFFORTS}, summary =auto|concise|detailed, generate_summary =auto|concise|detailed, "
     "context =auto|current_turn|all_turns, mode =standard|pro"
@@ -288,17 +291,17 @@ def refusals(
     counting: bool = False,
     by_socket: bool = False,
 ) -> list[Refusal]:
-    """Everything in `body`, a request's JSON value, that the API would refuse; empty where it takes it.
+    """All reasons to refuse `body`, a request's JSON value; empty if it is valid.
 
-    What the server holds comes as arguments: `before` is what ``previous_response_id`` stands for (all earlier items;
-    None: there is no such response), `stored` every item it knows by id (None: whatever a request refers to is taken
-    to be known). `counting` means that it is a request for a count, `by_socket` that it is a WebSocket's frame. The
-    provider says only the first refusal. Where the fields themselves are wrong, nothing further is looked at.
+    The server's state is passed in: `before` are the items of ``previous_response_id`` (None: no such response),
+    `stored` every known item by id (None: all references count as known). `counting`: a request for a count,
+    `by_socket`: a WebSocket frame. The provider reports only the first refusal. If fields are wrong, nothing else is
+    checked.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     fields = _COUNTED if counting else _FIELDS | _FRAMED if by_socket else _FIELDS
-    found = [worded(fault) for fault in faults(body, fields)]
+    found = [describe_fault(fault) for fault in faults(body, fields)]
     if found:
         return found
     model = gpt(body["model"])
@@ -321,7 +324,7 @@ def refusals(
 
 
 def items_of(body: Mapping[str, Json]) -> list[Json]:
-    """The request's own input items; a string is one message of the user."""
+    """The request's own input items; a string is one user message."""
     given = body.get("input")
     if isinstance(given, str):
         return [{"type": "message", "role": "user", "content": given}] if given else []
@@ -361,7 +364,7 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
 def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
     for n, tool in enumerate(rows(body.get("tools"))):
         yield from tool_refusals(tool, ("tools", n))
-    choice, tools = body.get("tool_choice"), offered(body, items)
+    choice, tools = body.get("tool_choice"), offered_tools(body, items)
     if choice == "required" and not tools:
         told = "Tool choice 'required' must be specified with 'tools' parameter."
         yield Refusal(told, param="tool_choice", rule="no tools")

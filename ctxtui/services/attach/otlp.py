@@ -257,7 +257,7 @@ class FeedSender:
         if loaded is None:
             loaded = self._open[file] = load(file, own="")
         else:
-            loaded.take(loaded.fetch())
+            loaded.add_news(loaded.fetch())
         session = loaded.session
         new = [
             call

@@ -135,7 +135,7 @@ def translate_context(ready: Ready, form: str) -> Written:
     model = ready.chosen.call.model or ready.session.model
     raw, lost = build_body(target.dialect, items, model=model)
     losses = Losses()
-    body = target.kept(canonical.loads(raw), losses)
+    body = target.reduce(canonical.loads(raw), losses)
     if not any(is_answer(item.place.role) and item.place.section == "messages" for item in items):
         return Written(b"", violations=(Violation("$", "no answer is in it yet"),))
     violations = tuple(check(target.dialect, body))

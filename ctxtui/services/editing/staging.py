@@ -1,4 +1,4 @@
-"""Where edits of an open session are staged: the overlay of each thread, and what it makes of a context."""
+"""Stage edits of an open session: each thread's edits, and their effect on a context."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _KEPT: Final = 4
 
 
 class RequestCounts:
-    """The counts of the requests that were asked for last, in the session of `study`."""
+    """Counts of the requests used last, in the session of `study`."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -53,7 +53,7 @@ class RequestCounts:
         self._terms: tuple[object, CountingTerms | None] = (None, None)
 
     def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
-        """What the request under `applied` comes to; None while something of it is being counted."""
+        """Count the request under `applied`; None while part of it is being counted."""
         study, call = self._study, scene.call
         figures = scene.figures
         key = (call.id, study.book.version, figures.context_tokens, figures.not_recorded, figures.attached)
@@ -83,7 +83,7 @@ class RequestCounts:
 
 
 def _is_same(one: Applied, other: Applied) -> bool:
-    """Whether two results are one request: of a context as it came each result has an object of its own."""
+    """Whether two results are the same request: unedited results of a context are separate objects."""
     bare = not one.is_changed and not other.is_changed and one.context is other.context and one.length == other.length
     return one is other or (bare and one.withheld == other.withheld)
 
@@ -102,7 +102,7 @@ WAIT_FOR: Final = {NOW: "", **{moment: until for until, moment in UNTIL.items()}
 
 
 class StagingArea:
-    """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
+    """The staged edits of the session of `study`. Contexts and results are cached between frames."""
 
     def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
         self.study = study
@@ -126,17 +126,19 @@ class StagingArea:
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
-        """The request that would follow the call shown, under the edits that are applied; None while it is worked out,
-        which `later` does in a worker. A live session's is sent now, a recorded one's when the call shown had ended."""
+        """The request after the call shown, under the applied edits; None while it is computed. `later` computes it in
+        a worker. A live session's is sent now, a recorded one's when the call shown had ended.
+        """
         return self._following(scene, self.applied(scene), later, live=live) if self._known(scene, later) else None
 
     def earlier_call(self, scene: Scene, *, live: bool = False) -> Next | None:
-        """As `next_call`, before the context grew; None where that is not known."""
+        """The same as `next_call` from before the context grew; None if unknown."""
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def coming(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """How the next call is foretold, under what is staged too unless all of it waits; None while that is worked
-        out. The arguments are as in `next_call`."""
+        """Forecast of the next call, also under staged edits unless all of them wait; None while computed. The
+        arguments are those of `next_call`.
+        """
         found = self.next_call(scene, later, live=live)
         if found is None:
             earlier = self.earlier_call(scene, live=live) if self.ready(scene, later) else None
@@ -159,21 +161,20 @@ class StagingArea:
         return self._next.of(scene, self.context(scene), under, later, live=live)
 
     def overlay(self, thread: str) -> ThreadEdits:
-        """The edits of `thread`. Raises `CtxtuiError` where the database cannot be read."""
+        """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         return self._overlays.of(thread)
 
     @property
     def elsewhere(self) -> SessionEdits:
-        """Where edits that other programs stage come from."""
+        """The source of edits staged by other processes."""
         return self._overlays
 
     def has_edits(self, thread: str) -> bool:
-        """Whether edits are in force in `thread`, staged or applied."""
+        """Whether `thread` has edits in force, staged or applied."""
         return bool(self._overlays.of(thread).in_force)
 
     def ready(self, scene: Scene, later: Later) -> bool:
-        """Whether `context` has it soon enough for a frame; else `later` reads it in a worker: that of a long session
-        takes a while."""
+        """Whether `context` is quick enough for a frame; if not, `later` reads it in a worker."""
         head, tree, known = scene.tip or scene.head, scene.session.tree, self._context
         before = known.head if known is not None and known.tree is tree else ROOT
         new = tree[head].depth - tree[before].depth
@@ -191,7 +192,7 @@ class StagingArea:
             self._reading = None
 
     def context(self, scene: Scene) -> Context:
-        """The context that the request after the call shown would have, read for curation."""
+        """The context of the request after the call shown, for curation."""
         head, tree, spelled = scene.tip or scene.head, scene.session.tree, scene.call.skeleton
         known = self._context
         # Before the first call of a chat its dialect is only guessed.
@@ -202,7 +203,7 @@ class StagingArea:
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
-        """What the edits make of it."""
+        """The effect of the edits on the context."""
         overlay = self._overlays.of(scene.thread or "main")
         context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
@@ -229,13 +230,13 @@ class StagingArea:
         )
 
     def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
-        """What `edits` would make of it, besides those that stand."""
+        """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
         standing = self._overlays.of(scene.thread or "main").in_force
         return now.with_applied(self._apply(now.applied.context, (*standing, *edits), scene.call.model))
 
     def sent_blocks(self, scene: Scene) -> SentBlocks:
-        """Which blocks of `context` the call shown has sent."""
+        """The blocks of `context` that the call shown has sent."""
         applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)
         if self._sent is None or self._sent[0] is not applied or self._sent[1] != heads:
             log = self._overlays.of(scene.thread or "main").log
@@ -243,7 +244,7 @@ class StagingArea:
         return self._sent[2]
 
     def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
-        """The context under the edits that were applied before those that are, the latest first."""
+        """The context under earlier sets of applied edits, the latest first."""
         known, left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
             before = edit_log.edits_in_force(log[:count]).applied
@@ -252,12 +253,13 @@ class StagingArea:
                 yield self._apply(applied.context, before, scene.call.model)
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
-        """What the request under `applied` comes to; None while something of it is being counted."""
+        """Count the request under `applied`; None while part of it is being counted."""
         return self._counts.of(scene, applied)
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
-        """What the pane of staged edits shows: `moment` is the price that is chosen (0-based; None: that of the moment
-        at which they leave); `later` and `live` are as in `next_call`."""
+        """The content of the pane of staged edits. `moment` is the chosen price (0-based; None: that of the moment at
+        which the edits will be applied); `later` and `live` are as in `next_call`.
+        """
         applied, usable = staging.applied, staging.scene.limits.usable
         known = self._known(staging.scene, later)
         coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
@@ -306,7 +308,7 @@ class StagingArea:
         )
 
     def _rest_of(self, staging: Staging, coming: Next | None, tag: PriceTag | None) -> EditedCalls | None:
-        """What the edits would have saved to the end of the recording."""
+        """Savings of the edits to the end of the recording."""
         scene = staging.scene
         ledger = self.study.thread(scene.thread).ledger
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted
@@ -316,7 +318,7 @@ class StagingArea:
         return self._rest[1]
 
     def _waits(self, staging: Staging, coming: Next | None, *, live: bool) -> tuple[WaitingEdits, ...]:
-        """The staged edits that wait, by what they wait for."""
+        """The waiting edits, by what they wait for."""
         waiting = self._overlays.of(staging.scene.thread or "main").waiting
         expiry = None
         if coming is not None and live:
@@ -331,7 +333,7 @@ class StagingArea:
         return tuple(found)
 
     def broken(self, staging: Staging, later: Later, *, live: bool) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
-        """The literals that later blocks quote, and those that summaries lost; None while they are worked out."""
+        """Literals that later blocks quote, and those that summaries lost; None while computed."""
         if not self._known(staging.scene, later):
             return None
         coming = self._following(staging.scene, self.before(staging.scene), later, live=live)
@@ -343,7 +345,7 @@ class StagingArea:
         return (tag.quotes, tag.lost) if tag is not None else ((), ())
 
     def _price(self, staging: Staging, coming: Next, later: Later) -> PriceTag | None:
-        """The tag of what is staged; None while a block of it is being counted, or `later` prices it in a worker."""
+        """The tag of the staged edits; None while a block is being counted or a worker prices them."""
         scene, after = staging.scene, staging.applied
         key = (id(after), id(coming), self._overlays.of(scene.thread or "main").version)
         if self._tag is None or self._tag[0] != key:
@@ -369,7 +371,7 @@ class StagingArea:
         counts: tuple[RequestCount, RequestCount],
         model: str,
     ) -> None:
-        """Keep the tag of the edits in `after`, unless others are wanted by now, or a block is still being counted."""
+        """Store the tag of the edits in `after`, unless it is outdated or a block is still being counted."""
         if self._pricing != key:
             return
         waiting = False
@@ -395,8 +397,9 @@ class StagingArea:
             self._tag = key, tag
 
     def before(self, scene: Scene) -> Applied:
-        """What the edits that are in question are held against: the context under those that are applied. Where nothing
-        is staged, the applied ones are in question, until they are sent: the context without edits."""
+        """The context to compare the edits with: under the applied edits. If nothing is staged and the applied edits
+        are not sent yet: without edits.
+        """
         if self._overlays.of(scene.thread or "main").staged or not is_unsent(scene):
             return self.applied(scene)
         context = self.context(scene)
@@ -407,18 +410,18 @@ class StagingArea:
 
     @property
     def foretelling(self) -> bool:
-        """Whether a next request is being worked out, or what it needs."""
+        """Whether a forecast, or something that it needs, is being computed."""
         done, total = self.study.progress
         working = self._reading is not None or self._pricing is not None
         return self._next.foretelling or done < total or working
 
     @property
     def literals(self) -> Literals | None:
-        """The literals of the context whose next call was worked out; None before."""
+        """Literals of the context whose next call was forecast; None before."""
         return self._next.literals
 
     def applied(self, scene: Scene) -> Applied:
-        """The context under what is applied already."""
+        """The context under the applied edits."""
         context, model = self.context(scene), scene.call.model
         applied = self._overlays.of(scene.thread or "main").applied
         key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
@@ -430,8 +433,7 @@ class StagingArea:
         return apply(context, edits, rules_for(context.dialect, self.study.book.card(model)))
 
     def leaving(self, scene: Scene, *, staged: bool = False) -> Ready:
-        """The context that the next request would have, under the edits that are applied, and those that are `staged`
-        where they are to be with it."""
+        """The context of the next request under the applied edits, and the `staged` ones if requested."""
         card = self.study.book.card(scene.call.model)
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)
@@ -450,7 +452,7 @@ class StagingArea:
         )
 
     def summary_terms(self, scene: Scene, length: int) -> SummaryTerms:
-        """How a summary without a model is made of the context shown, in `length` tokens at most (0: by its size)."""
+        """Terms for a summary without a model of at most `length` tokens (0: by its size)."""
         book, known = self.study.book, self.literals
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 
@@ -460,7 +462,7 @@ class StagingArea:
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
-        """What keeps an artifact with the edits of `thread`."""
+        """A function that stores an artifact with the edits of `thread`."""
         return self._overlays.of(thread).keep_artifact
 
     @property
@@ -469,17 +471,17 @@ class StagingArea:
         return self._overlays.unsaved
 
     def save(self) -> None:
-        """Write what is new to the database, for a worker thread. Raises `CtxtuiError`."""
+        """Write new entries to the database; for a worker thread. Raises `CtxtuiError`."""
         self._overlays.save()
 
 
 def _hint(one: ApplyMoment, now: float) -> str:
-    """When a moment is: how long until the cache has expired."""
+    """The time until a moment: until the cache expires."""
     return "" if one.name != EXPIRY or one.at is None else countdown(max(0, int(one.at - now)))
 
 
 def _warnings(tag: PriceTag) -> Iterator[tuple[str, str]]:
-    """What to look out for, each with what it is about."""
+    """Warnings about the edits, each with its subject."""
     if tag.quotes:
         by = len({position for quote in tag.quotes for position in quote.by})
         more = f" +{len(tag.quotes) - 1}" if len(tag.quotes) > 1 else ""

@@ -1,1 +1,1 @@
-"""Runs one task of an agent with nobody at the screen: rounds, limits, what is told of them, the result."""
+"""Run an agent's task without a screen: rounds, limits, progress lines, result."""

@@ -1,4 +1,4 @@
-"""An agent run from Python: what `ctxtui run` does, turn by turn, with tools, policies and observers of your own.
+"""Run an agent from Python as `ctxtui run` does, turn by turn, with your own tools, policies and observers.
 
 async with agent_run(provider="anthropic", tools=[MY_TOOL], allow=["my_tool"]) as run:
     first = await run.tell("Look at the failing test")
@@ -30,7 +30,7 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import write_context
-from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
+from ctxtui.services.headless.run import HeadlessRun, Observe, Say, ignore_event
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
 from ctxtui.services.sandbox.command import CommandResult
@@ -55,8 +55,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def silent(_: str) -> None:
-    """Says nothing to anybody."""
+def discard(_: str) -> None:
+    """Discard a line."""
 
 
 def agent_run(
@@ -77,27 +77,28 @@ def agent_run(
     budget_usd: float | None = None,
     log_dir: Path | str | None = None,
     settings: Mapping[str, Any] | None = None,
-    say: Say = silent,
-    observe: Observe = unobserved,
+    say: Say = discard,
+    observe: Observe = ignore_event,
 ) -> HeadlessRun:
-    """An agent that waits to be told what to do. `provider`, `model`, `base_url`, `allow`, `rounds`, `messages`,
-    `length`, `budget_usd` and `log_dir` mean what the options of `ctxtui run` do, and are chosen as it chooses them
-    where they are left out; `session` is one to go on with; the agent works in the folder `cwd`.
+    """Make a run that waits for messages to its agent. `provider`, `model`, `base_url`, `allow`, `rounds`, `messages`,
+    `length`, `budget_usd` and `log_dir` are the options of `ctxtui run`, with the same defaults. `session` is one to
+    continue. The agent works in the folder `cwd`.
 
-    `system` is the system prompt, or its parts: those that change stand last (`HeadlessRun.instruct` changes them).
-    `tools` are offered beside ctxtui's. `policies` are names, with their settings or without, or files of profiles;
-    `own_policies` are known by their names, too. `settings` stand over those of the user's files. `say` hears lines for
-    people, `observe` everything that happens, of sub-agents too, after `HeadlessRun.session` has taken it in.
+    `system` is the system prompt or its parts; put changing parts last (`HeadlessRun.instruct` changes them). `tools`
+    are offered in addition to ctxtui's. `policies` are names, with settings or without, or profile files;
+    `own_policies` can be named, too. `settings` override those of the user's files. `say` receives lines for people;
+    `observe` receives all events, also of sub-agents, after they were applied to `HeadlessRun.session`.
 
-    Raises `BadConfig`, `NotFound` for what is spelled wrongly."""
-    flags = [f"{name}={_spelled(value)}" for name, value in (settings or {}).items()]
+    Raises `BadConfig` and `NotFound` for misspelled arguments.
+    """
+    flags = [f"{name}={_format_value(value)}" for name, value in (settings or {}).items()]
     folder = Path(cwd).resolve()
     config = load(flags, cwd=folder)
-    known = dict(load_policies()) | {policy.name: policy for policy in own_policies}
+    by_name = dict(load_policies()) | {policy.name: policy for policy in own_policies}
     options = RunOptions(
         task="",
         rounds=config.settings.max_rounds if rounds is None else rounds,
-        named=tuple(step for policy in policies for step in _steps(policy, known)),
+        named=tuple(step for policy in policies for step in _steps(policy, by_name)),
         messages=messages,
         length=length,
         budget_usd=budget_usd,
@@ -109,14 +110,14 @@ def agent_run(
     return HeadlessRun(options, host, say, observe)
 
 
-def run_task(task: str, **given: Any) -> RunResult:
-    """Let an agent do `task` and wait for it; the rest is as in `agent_run`. Raises `CtxtuiError`."""
+def run_task(task: str, **arguments: Any) -> RunResult:
+    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`. Raises `CtxtuiError`."""
 
-    async def go() -> RunResult:
-        async with agent_run(**given) as run:
+    async def run_once() -> RunResult:
+        async with agent_run(**arguments) as run:
             return await run.tell(task)
 
-    return asyncio.run(go())
+    return asyncio.run(run_once())
 
 
 def _steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
@@ -127,29 +128,30 @@ def _steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Poli
     return named_steps(policy, text, dict(known))
 
 
-def _spelled(value: Any) -> str:
-    """A setting's value as ``--set`` takes it."""
+def _format_value(value: Any) -> str:
+    """Format a setting's value for ``--set``."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f'"{name}" = {_spelled_in(inner)}' for name, inner in value.items()) + "}"
+        return "{" + ", ".join(f'"{name}" = {_format_nested(inner)}' for name, inner in value.items()) + "}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _spelled_in(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _spelled(value)
+def _format_nested(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else _format_value(value)
 
 
 Body = dict[str, Any]
 
 
 def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") -> Callable[[Mapping[str, Any]], Body]:
-    """What puts a request body under `policies` (names, or files of profiles) and returns the one that leaves. Blocks
-    are counted once, however many requests hold them. Settings are those of the folder `cwd`.
+    """Make a function that applies `policies` (names, or profile files) to a request body and returns the new body.
+    Blocks are counted once, however many requests contain them. Settings are those of the folder `cwd`.
 
-    Raises `BadConfig`, `NotFound` for policies that are spelled wrongly; what it returns raises `CtxtuiError` for what
-    is no request, or where no legal one is left."""
+    Raises `BadConfig` and `NotFound` for misspelled policies. The function raises `CtxtuiError` for an invalid request,
+    and if no legal one is left.
+    """
     settings = load([], cwd=Path(cwd).resolve()).settings
-    named = [policies] if isinstance(policies, str | Path) else list(policies)
-    steps, counter, prices = build_steps([str(one) for one in named]), Counter(), prices_for(settings)
+    names = [policies] if isinstance(policies, str | Path) else list(policies)
+    steps, counter, prices = build_steps([str(name) for name in names]), Counter(), prices_for(settings)
 
     def curate(request: Mapping[str, Any]) -> Body:
         loaded = load_stream(io.BytesIO(canonical.dumps(dict(request))), "the request")

@@ -1,4 +1,4 @@
-"""Tasks done without a screen: a hosted chat whose user is not there. It is on record as any chat is."""
+"""Run tasks without a screen, in a hosted chat without a user. It is recorded like any chat."""
 
 from __future__ import annotations
 
@@ -49,30 +49,31 @@ Say = Callable[[str], object]
 Observe = Callable[[ChatNews], object]
 
 
-def unobserved(_: ChatNews) -> None:
-    """Nobody looks on."""
+def ignore_event(_: ChatNews) -> None:
+    """Ignore an event."""
 
 
 class HeadlessRun:
-    """Does what it is told (`tell`) with `host`, which nobody has opened yet, under the limits of `options`. `say`
-    hears a line for people as things happen, `observe` everything, after the session has taken it in. Used with
-    ``async with``; `go` does all of it for `options.task`."""
+    """Sends messages (`tell`) to the agent of `host`, which is not open yet, within the limits of `options`. `say`
+    receives progress lines for people, `observe` all events after the session has applied them. Use with ``async
+    with``; `go` does everything for `options.task`.
+    """
 
-    def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = unobserved) -> None:
+    def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = ignore_event) -> None:
         self._options = options
         self._host = host
         self._say = say
         self._observe = observe
         here = LocalCounts()
-        # Labels are looked for where somebody reads of them.
+        # Labels are only needed for the log folder.
         labels = Labels(host.config.settings.labels, here) if options.log_dir is not None else None
         self._counter = Counter(here, labels=labels)
         self._edits: RunEdits | None = None
-        self._teller: RequestForecaster | None = None
-        self._over = asyncio.Event()
+        self._forecaster: RequestForecaster | None = None
+        self._rested = asyncio.Event()
         self._ended: list[Call] = []
         self._last: tuple[int, int] = (0, 0)
-        """Messages and tokens of the last request."""
+        """Numbers of messages and tokens of the last request."""
         self._size = RequestSize()
         self._spending = Spending(options.budget_usd)
         self._refused: list[str] = []
@@ -83,16 +84,16 @@ class HeadlessRun:
 
     @property
     def session(self) -> Session:
-        """The session as it stands."""
+        """The session as it is now."""
         return self._host.session
 
     @property
     def agents(self) -> Agents:
-        """Starts sub-agents, which count into the budget and the result of this run."""
+        """Starts sub-agents, which count towards the budget and the result of this run."""
         return self._host.children
 
     async def go(self) -> RunResult:
-        """Do the task; what came of it. Raises `CtxtuiError` where it cannot begin: no model, no room for the task."""
+        """Run the task and return its result. Raises `CtxtuiError` if it cannot begin: no model, no room."""
         async with self:
             return await self.tell(self._options.task)
 
@@ -109,7 +110,7 @@ class HeadlessRun:
         host.judge = self._judge
         try:
             price = make_call_pricer(prices_for(host.config.settings))
-            await host.begin(self._hear, price, self._trouble)
+            await host.begin(self._handle_news, price, self._report_trouble)
             self._prepare()
         except BaseException:
             await host.close()
@@ -123,21 +124,22 @@ class HeadlessRun:
         host = self._host
         whole = await host.close()
         if self._logs is not None:
-            self._logged(self._logs.close)
+            self._try_log(self._logs.close)
         if not whole:
             self._say(f"warning: the end of the run is not on record: {host.writer and host.writer.trouble}")
 
-    async def tell(self, words: str) -> RunResult:
-        """Say `words` to the agent and wait until it rests; what came of it, in the figures of all so far. The first
-        time what the window and the project come to is reported before. Raises `BadConfig` where they leave no room."""
-        self._over.clear()
+    async def tell(self, message: str) -> RunResult:
+        """Send a message to the agent and wait until it rests; return the result, with totals so far. The first time,
+        reports on window and project come first. Raises `BadConfig` if they leave no room.
+        """
+        self._rested.clear()
         self._stop, self._refused = None, []
         if not self._reported:
-            await self._report(words)
+            await self._report(message)
             self._reported = True
-        self._host.feed(events.UserSaid(words))
+        self._host.feed(events.UserSaid(message))
         try:
-            await self._over.wait()
+            await self._rested.wait()
         except asyncio.CancelledError:
             self._host.feed(events.Interrupted())
             raise
@@ -145,7 +147,7 @@ class HeadlessRun:
         return self._result()
 
     def instruct(self, *parts: str) -> None:
-        """The system prompt of the agent from the next request on, in one part or several; for when it rests."""
+        """Change the agent's system prompt (one or several parts) from the next request on; while it rests."""
         host = self._host
         assert host.runner is not None
         host.own.system = parts
@@ -154,7 +156,7 @@ class HeadlessRun:
     # Before the first call
 
     def _prepare(self) -> None:
-        """What nobody is asked for later. Raises `BadConfig`, `NotFound`."""
+        """Check everything that could not be asked later. Raises `BadConfig`, `NotFound`."""
         host, options = self._host, self._options
         chat_model, runner = host.chat_model, host.runner
         assert chat_model is not None and runner is not None
@@ -172,43 +174,43 @@ class HeadlessRun:
                 place="--budget-usd",
                 way_out="give its rates in the setting prices",
             )
-        self._tell_servers()
-        allowed = self._allowed()
+        self._report_servers()
+        allowed = self._allowed_tools()
         runner.state = replace(runner.state, attended=False, allowed=allowed, most=options.rounds)
         book = book_for(host.session, self._counter, host.config.settings)
         if options.log_dir is not None:
             self._logs = JobLogs(options.log_dir, book, self._counter)
         prices = local_pricer(prices_for(host.config.settings))
-        self._teller = make_forecaster(book, self._counter, chat_model, prices)
+        self._forecaster = make_forecaster(book, self._counter, chat_model, prices)
         id_ = host.session.about.id
         self._say(f"session {id_}: `ctxtui open {id_}` shows it, also while it runs")
 
-    def _tell_servers(self) -> None:
-        """Which MCP servers are not there."""
+    def _report_servers(self) -> None:
+        """Warn of MCP servers that are not available."""
         if self._host.tools is None:
             return
         servers = self._host.tools.servers
-        for one in servers.failed:
-            self._say(f"warning: the MCP server {one.server.name} does not start: {one.error}")
+        for failure in servers.failed:
+            self._say(f"warning: the MCP server {failure.server.name} does not start: {failure.error}")
         for server in servers.unallowed:
-            leave = f"`ctxtui mcp allow {server.name}` lets it start"
-            self._say(f"the MCP server {server.name} of {server.place} was not allowed yet: {leave}")
+            hint = f"`ctxtui mcp allow {server.name}` lets it start"
+            self._say(f"the MCP server {server.name} of {server.place} was not allowed yet: {hint}")
 
-    def _allowed(self) -> frozenset[str]:
-        """The tools that need no leave. Raises `NotFound` for a name that fits none."""
+    def _allowed_tools(self) -> frozenset[str]:
+        """The tools that need no permission. Raises `NotFound` for a pattern that matches none."""
         names = self._host.tool_names
-        for wanted in self._options.allow:
-            if not any(fnmatchcase(name, wanted) for name in names):
-                known = f"there are {', '.join(names)}" if names else "no tool is offered at all"
-                raise NotFound(f"no tool {wanted!r}", place="--allow", way_out=known)
-        return frozenset(n for n in names if any(fnmatchcase(n, wanted) for wanted in self._options.allow))
+        for pattern in self._options.allow:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                hint = f"there are {', '.join(names)}" if names else "no tool is offered at all"
+                raise NotFound(f"no tool {pattern!r}", place="--allow", way_out=hint)
+        return frozenset(n for n in names if any(fnmatchcase(n, pattern) for pattern in self._options.allow))
 
     async def _report(self, task: str) -> None:
         host = self._host
         assert host.chat_model is not None
         if host.files.usable_tokens:
             progress = ReadingProgress()
-            finding = asyncio.to_thread(found_before, host, task, self._counter, progress)
+            finding = asyncio.to_thread(report_before_run, host, task, self._counter, progress)
             for line in report_lines(await wait_told(finding, progress, self._say)):
                 self._say(line)
         else:
@@ -219,43 +221,45 @@ class HeadlessRun:
     # While it runs
 
     async def _judge(self, draft: Draft) -> str:
-        """Tell of the request that is about to leave; why it may not."""
-        host, runner, teller = self._host, self._host.runner, self._teller
+        """Report on the next request; return the reason not to send it ("": send it)."""
+        host, runner, teller = self._host, self._host.runner, self._forecaster
         assert runner is not None and teller is not None
-        found = await asyncio.to_thread(teller.forecast, draft, host.clock())
+        forecast = await asyncio.to_thread(teller.forecast, draft, host.clock())
         context = Context(
             host.session.tree, draft.sent_head, draft.skeleton.dialect, Request((), draft.skeleton).params
         )
-        self._last = len(context.messages), found.total if found is not None else self._last[1]
-        state, most = runner.state, self._options.rounds
-        if not (most and state.rounds >= most):
-            self._tell_trims(MAIN)
-            self._tell_widened()
-            total = found.total if found is not None else None
-            self._say(round_line(state.rounds + 1, most, self._last[0], total))
-            self._tell_level(total or 0, len(draft.body.decode("utf-8", "replace")))
+        self._last = len(context.messages), forecast.total if forecast is not None else self._last[1]
+        state, max_rounds = runner.state, self._options.rounds
+        if not (max_rounds and state.rounds >= max_rounds):
+            self._report_trims(MAIN)
+            self._report_widened()
+            total = forecast.total if forecast is not None else None
+            self._say(round_line(state.rounds + 1, max_rounds, self._last[0], total))
+            self._report_level(total or 0, len(draft.body.decode("utf-8", "replace")))
         await asyncio.to_thread(self._save)
-        reason = hold_reason(found, host.config.settings)
+        reason = hold_reason(forecast, host.config.settings)
         if reason:
             self._stop = Outcome.REFUSED, f"a rule of the settings holds the request: {reason}"
             return reason
-        leave = await self._reserve(MAIN, teller.chat_model, found, draft)
-        if leave.refused:
-            self._stop = Outcome.BUDGET, leave.refused
-        elif leave.answer:
-            runner.draft = with_answer_limit(draft, leave.answer)
-        return leave.refused
+        permit = await self._reserve(MAIN, teller.chat_model, forecast, draft)
+        if permit.refused:
+            self._stop = Outcome.BUDGET, permit.refused
+        elif permit.answer:
+            runner.draft = with_answer_limit(draft, permit.answer)
+        return permit.refused
 
     async def _reserve(
-        self, thread: str, chat_model: ChatModel, found: RequestForecast | None, draft: Draft
+        self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
-        leave = await self._spending.reserve(thread, chat_model, found, draft)
-        if leave.answer:
-            self._say(f"{_lead(thread)}{self._spending.summary}: the answer gets {leave.answer:,} tokens at most")
-        return leave
+        permit = await self._spending.reserve(thread, chat_model, forecast, draft)
+        if permit.answer:
+            self._say(
+                f"{_line_prefix(thread)}{self._spending.summary}: the answer gets {permit.answer:,} tokens at most"
+            )
+        return permit
 
-    def _tell_level(self, total: int, characters: int) -> None:
-        """Say that the request about to leave is large, when it has become so."""
+    def _report_level(self, total: int, characters: int) -> None:
+        """Warn when requests become large."""
         level = context_level(total, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
@@ -263,53 +267,53 @@ class HeadlessRun:
         self._size = RequestSize(characters, total, self._last[0], level.number)
 
     async def _may_spend(
-        self, thread: str, chat_model: ChatModel, found: RequestForecast | None, draft: Draft
+        self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
-        """The same of a sub-agent's request."""
-        self._tell_trims(thread)
-        size = f"~{found.total:,} tokens" if found is not None else "tokens not counted"
+        """Permit a sub-agent's request, after reporting on it."""
+        self._report_trims(thread)
+        size = f"~{forecast.total:,} tokens" if forecast is not None else "tokens not counted"
         self._say(f"{thread}: round {self._spending.agents[thread] + 1}: {size}")
-        return await self._reserve(thread, chat_model, found, draft)
+        return await self._reserve(thread, chat_model, forecast, draft)
 
-    def _tell_trims(self, thread: str) -> None:
+    def _report_trims(self, thread: str) -> None:
         assert self._edits is not None
-        lead = _lead(thread)
-        for line in self._edits.news(thread):
+        lead = _line_prefix(thread)
+        for line in self._edits.new_lines(thread):
             if self._logs is not None:
-                self._logs.of(thread).trims.append(line)
+                self._logs.log_for(thread).trims.append(line)
             self._say(f"{lead}{line}")
 
-    def _tell_widened(self) -> None:
+    def _report_widened(self) -> None:
         window = next((s.settings["n"] + 1 for s in self._steps if s.policy.name == "sliding_window"), 0)
         if window and self._last[0] > window:
             self._say(f"the window of {window} messages is widened to {self._last[0]}: a call stays with its result")
 
     def _save(self) -> None:
-        """Put the edits on record; for a worker thread. What cannot be written is tried with the next request."""
+        """Store the edits; for a worker thread. Failures are retried with the next request."""
         if self._edits is not None:
             try:
                 self._edits.save(self._host.writer)
             except CtxtuiError as error:
                 self._say(f"warning: edits are not on record yet: {error}")
 
-    def _hear(self, news: ChatNews) -> None:
+    def _handle_news(self, news: ChatNews) -> None:
         self._host.session.fold(news.events)
         if news.moment is not None:
-            self._everywhere(news.moment, news.thread)
+            self._report_event(news.moment, news.thread)
             if news.thread == MAIN:
-                self._of_main(news.moment)
+                self._handle_main_event(news.moment)
         self._observe(news)
 
-    def _everywhere(self, moment: progress.Moment, thread: str) -> None:
-        """What is told of every thread."""
-        lead = _lead(thread)
+    def _report_event(self, moment: progress.Moment, thread: str) -> None:
+        """Report on an event of any thread."""
+        lead = _line_prefix(thread)
         match moment:
             case progress.RequestSent(_, _, attempt) if attempt > 1:
                 self._say(f"{lead}attempt {attempt}")
             case progress.CallEnded(call, _, _):
                 self._call_ended(call, lead)
             case progress.CallFailed(_, call) if call is not None:
-                self._paid(call)
+                self._add_cost(call)
             case progress.ToolBegan(call):
                 self._say(f"{lead}tool {describe_call(call)}")
             case progress.Noted("refused", text):
@@ -325,13 +329,13 @@ class HeadlessRun:
             case progress.Rested():
                 self._spending.release(thread)
 
-    def _of_main(self, moment: progress.Moment) -> None:
-        """What the run itself hangs on."""
+    def _handle_main_event(self, moment: progress.Moment) -> None:
+        """Handle an event of the main thread."""
         match moment:
-            case progress.CallBegan(call) if call.first_byte is not None and self._teller is not None:
+            case progress.CallBegan(call) if call.first_byte is not None and self._forecaster is not None:
                 runner = self._host.runner
                 if runner is not None and runner.draft is not None:
-                    self._teller.note_answer_begun(runner.draft, call.first_byte)
+                    self._forecaster.note_answer_begun(runner.draft, call.first_byte)
             case progress.CallEnded(call, _, _):
                 self._ended.append(call)
             case progress.Noted("refused", text):
@@ -341,15 +345,15 @@ class HeadlessRun:
             case progress.Noted(kind, text) if kind == TOOL_MESSAGE:
                 self._say(text)
             case progress.RequestHeld(reason):
-                self._held(reason)
+                self._end_turn(reason)
             case progress.RetryWaits() if why := self._spending.retry_refusal(MAIN):
                 self._stop = Outcome.BUDGET, why
-                self._held(why)
+                self._end_turn(why)
             case progress.Rested():
-                self._over.set()
+                self._rested.set()
 
-    def _logged(self, work: Callable[[], None]) -> None:
-        """Write the folder of the run; what cannot be written is said, and the run goes on."""
+    def _try_log(self, work: Callable[[], None]) -> None:
+        """Write to the log folder; a failure is reported and the run goes on."""
         try:
             work()
         except CtxtuiError as error:
@@ -357,29 +361,29 @@ class HeadlessRun:
 
     def _call_ended(self, call: Call, lead: str) -> None:
         chat_model, logs = self._host.chat_model, self._logs
-        usd = self._paid(call)
+        usd = self._add_cost(call)
         self._spending.note_answer(call.thread)
         if logs is not None:
-            self._logged(lambda: logs.of(call.thread).take(call, usd))
+            self._try_log(lambda: logs.log_for(call.thread).add_call(call, usd))
         window = chat_model.window if chat_model is not None and call.thread == MAIN else 0
         self._say(lead + tokens_line(call.usage, window))
         full = full_line(call.usage, window)
         if full:
             self._say(full)
 
-    def _paid(self, call: Call) -> float | None:
-        """What `call`, which is over, cost (None: not known)."""
+    def _add_cost(self, call: Call) -> float | None:
+        """Add a finished `call` to the spending; return its cost (None: unknown)."""
         assert self._host.chat_model is not None
         return self._spending.add_call(call, self._host.chat_model, self._host.price)
 
-    def _held(self, reason: str) -> None:
-        """Nobody is there to let a request go that is held."""
+    def _end_turn(self, reason: str) -> None:
+        """End the turn: without a user, a held request would wait forever."""
         if self._stop is None:
             self._stop = Outcome.ROUNDS, reason
-        # After the machine has done what it is at.
+        # Later, when the state machine has finished this step.
         asyncio.get_running_loop().call_soon(self._host.feed, events.Interrupted(reason))
 
-    def _trouble(self) -> None:
+    def _report_trouble(self) -> None:
         writer = self._host.writer
         if writer is not None and writer.trouble is not None:
             self._say(f"warning: not recorded: {writer.trouble}")
@@ -415,37 +419,37 @@ class HeadlessRun:
         )
 
 
-def _lead(thread: str) -> str:
-    """What lines about `thread` begin with."""
+def _line_prefix(thread: str) -> str:
+    """The prefix of lines about `thread`."""
     return "" if thread == MAIN else f"{thread}: "
 
 
-def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
-    """The window and the project of `host`'s chat, which has begun, before it does `task`; for a worker thread, which
-    tells `progress` how far it is. Raises
-    `BadConfig` where nothing of the window is left."""
+def report_before_run(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
+    """Report on the window and the project of `host`'s chat before `task`; for a worker thread. `progress` receives the
+    progress. Raises `BadConfig` if nothing of the window is left.
+    """
     chat_model, runner, settings = host.chat_model, host.runner, host.config.settings
     assert chat_model is not None and runner is not None
     book = book_for(host.session, counter, settings)
     card, weights = book.card(chat_model.model), book.weights(chat_model.model)
-    takes = {"system": 0, "tools": 0, "task": 0}
-    said = [("task", item.block) for item in user_message(runner.conversation.dialect, task)]
-    there = [(item.place.section, item.block) for item in host.session.tree.items(runner.conversation.head)]
-    for part, block in (*there, *said):
-        if part in takes and block.kind != HEADER:
-            takes[part] += round(weigh(counter(card)(block), weights))
+    tokens_by_part = {"system": 0, "tools": 0, "task": 0}
+    task_blocks = [("task", item.block) for item in user_message(runner.conversation.dialect, task)]
+    context_blocks = [(item.place.section, item.block) for item in host.session.tree.items(runner.conversation.head)]
+    for part, block in (*context_blocks, *task_blocks):
+        if part in tokens_by_part and block.kind != HEADER:
+            tokens_by_part[part] += round(weigh(counter(card)(block), weights))
     params = params_for(chat_model, settings)
     limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
-    takes |= {"answer": limits[0]} if limits else {}
-    memory, own = host.files.memory_for(task), host.files.card
+    tokens_by_part |= {"answer": limits[0]} if limits else {}
+    memory, card_ = host.files.memory_for(task), host.files.card
     plan = RunPlan(
         model=chat_model.model,
         task=task,
-        takes=takes,
+        takes=tokens_by_part,
         window=ModelWindow(
             chat_model.model,
-            own,
-            chat_model.window or own.window or 0,
+            card_,
+            chat_model.window or card_.window or 0,
             host.files.usable_tokens,
             chat_model.origin or "model table",
         ),
@@ -456,8 +460,8 @@ def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgr
 
 
 def has_price(host: Host) -> bool:
-    """Whether it is known what the requests of `host`'s chat cost."""
+    """Whether the requests of `host`'s chat have a known price."""
     chat_model = host.chat_model
     assert chat_model is not None
-    one = Call("", "", provider=chat_model.endpoint.name, model=chat_model.model, usage=Usage(1), started=host.clock())
-    return local_pricer(prices_for(host.config.settings))([one])[0][0] is not None
+    call = Call("", "", provider=chat_model.endpoint.name, model=chat_model.model, usage=Usage(1), started=host.clock())
+    return local_pricer(prices_for(host.config.settings))([call])[0][0] is not None

@@ -1,4 +1,4 @@
-"""What a headless run is asked to do, and what came of it."""
+"""Options and results of a headless run."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from ctxtui.services.config.window_checks import CRITICAL, FINE, WARNING
 from ctxtui.services.members import members
 
 CONTEXT_MESSAGES: Final = 10
-"""Messages of a request where nothing else is asked for: the first one and the last nine."""
+"""Default number of messages of a request: the first one and the last nine."""
 RESULT_LENGTH: Final = 2000
-"""Characters that are kept of a tool result then."""
+"""Default number of characters of a tool result."""
 AUTO: Final = -1
-"""In place of either: these in windows up to `SMALL_WINDOW`, no limit in larger ones."""
+"""Value for both limits: the defaults in windows up to `SMALL_WINDOW`, no limit in larger ones."""
 SMALL_WINDOW: Final = 32_768
 """Tokens."""
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """What is asked for: the `task`, the most `rounds` (0: no limit), the policies that were `named`, the most
-    `messages` of a request and characters of a tool result (`length`; 0: no limit, None: the usual one where no policy
-    is named, `AUTO`: that where the window is small), the USD that may be spent (None: no limit), and the tools that
-    need no leave (names, or patterns)."""
+    """Options of a run: the `task`, maximum `rounds` (0: no limit), the `named` policies, and further limits.
+    `messages` of a request and `length` of a tool result in characters (0: no limit; None: the default without named
+    policies; `AUTO`: the default in small windows). `budget_usd` (None: no limit). `allow` has names or patterns of
+    tools that need no permission.
+    """
 
     task: str
     rounds: int = 100
@@ -41,11 +42,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     budget_usd: float | None = None
     allow: tuple[str, ...] = ()
     log_dir: Path | None = None
-    """The folder that the run is written into, besides the record."""
+    """The folder for the run's log, in addition to the record."""
 
     def steps(self, window: int) -> tuple[Step, ...]:
-        """The policies for a model with this `window` (tokens, 0: unknown): those that were named, then the two that
-        the limits stand for."""
+        """The policies for a model with this `window` (tokens, 0: unknown): the named ones, then those of the
+        limits.
+        """
         small = 0 < window <= SMALL_WINDOW
 
         def limit(given: int | None, usual: int) -> int:
@@ -53,22 +55,23 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             return usual * held if given in (None, AUTO) else given or 0
 
         messages, length = limit(self.messages, CONTEXT_MESSAGES), limit(self.length, RESULT_LENGTH)
-        found = [*self.named]
+        steps_ = [*self.named]
         if length:
-            found.append(make_step(TRUNCATING, POLICIES, {"limit": length}))
+            steps_.append(make_step(TRUNCATING, POLICIES, {"limit": length}))
         if messages:
-            found.append(make_step(SLIDING, POLICIES, {"n": messages - 1, "keep_first": 1, "slack": 0}))
-        return tuple(found)
+            steps_.append(make_step(SLIDING, POLICIES, {"n": messages - 1, "keep_first": 1, "slack": 0}))
+        return tuple(steps_)
 
     def profile(self, window: int) -> Profile | None:
-        """The policies, armed: nobody is there to apply what they propose."""
+        """The policies, armed, because no user is there to apply their proposals."""
         steps = self.steps(window)
         return Profile("run", steps, armed=True) if steps else None
 
 
 def named_steps(name: str, text: str | None, known: dict[str, Policy]) -> tuple[Step, ...]:
-    """The policies that ``--policy name`` means: those of the profile `text` (None: it is no file), else the one of
-    this name. Raises `NotFound`, `BadConfig`."""
+    """The policies of ``--policy name``: of the profile `text` (None: no file), or the one with this name. Raises
+    `NotFound`, `BadConfig`.
+    """
     return parse_profile(text, known, name).steps if text is not None else (make_step(name, known, {}),)
 
 
@@ -83,8 +86,7 @@ class Outcome(StrEnum):
 
 
 class RequestSize(NamedTuple):
-    """The last request that left: its `characters` as sent, its tokens as foretold, its `messages`, and its `level`
-    (`context_levels`)."""
+    """Size of the last request: `characters` sent, `tokens` forecast, `messages`, and its `level` (`context_level`)."""
 
     characters: int = 0
     tokens: int = 0
@@ -93,10 +95,11 @@ class RequestSize(NamedTuple):
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """What came of a run. `messages` are those of the last request and its answer, `estimated` their tokens: what the
-    request was foretold to be, and the answer as reported. `edits` are those that each policy made, by name. `usage`
-    and `cost` in USD (None where a call has no known price; what is known of it is `least`) are of all calls, those of
-    its sub-agents (`agents`) included."""
+    """The result of a run. `messages` counts those of the last request and its answer, `estimated` their tokens: the
+    forecast of the request plus the reported answer. `edits` counts each policy's by name. `usage` and `cost` in USD
+    (None if a call has no known price; `least` is the known part) cover all calls, including those of sub-agents
+    (`agents`).
+    """
 
     text: str
     outcome: Outcome
@@ -115,13 +118,13 @@ class RunResult(Struct, frozen=True, kw_only=True):
     size: RequestSize = field(default_factory=RequestSize)
 
     def as_fields(self) -> dict[str, Any]:
-        """As JSON names it (docs/json.md)."""
+        """The members of the JSON output (docs/json.md)."""
         return {
             "result": self.text,
             "metadata": {
                 **members(self, "rounds_used=rounds max_rounds=most? final_message_count=messages"),
                 **members(self, "context_sliding_applied=slid estimated_total_tokens=estimated"),
-                "policies": [{"name": name, "edits": made} for name, made in self.edits.items()],
+                "policies": [{"name": name, "edits": count} for name, count in self.edits.items()],
                 "tokens": members(self.usage, "input output cache_read cache_write fresh"),
                 **members(self, "cost_usd=cost cost_usd_at_least=least agents session"),
                 "context": {

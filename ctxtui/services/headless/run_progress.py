@@ -1,4 +1,4 @@
-"""What a headless run tells of itself as it goes on, and what its policies did: plain lines, for standard error."""
+"""Progress lines of a headless run for standard error, also about its policies."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.writer import Writer
 
-FULL: Final = 0.9
-"""The share of the window, answer included, from which a call is warned of (systems: Pedroceli)."""
-_DONE: Final = {"drop": "dropped", "truncate": "cut", "summarize": "summarized", "externalize": "externalized"}
+WARNING_SHARE: Final = 0.9
+"""Share of the window, including the answer, from which a warning is printed (systems: Pedroceli)."""
+_PAST_TENSE: Final = {"drop": "dropped", "truncate": "cut", "summarize": "summarized", "externalize": "externalized"}
 
 
-def round_line(number: int, most: int, messages: int, tokens: int | None) -> str:
-    """What is about to be sent: its round of at most `most` (0: no limit), its messages and tokens (None: unknown)."""
+def round_line(number: int, max_rounds: int, messages: int, tokens: int | None) -> str:
+    """The line about the next request: round of at most `most` (0: no limit), messages, tokens (None: unknown)."""
     size = "tokens not counted" if tokens is None else f"~{tokens:,} tokens"
-    told = "1 message" if messages == 1 else f"{messages:,} messages"
-    return f"round {number}/{most or '∞'}: {told}, {size}"
+    message_count = "1 message" if messages == 1 else f"{messages:,} messages"
+    return f"round {number}/{max_rounds or '∞'}: {message_count}, {size}"
 
 
 def tokens_line(usage: Usage | None, window: int) -> str:
-    """What a call took, as its provider reports it, and its share of the `window` (0: not known)."""
+    """The line about a call's reported tokens and their share of the `window` (0: unknown)."""
     if usage is None:
         return "Tokens: not reported"
     total = usage.input + usage.output
@@ -37,9 +37,9 @@ def tokens_line(usage: Usage | None, window: int) -> str:
 
 
 def full_line(usage: Usage | None, window: int) -> str:
-    """The warning of a call that filled its window; "" where it did not."""
+    """The warning about a call that filled its window; "" if it did not."""
     total = usage.input + usage.output if usage is not None else 0
-    if not window or total < FULL * window:
+    if not window or total < WARNING_SHARE * window:
         return ""
     return f"warning: the context is at {100 * total / window:.0f} % of the window of {window:,} tokens"
 
@@ -49,51 +49,51 @@ def step_line(step: Step) -> str:
     return " ".join([step.policy.name, *(f"{name}={value}" for name, value in step.settings.items())])
 
 
-def trims(new: Iterable[Edit]) -> list[str]:
-    """What policies did with these entries of the log, a line each."""
-    found: Counter[tuple[str, str]] = Counter()
+def trim_lines(new: Iterable[Edit]) -> list[str]:
+    """Lines about the edits of policies among these entries of the log."""
+    counts: Counter[tuple[str, str]] = Counter()
     for edit in new:
         if edit.author != USER and edit.kind != APPLY and edit.targets:
-            found[edit.author, edit.kind] += len(edit.targets)
+            counts[edit.author, edit.kind] += len(edit.targets)
     return [
-        f"trimmed: {author} {_DONE.get(kind, kind)} {'1 block' if blocks == 1 else f'{blocks:,} blocks'}"
-        for (author, kind), blocks in found.items()
+        f"trimmed: {author} {_PAST_TENSE.get(kind, kind)} {'1 block' if blocks == 1 else f'{blocks:,} blocks'}"
+        for (author, kind), blocks in counts.items()
     ]
 
 
 def edits_by_policy(log: Iterable[Edit]) -> dict[str, int]:
-    """How many edits each policy made."""
+    """Count the edits of each policy."""
     return dict(Counter(edit.author for edit in log if edit.author != USER and edit.kind != APPLY and edit.targets))
 
 
 class RunEdits:
-    """The edits of every thread of `session`."""
+    """The edits of all threads of `session`."""
 
     def __init__(self, session: Session, settings: Settings) -> None:
         self._edits = SessionEdits(Loaded(session, session.about.id), settings)
         self._threads: dict[str, ThreadEdits] = {}
-        self._told: Counter[str] = Counter()
-        """Entries of each thread that were told of."""
+        self._reported: Counter[str] = Counter()
+        """Number of entries of each thread already reported."""
 
     def of(self, thread: str) -> ThreadEdits:
-        """Those of `thread`. Raises `CtxtuiError` where the database cannot be read."""
-        found = self._threads.get(thread)
-        if found is None:
-            found = self._threads[thread] = self._edits.of(thread)
-        return found
+        """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
+        edits = self._threads.get(thread)
+        if edits is None:
+            edits = self._threads[thread] = self._edits.of(thread)
+        return edits
 
-    def news(self, thread: str) -> list[str]:
-        """What policies did in `thread` since this was asked last, a line each."""
+    def new_lines(self, thread: str) -> list[str]:
+        """Lines about policies' edits in `thread` since the last call."""
         log = self.of(thread).log
-        new, self._told[thread] = log[self._told[thread] :], len(log)
-        return trims(new)
+        new, self._reported[thread] = log[self._reported[thread] :], len(log)
+        return trim_lines(new)
 
     def by_policy(self) -> dict[str, int]:
-        """How many edits each policy made in all threads."""
+        """Count the edits of each policy in all threads."""
         return edits_by_policy(edit for thread in self._threads.values() for edit in thread.log)
 
     def save(self, writer: Writer | None) -> None:
-        """Put the edits on record, behind what they are about; for a worker thread. Raises `CtxtuiError`."""
+        """Store the edits after the blocks that they concern; for a worker thread. Raises `CtxtuiError`."""
         if not self._edits.unsaved:
             return
         if writer is not None:

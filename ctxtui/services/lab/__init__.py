@@ -1,1 +1,1 @@
-"""Takes sessions into the lab: which variants, counted and priced how, here or in a child process."""
+"""Run sessions through the lab: choose, count and price variants, here or in a child process."""

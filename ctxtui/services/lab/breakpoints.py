@@ -1,4 +1,4 @@
-"""A cache strategy as breakpoint edits of one context: what is found is staged, priced and applied like every edit."""
+"""A cache strategy as breakpoint edits of a context, which can be staged, priced and applied."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from ctxtui.curation.context import Context
 from ctxtui.services.counting.books import cache_rules_by_call
 
 TAIL: Final = "moving-tail"
-"""The strategy that stands for the client's own places."""
+"""The strategy that is closest to the clients' own breakpoints."""
 
 
-def placed_breakpoints(context: Context, call: Call, book: Book, cache: str) -> tuple[Edit, ...]:
-    """The breakpoints that the strategy called `cache` sets on `context`, which goes on from `call`; of a lifetime,
-    those at the ends of the last messages, where clients set theirs. None where the provider takes none."""
+def strategy_breakpoints(context: Context, call: Call, book: Book, cache: str) -> tuple[Edit, ...]:
+    """The breakpoints of the strategy `cache` for `context`, which continues from `call`. For a lifetime: at the ends
+    of the last messages, where clients set theirs. Empty if the provider takes none.
+    """
     rules = cache_rules_by_call(book)(call)
     strategy = find_strategy(cache) or (find_strategy(TAIL) if cache in LIVES else None)
     if strategy is None or not rules.mechanism.writes_at_markers or (cache in LIVES and cache not in rules.lives):
@@ -28,9 +29,9 @@ def placed_breakpoints(context: Context, call: Call, book: Book, cache: str) -> 
     marks = strategy.place(PlacementRequest(context.tree, context.head, rules))
     if cache in LIVES:
         marks = [(node, rules.lives[cache]) for node, _ in marks]
-    found = []
+    edits = []
     for node, life in marks:
         ttl = names.get(life, "")
-        given = {"ttl": ttl} if ttl and ttl != rules.life else {}
-        found.append(make(BREAKPOINT, [context.target(context.position(node))], given))
-    return tuple(found)
+        payload = {"ttl": ttl} if ttl and ttl != rules.life else {}
+        edits.append(make(BREAKPOINT, [context.target(context.position(node))], payload))
+    return tuple(edits)

@@ -1,4 +1,4 @@
-"""One session in the lab: counted, priced, taken through every variant."""
+"""Run one session through all variants, counted and priced."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 
 
-def bench_of(session: Session, counter: Counter, settings: Settings) -> LabInputs:
-    """What the variants of `session` share; counts what is not counted yet."""
-    return bench_for(make_account(session, counter, settings))
+def bench_of_session(session: Session, counter: Counter, settings: Settings) -> LabInputs:
+    """Make the lab bench of `session`, counting it first."""
+    return bench_of_account(make_account(session, counter, settings))
 
 
-def keep_loaded() -> None:
-    """What is loaded now stays until the next time: the collector looks for no garbage in it while variants are tried.
-    Only for a process that does nothing else."""
+def freeze_loaded() -> None:
+    """Exclude all present objects from garbage collection while variants run. Only for a process that does nothing
+    else.
+    """
     gc.unfreeze()
     gc.freeze()
 
 
-def bench_for(account: Account) -> LabInputs:
-    """The same for a session that is counted and priced."""
+def bench_of_account(account: Account) -> LabInputs:
+    """Make the lab bench of a counted and priced session."""
 
     def charge(call: Call) -> float | None:
         cost = price_call(call, account.table)
@@ -41,21 +42,22 @@ def bench_for(account: Account) -> LabInputs:
     return LabInputs(account.book, cache_rules_by_call(account.book), charge, account.costs, account.usable_share)
 
 
-def run(bench: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True) -> list[VariantRun]:
-    """The session under each variant; nothing where `progress` said to stop."""
+def run_variants(
+    bench: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
+) -> list[VariantRun]:
+    """Run the session under each variant; empty if `progress` returned false."""
     return run_experiment(bench, variants, progress)
 
 
 def session_in_lab(
     bench: LabInputs, variants: Sequence[Variant], name: str, progress: Progress = lambda done, of: True
 ) -> SessionLab:
-    """What a lab finds of the session, which is called `name` where it has no id. Raises `Cancelled` where `progress`
-    said to stop."""
-    runs = run(bench, variants, progress)
+    """The lab's results for the session, called `name` if it has no id. Raises `Cancelled` if stopped."""
+    runs = run_variants(bench, variants, progress)
     if not runs:
         raise Cancelled("the lab was stopped")
     return session_lab(bench, runs, name)
 
 
 class Cancelled(CtxtuiError):
-    """The user stopped it."""
+    """The user stopped the lab."""

@@ -1,4 +1,4 @@
-"""Other cache markers as the lab has them: what each strategy saves is the same figure here and in the findings."""
+"""Costs of other cache markers from the lab, so that the lab and the findings show the same savings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import PriceTable, rates_for_call
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.lab.experiment import bench_for, run
+from ctxtui.services.lab.experiment import bench_of_account, run_variants
 
 
 def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
-    """What a call's tokens cost under its markers; None where no price is known."""
+    """A function that returns the rates of a call's markers; None without a known price."""
 
     def rates(call: Call) -> MarkerRates | None:
         known = rates_for_call(call, table)
@@ -28,42 +28,43 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     return rates
 
 
-def in_the_lab(account: Account, found: Sequence[MarkerTrials]) -> list[MarkerTrials]:
-    """`found`, what its markers cost and what others would, by going through the recording with each of them in one
-    simulated cache. The least of all keeps its distance from the best strategy. Where no price is known, as it was."""
-    names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
+def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[MarkerTrials]:
+    """Price the trials `found` by running the recording with each set of markers in one simulated cache. The optimum
+    keeps its distance from the best strategy. Unchanged without known prices.
+    """
+    names = dict.fromkeys(tried.name for trial in trials if not trial.relative for tried in trial.tried)
     if not names:
-        return list(found)
-    under = under_markers(account, [spell_name(name) for name in names])
-    return [_tried(one, under) for one in found]
+        return list(trials)
+    marker_runs = run_marker_strategies(account, [spell_name(name) for name in names])
+    return [_price_trial(trial, marker_runs) for trial in trials]
 
 
-def under_markers(account: Account, names: Sequence[str]) -> MarkerRuns:
-    """The recording with the markers of each strategy in `names`, by the lab."""
+def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
+    """Run the recording with the markers of each strategy in `names`."""
     if not names:
         return NO_MARKER_RUNS
-    bench = bench_for(account)
-    runs = run(bench, [Variant(), *(Variant(cache=name) for name in names)])
+    bench = bench_of_account(account)
+    runs = run_variants(bench, [Variant(), *(Variant(cache=name) for name in names)])
     own, *others = (apply_to_record(bench, runs[0], one) for one in runs)
     return MarkerRuns(own, dict(zip(names, others, strict=True)))
 
 
-def _tried(one: MarkerTrials, under: MarkerRuns) -> MarkerTrials:
-    made = []
-    for tried in one.tried if not one.relative else ():
+def _price_trial(trial: MarkerTrials, marker_runs: MarkerRuns) -> MarkerTrials:
+    priced = []
+    for tried in trial.tried if not trial.relative else ():
         cache = spell_name(tried.name)
-        calls = under.edited_calls(cache, one.calls)
+        calls = marker_runs.edited_calls(cache, trial.calls)
         if calls is None or calls.usd is None or calls.partial:
-            return one
-        read = _read_share(under.by[cache], one.thread)
-        made.append(dataclasses.replace(tried, cost=one.paid + calls.usd, read=read))
-    if not made:
-        return one
-    made.sort(key=lambda tried: tried.cost)
-    least = min(one.own, *(tried.cost for tried in one.tried))
-    share = min(one.paid, made[0].cost) / least if least > 0 else 1.0
-    plan = one.plan._replace(cost=one.plan.cost * share, bound=one.plan.bound * share)
-    return dataclasses.replace(one, own=one.paid, tried=tuple(made), plan=plan)
+            return trial
+        read = _read_share(marker_runs.by[cache], trial.thread)
+        priced.append(dataclasses.replace(tried, cost=trial.paid + calls.usd, read=read))
+    if not priced:
+        return trial
+    priced.sort(key=lambda tried: tried.cost)
+    least = min(trial.own, *(tried.cost for tried in trial.tried))
+    share = min(trial.paid, priced[0].cost) / least if least > 0 else 1.0
+    plan = trial.plan._replace(cost=trial.plan.cost * share, bound=trial.plan.bound * share)
+    return dataclasses.replace(trial, own=trial.paid, tried=tuple(priced), plan=plan)
 
 
 def _read_share(ran: VariantRun, thread: str) -> float:

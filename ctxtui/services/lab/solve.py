@@ -1,4 +1,4 @@
-"""Solvers over sessions: policies with settings, cache markers and lifetimes, and keeping a cache warm."""
+"""Find the best policy settings, cache markers and lifetimes over sessions, and the value of keeping a cache warm."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ctxtui.core.call import Call
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.lab.experiment import run
+from ctxtui.services.lab.experiment import run_variants
 from ctxtui.services.lab.marker_costs import marker_rates
-from ctxtui.services.lab.variants import sought
+from ctxtui.services.lab.variants import candidate_variants
 
 
 class SolvedSession(NamedTuple):
-    """One session: its lab, the break-evens of keeping its cache warm, and its own pauses against each."""
+    """One session: its lab, break-evens of keeping the cache warm, and its pauses compared with each."""
 
     lab: SessionLab
     warm: tuple[KeepWarm, ...]
@@ -37,50 +37,56 @@ class SolvedSession(NamedTuple):
     priced: bool
 
 
-class Solved(NamedTuple):
-    """What is best for the sessions: a `policy` with its settings, and a `cache` strategy (None: cannot be told)."""
+class BestCandidates(NamedTuple):
+    """The best for all sessions: a `policy` with settings, and a `cache` strategy (None: unknown)."""
 
     sessions: tuple[SolvedSession, ...]
     policy: FittedVariant | None
     cache: FittedVariant | None
 
 
-def tried(bench: LabInputs, name: str, settings: Settings, progress: Progress = lambda done, of: True) -> SolvedSession:
-    """One session under everything that is sought among."""
-    lab = session_lab(bench, run(bench, sought(), progress), name)
+def try_candidates(
+    bench: LabInputs, name: str, settings: Settings, progress: Progress = lambda done, of: True
+) -> SolvedSession:
+    """Run one session through all candidates."""
+    lab = session_lab(bench, run_variants(bench, candidate_variants(), progress), name)
     session = bench.book.session
     calls = [call for call in session.calls.values() if call.usage is not None]
     if not calls:
         return SolvedSession(lab, (), (), False)
     last = calls[-1]
     rates = marker_rates(prices_for(settings))(last)
-    used = rates if rates is not None else _relative(bench, last)
+    usable_rates = rates if rates is not None else _relative(bench, last)
     warm = (
-        keep_warm_break_even(cache_rules_by_call(bench.book)(last), used, last.usage.input if last.usage else 0)
-        if used
+        keep_warm_break_even(cache_rules_by_call(bench.book)(last), usable_rates, last.usage.input if last.usage else 0)
+        if usable_rates
         else []
     )
     waits = _waits(calls)
-    waited = tuple(evaluate_pauses(waits, one, used) for one in warm) if used is not None else ()
+    waited = (
+        tuple(evaluate_pauses(waits, break_even, usable_rates) for break_even in warm)
+        if usable_rates is not None
+        else ()
+    )
     return SolvedSession(lab, tuple(warm), waited, rates is not None)
 
 
-def solved(sessions: Sequence[SolvedSession]) -> Solved:
-    """The best over all of them, each held out once."""
-    labs = [one.lab for one in sessions if one.lab.rows]
-    return Solved(
+def find_best(sessions: Sequence[SolvedSession]) -> BestCandidates:
+    """The best candidates over all sessions, cross-validated by leaving out each session once."""
+    labs = [session.lab for session in sessions if session.lab.rows]
+    return BestCandidates(
         tuple(sessions),
         fit_variants({str(n): _costs(lab, lambda row: row.cache == "recorded") for n, lab in enumerate(labs)}),
         fit_variants({str(n): _costs(lab, lambda row: row.policy == "as_recorded") for n, lab in enumerate(labs)}),
     )
 
 
-def _costs(lab: SessionLab, wanted: Callable[[LabRow], bool]) -> dict[str, float]:
-    """What each variant comes to as a multiple of what was recorded: money where it is known, else tokens sent."""
-    own = lab.rows[0]
-    priced = all(row.usd is not None for row in lab.rows) and bool(own.usd)
-    base = (own.usd if priced else float(own.total)) or 1.0
-    return {_name(row): ((row.usd or 0.0) if priced else row.total) / base for row in lab.rows if wanted(row)}
+def _costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> dict[str, float]:
+    """The cost of each variant relative to the recording: money if known, otherwise tokens sent."""
+    recorded = lab.rows[0]
+    priced = all(row.usd is not None for row in lab.rows) and bool(recorded.usd)
+    base = (recorded.usd if priced else float(recorded.total)) or 1.0
+    return {_name(row): ((row.usd or 0.0) if priced else row.total) / base for row in lab.rows if is_candidate(row)}
 
 
 def _name(row: LabRow) -> str:
@@ -89,17 +95,17 @@ def _name(row: LabRow) -> str:
 
 
 def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
-    """The pauses between the calls of each thread (seconds), with the tokens of the context before them."""
-    by: dict[str, list[Call]] = {}
+    """Pauses between the calls of each thread in seconds, with the tokens of the context before them."""
+    by_thread: dict[str, list[Call]] = {}
     for call in calls:
-        by.setdefault(call.thread, []).append(call)
-    found = []
-    for own in by.values():
-        for before, after in pairwise(own):
+        by_thread.setdefault(call.thread, []).append(call)
+    pauses_ = []
+    for thread_calls in by_thread.values():
+        for before, after in pairwise(thread_calls):
             start, end = sent_at(before), sent_at(after)
             if start is not None and end is not None and before.usage is not None:
-                found.append((end - start, before.usage.input))
-    return found
+                pauses_.append((end - start, before.usage.input))
+    return pauses_
 
 
 def _relative(bench: LabInputs, call: Call) -> MarkerRates | None:

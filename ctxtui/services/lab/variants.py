@@ -1,4 +1,4 @@
-"""The variants that are asked for by name: policies and profiles, cache strategies, models."""
+"""Lab variants by name: policies and profiles, cache strategies, models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 
-USUAL: Final = (
+DEFAULT_POLICIES: Final = (
     "budget",
     "keep_rounds",
     "externalize_large",
@@ -28,10 +28,10 @@ USUAL: Final = (
     "clear_tool_results",
     "dedupe_reads",
 )
-"""The policies that are tried where none is asked for."""
+"""The default policies."""
 
 
-SOUGHT: Final = (
+CANDIDATE_POLICIES: Final = (
     "truncate_results limit=1000",
     "truncate_results",
     "truncate_results limit=6000",
@@ -51,59 +51,59 @@ SOUGHT: Final = (
     "budget target=80000",
     "dedupe_reads at_least=8000",
 )
-"""The policies and settings among which the best is sought."""
-CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail", "memory-aware", "anchored")
-"""The cache strategies among which the best is sought."""
+"""Candidate policies and settings for finding the best."""
+CANDIDATE_CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail", "memory-aware", "anchored")
+"""Candidate cache strategies for finding the best."""
 
 
-def variants(
+def make_variants(
     policies: Sequence[str], caches: Sequence[str], models: Sequence[str], own: Collection[str] = ()
 ) -> list[Variant]:
-    """``as_recorded``, and every policy asked for with every cache strategy and every model; the policies `USUAL` where
-    nothing is asked for. `own` are models that the user's settings tell of. Raises `NotFound` for what there is not,
-    `BadConfig` for a wrong setting."""
-    known = load_policies()
+    """``as_recorded``, and each policy with each cache strategy and model; default policies if nothing is given. `own`
+    are models in the user's settings. Raises `NotFound` for unknown names, `BadConfig` for an invalid setting.
+    """
+    policies_by_name = load_policies()
     _refuse_unknown(models, own)
-    asked = list(policies) or ([] if caches or models else list(USUAL))
+    names = list(policies) or ([] if caches or models else list(DEFAULT_POLICIES))
     ways: list[tuple[str, tuple[Step, ...]]] = [(AS_RECORDED, ())]
-    ways += [way for word in asked if (way := policy_named(word, known))[0] != AS_RECORDED]
+    ways += [way for name_ in names if (way := parse_policy(name_, policies_by_name))[0] != AS_RECORDED]
     strategies = [_strategy(name) for name in caches] or [RECORDED]
-    found = [Variant()]
+    variants_ = [Variant()]
     for (name, steps), cache, model in product(ways, strategies, list(models) or [""]):
-        one = Variant(policy=name, steps=steps, cache=cache, model=model)
-        if one not in found:
-            found.append(one)
-    return found
+        variant = Variant(policy=name, steps=steps, cache=cache, model=model)
+        if variant not in variants_:
+            variants_.append(variant)
+    return variants_
 
 
 def own_models(settings: Settings) -> frozenset[str]:
-    """The models whose price or window the user's settings have."""
+    """The models with a price or window in the user's settings."""
     return frozenset((*settings.prices, *settings.context_sizes, *settings.usable_contexts))
 
 
-def sought() -> list[Variant]:
-    """Everything among which the best is sought: policies with settings, and cache strategies."""
-    found = variants(SOUGHT, (), ())
-    return found + [one for one in variants((), CACHES, ()) if one not in found]
+def candidate_variants() -> list[Variant]:
+    """All candidates: policies with settings, and cache strategies."""
+    candidates = make_variants(CANDIDATE_POLICIES, (), ())
+    return candidates + [variant for variant in make_variants((), CANDIDATE_CACHES, ()) if variant not in candidates]
 
 
-def policy_named(word: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
-    """A policy's or profile's name with its steps. After a colon may stand settings: ``budget:target=80000``."""
-    if word in (AS_RECORDED, "none"):
+def parse_policy(text: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
+    """A policy's or profile's name and steps. Settings may follow a colon: ``budget:target=80000``."""
+    if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
-    path = Path(word)
-    if word not in known and (path.suffix == ".toml" or path.is_file()):
+    path = Path(text)
+    if text not in known and (path.suffix == ".toml" or path.is_file()):
         if not path.is_file():
-            raise NotFound("no such profile", place=word)
-        profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, word)
+            raise NotFound("no such profile", place=text)
+        profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), known, text)
         return profile.name or path.stem, profile.steps
-    name, _, given = word.replace(" ", ":", 1).partition(":")
+    name, _, settings_text = text.replace(" ", ":", 1).partition(":")
     step = make_step(name, known)
-    return name, (Step(step.policy, parse_settings(step.policy, given)) if given else step,)
+    return name, (Step(step.policy, parse_settings(step.policy, settings_text)) if settings_text else step,)
 
 
 def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
-    """Raises `NotFound` for a model of which neither tokens, window nor price are known: nothing can be said of it."""
+    """Raise `NotFound` for a model without known tokenizer, window and price."""
     table = model_table()
     for name in models:
         if name not in own and not table.has_model(name):

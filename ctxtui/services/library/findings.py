@@ -33,8 +33,8 @@ from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.services.lab.breakpoints import placed_breakpoints
-from ctxtui.services.lab.marker_costs import under_markers
+from ctxtui.services.lab.breakpoints import strategy_breakpoints
+from ctxtui.services.lab.marker_costs import run_marker_strategies
 
 
 def price_findings(
@@ -109,7 +109,7 @@ def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
         return NO_MARKER_RUNS
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
     names = [spell_name(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
-    return under_markers(account, [*LIVES, *names])
+    return run_marker_strategies(account, [*LIVES, *names])
 
 
 def _price_finding(
@@ -121,7 +121,7 @@ def _price_finding(
         return PricedFinding(
             finding=finding,
             horizon=horizon,
-            marks=placed_breakpoints(base.context, chosen.call, inputs.book, cache) if cache else (),
+            marks=strategy_breakpoints(base.context, chosen.call, inputs.book, cache) if cache else (),
             proved=inputs.markers.edited_calls(cache, inputs.calls),
         )
     policy_context, number = inputs.situation, len(inputs.calls)

@@ -243,7 +243,7 @@ class SessionLibrary:
         `stop` is set.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, figured
+        from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, compute_figures
 
         to_read: Iterable[SessionSummary] = (summary for summary in summaries if not summary.known)
         heads, many = self._heads(), workers or BESIDE_A_SCREEN
@@ -251,10 +251,10 @@ class SessionLibrary:
         if cluster:
             listed = list(to_read)
             files = (summary for summary in listed if summary.path)
-            remote = figured(files, self._settings, stop, self._children, many, cluster)
+            remote = compute_figures(files, self._settings, stop, self._children, many, cluster)
             to_read = [summary for summary in listed if not summary.path]
         try:
-            for summary in chain(remote, figured(iter(to_read), self._settings, stop, self._children, many)):
+            for summary in chain(remote, compute_figures(iter(to_read), self._settings, stop, self._children, many)):
                 heads.learn(summary)
                 yield self._with_stored_data(summary)
         finally:
@@ -264,17 +264,17 @@ class SessionLibrary:
     def remembered(self, summaries: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
         """The `summaries` with cached figures (with `usage`: or cached usage), by key; nothing is read."""
         # Imported here: the memory is not needed for the first frame.
-        from ctxtui.services.library.totals.summary_memory import remembered
+        from ctxtui.services.library.totals.summary_memory import cached_by_key
 
-        return remembered(summaries, self._settings, usage=usage)
+        return cached_by_key(summaries, self._settings, usage=usage)
 
     def each_remembered(self, summaries: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
         """Yield the `summaries` with cached figures, in order; nothing is read."""
         # Imported here: the memory is not needed for the first frame.
-        from ctxtui.services.library.totals.summary_memory import each_remembered
+        from ctxtui.services.library.totals.summary_memory import iter_cached
 
         heads = self._heads()
-        for summary in each_remembered([summary for summary in summaries if not summary.known], self._settings):
+        for summary in iter_cached([summary for summary in summaries if not summary.known], self._settings):
             heads.learn(summary)
             yield self._with_stored_data(summary)
 

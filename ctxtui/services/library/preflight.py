@@ -44,7 +44,7 @@ from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.lab.marker_costs import in_the_lab, marker_rates
+from ctxtui.services.lab.marker_costs import marker_rates, price_in_lab
 
 _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
 """Categories that a client's compaction keeps, because they are not part of the conversation."""
@@ -102,7 +102,7 @@ def try_all_markers(session: Session, counter: Counter, settings: Settings) -> l
     rules, rates = cache_rules_by_call(book), marker_rates(counted.table)
     prompts = learnt_prompts(book, rules)
     trials = (try_markers(book, rules, rates, thread, prompts) for thread in session.order)
-    return in_the_lab(counted, [trial for trial in trials if trial is not None])
+    return price_in_lab(counted, [trial for trial in trials if trial is not None])
 
 
 MIN_REMAINING_SHARE = 0.25

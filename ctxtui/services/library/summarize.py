@@ -1,4 +1,4 @@
-"""What Home shows of a session once it was read and counted."""
+"""Home's figures of a session that was read and counted."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ from ctxtui.views.text.numbers import many
 
 Price = Callable[[Call], Cost | None]
 Terms = Callable[[Call], Rates | None]
-"""What a token costs a call; None where that is not known."""
+"""Returns the rates of a call; None if unknown."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
 
 
-def filled(
+def complete_summary(
     seen: SessionSummary,
     loaded: Loaded,
     book: Book,
@@ -67,36 +67,37 @@ def filled(
     usable_share: float,
     logs: Mapping[str, Sequence[Edit]] | None = None,
 ) -> SessionSummary:
-    """`seen` with the figures of the recording, which must be read and counted whole; `logs` are the edits of each
-    thread, where the database holds the session."""
+    """Complete `seen` with the figures of a recording that is read and counted whole. `logs` are the edits of each
+    thread if the session is stored.
+    """
     session = loaded.session
     chosen = choose_call(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
-    missed = _made_here(session_misses(book, cache_rules_by_call(book), costs, terms), session)
-    told = replace(
-        _told(seen, loaded),
+    misses = _without_copied_misses(session_misses(book, cache_rules_by_call(book), costs, terms), session)
+    basic = replace(
+        _with_recording_data(seen, loaded),
         advice=_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=_copies(session) or summarize_thread(session, chosen.thread, missed.misses),
+        sentence=_copy_note(session) or summarize_thread(session, chosen.thread, misses.misses),
         refused=refusal(session, chosen.thread)[:MAX_EXCERPT_CHARS],
         compressors=find_compressors(session),
         policies=find_policies(session, logs or {}),
     )
-    said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
-    return _spent(said, book, costs, _Happened(book, missed, usable_share))
+    with_texts = _with_texts_and_turns(_with_growth(basic, book, calls, misses, usable_share), session, calls)
+    return _with_spending(with_texts, book, costs, _EventsByCall(book, misses, usable_share))
 
 
-def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """`seen` with what its calls used, of a recording that may have been read for that alone (`load_usage`)."""
-    told, session = _told(seen, loaded), loaded.session
-    spent = _calls_spent(session, told, {id_: price(call) for id_, call in session.calls.items()})
-    return with_sums(replace(told, title=session.about.title or seen.title, usage_only=True, spent=tuple(spent)))
+def complete_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
+    """Complete `seen` with the usage of its calls; the recording may be read for that alone (`load_usage`)."""
+    basic, session = _with_recording_data(seen, loaded), loaded.session
+    spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
+    return with_sums(replace(basic, title=session.about.title or seen.title, usage_only=True, spent=tuple(spent)))
 
 
-def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
-    """`seen` with what the recording says without being counted."""
+def _with_recording_data(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
+    """Complete `seen` with the recording's uncounted data."""
     session = loaded.session
     return replace(
         seen,
@@ -107,40 +108,40 @@ def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
         model=session.model,
         models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
         calls=count_calls(call for call in session.calls.values() if not call.is_copy),
-        copied=_copied(session),
+        copied=_count_copied(session),
         quotas=tuple(session.quotas),
     )
 
 
-def _made_here(missed: Misses, session: Session) -> Misses:
-    """The misses of calls that are no copies."""
-    found = [one for one in missed.misses if not session.thread_calls(one.thread)[one.number - 1].is_copy]
-    return replace(missed, found=tuple(found))
+def _without_copied_misses(misses: Misses, session: Session) -> Misses:
+    """The misses of calls that are not copies."""
+    own = [miss for miss in misses.misses if not session.thread_calls(miss.thread)[miss.number - 1].is_copy]
+    return replace(misses, misses=tuple(own))
 
 
-def _copies(session: Session) -> str:
-    """That a session was made by ctxtui, where no tool has gone on with it."""
-    count = _copied(session)
+def _copy_note(session: Session) -> str:
+    """A note on a session made by ctxtui that no tool has continued; "" otherwise."""
+    count = _count_copied(session)
     if not count or count < len(session.calls):
         return ""
     return f"Made by ctxtui to be resumed: {many(count, 'call')} copied from another session, counted there."
 
 
-def _copied(session: Session) -> int:
+def _count_copied(session: Session) -> int:
     return sum(call.is_copy for call in session.calls.values())
 
 
 def _advice(session: Session, source: str) -> str:
-    """How the client writes down its requests, where it did not."""
+    """Advice on recording the client's requests, if they are not recorded."""
     version = session.about.version
     variable = requests_variable(source, version)
-    if not variable or _copies(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
+    if not variable or _copy_note(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
 
 
-def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
-    """`seen` with who spoke, how often, and the first and last words."""
+def _with_texts_and_turns(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
+    """Complete `seen` with turns, first user text and last answer."""
     first = first_user_text(session, calls[0].response_head)
     return replace(
         seen,
@@ -151,13 +152,15 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
     )
 
 
-def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, usable_share: float) -> SessionSummary:
-    """`seen` with the thread's growth, what happened in it, and its peak; `missed` are the session's misses."""
-    happened = list_events(book.session, calls[0].thread, missed.misses)
+def _with_growth(
+    seen: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
+) -> SessionSummary:
+    """Complete `seen` with the thread's growth, events and peak; `misses` are the session's misses."""
+    events_ = list_events(book.session, calls[0].thread, misses.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
     window = context_window(book, calls[peak], usable_share)
-    kinds = Tally(event.kind for event in happened)
+    kinds = Tally(event.kind for event in events_)
     return replace(
         seen,
         peak_tokens=totals[peak],
@@ -168,16 +171,15 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, 
         usable=window.usable,
         window_origin=window.origin,
         composition_at_peak=_composition(book, calls[peak]),
-        growth=_growth(calls, totals, happened),
-        misses=missed.count,
+        growth=_growth(calls, totals, events_),
+        misses=misses.count,
         compactions=kinds[COMPACTION],
         model_changes=kinds[MODEL],
     )
 
 
 def _expires(book: Book, calls: list[Call]) -> float:
-    """When what the next call would read expires, as the inspector foretells it (Unix seconds); 0 where that is not
-    known."""
+    """The expiry of the next call's cached prefix, as forecast (Unix seconds); 0 if unknown."""
     last = calls[-1]
     if last.usage is None:
         return 0.0
@@ -188,8 +190,10 @@ def _expires(book: Book, calls: list[Call]) -> float:
     )
 
 
-def _spent(seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _Happened) -> SessionSummary:
-    """`seen` with what all calls of all threads took."""
+def _with_spending(
+    seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _EventsByCall
+) -> SessionSummary:
+    """Complete `seen` with the spending of all calls of all threads."""
     session = book.session
     spent = tuple(map(happened.at, session.calls.values(), _calls_spent(session, seen, costs)))
     own = frozenset(call.id for call in session.calls.values() if not call.is_copy)
@@ -211,8 +215,8 @@ def _shares(rows: list[SpendingRow]) -> tuple[tuple[str, float], ...]:
     return tuple((row.name, row.usd) for row in rows if row.usd)
 
 
-def one_spent(call: Call, cost: Cost | None) -> CallSpent:
-    """What a call adds to totals, without what its session says of it."""
+def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
+    """The part of totals from a call, without data from its session."""
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
         return CallSpent(name, 0, partial=call.is_partial, copied=call.is_copy, calls=call.count)
@@ -230,11 +234,11 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, seen: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """What each call adds, with its model (of those of `seen`), time and thread."""
+    """The parts of totals from each call, with model (index in `seen.models`), time and thread."""
     index, main = {name: number for number, (name, _) in enumerate(seen.models)}, main_thread(session)
     for id_, call in session.calls.items():
         thread = session.threads.get(call.thread)
-        yield one_spent(call, costs[id_])._replace(
+        yield spending_of_call(call, costs[id_])._replace(
             model=index.get(call.model, -1),
             started=int(call.at or 0),
             thread=(thread.label or thread.id) if thread and thread.id != MAIN else "",
@@ -242,8 +246,8 @@ def _calls_spent(session: Session, seen: SessionSummary, costs: Mapping[str, Cos
         )
 
 
-class _Happened:
-    """What happened at each call of a session, in all its threads."""
+class _EventsByCall:
+    """Events at each call of a session, in all threads."""
 
     def __init__(self, book: Book, missed: Misses, usable_share: float) -> None:
         self._book = book
@@ -262,7 +266,7 @@ class _Happened:
                     self._compacted.add(call.id)
 
     def at(self, call: Call, spent: CallSpent) -> CallSpent:
-        """`spent`, which is of this `call`, with what happened at it."""
+        """Add the events at `call` to its `spent`."""
         missed = self._missed.get((call.thread, self._number.get(call.id, 0)))
         signs = ((MISSED, missed), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))
         marks = "".join(sign for sign, is_so in signs if is_so)
@@ -280,31 +284,35 @@ class _Happened:
 
 
 def _read_share(session: Session) -> float | None:
-    made = (call for call in session.calls.values() if not call.is_copy)
-    used = [call.usage for call in made if call.usage and call.usage.has_cache]
+    own = (call for call in session.calls.values() if not call.is_copy)
+    used = [call.usage for call in own if call.usage and call.usage.has_cache]
     whole = sum(usage.input for usage in used)
     return sum(usage.cache_read for usage in used) / whole if len(used) > 1 and whole else None
 
 
 def _composition(book: Book, call: Call) -> tuple[tuple[str, int], ...]:
-    got = figures(book, call)
-    rest = (("not recorded", got.not_recorded or 0), ("re-attached", got.attached), ("residual", got.residual))
-    return (*got.categories.items(), *((name, tokens) for name, tokens in rest if tokens))
+    figures_ = figures(book, call)
+    rest = (
+        ("not recorded", figures_.not_recorded or 0),
+        ("re-attached", figures_.attached),
+        ("residual", figures_.residual),
+    )
+    return (*figures_.categories.items(), *((name, tokens) for name, tokens in rest if tokens))
 
 
-def _growth(calls: list[Call], totals: list[int], happened: list[CallEvent]) -> tuple[GrowthColumn, ...]:
+def _growth(calls: list[Call], totals: list[int], events_: list[CallEvent]) -> tuple[GrowthColumn, ...]:
     marks: dict[int, list[str]] = {}
-    for event in happened:
+    for event in events_:
         if event.kind in _MARKS:
             marks.setdefault(event.number, []).append(event.kind)
     columns = []
     for number, (call, total) in enumerate(zip(calls, totals, strict=True), 1):
         usage = call.usage
-        own = tuple(marks.get(number, ()))
+        signs = tuple(marks.get(number, ()))
         if usage is not None and usage.has_cache:
-            columns.append(GrowthColumn(usage.cache_read, usage.cache_write, usage.fresh, own))
+            columns.append(GrowthColumn(usage.cache_read, usage.cache_write, usage.fresh, signs))
         else:
-            columns.append(GrowthColumn(total, 0, 0, own))
+            columns.append(GrowthColumn(total, 0, 0, signs))
     return tuple(columns)
 
 

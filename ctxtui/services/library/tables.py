@@ -1,4 +1,4 @@
-"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files, written piece by piece."""
+"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files written in batches."""
 
 from __future__ import annotations
 
@@ -41,50 +41,54 @@ QUOTAS: Final = {
     "raw": _TEXT,
 }  # fmt: skip
 TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas": QUOTAS}
-"""The tables with their columns, in order, and the type of each."""
+"""The tables with their columns in order, and the types of these."""
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """The rows of each session whose figures are known, by table, with its calls from `since` (Unix seconds) on; a call
-    without a time is as old as its session. A call that stands in several recordings is a row of each; `first_seen` in
-    the one that owns it, so that sums over it count each call once, and nowhere for what ctxtui copied."""
+    """Yield the rows of each session with figures, by table, with its calls from `since` (Unix seconds) on. A call
+    without a time has that of its session. A call in several recordings is a row of each; `first_seen` is true for the
+    one that owns it, so that sums count it once, and false for copies made by ctxtui.
+    """
     owners = CallOwners()
-    for one in sessions:
-        owners.put(one.key, one.spent)
-    for one in sessions:
-        own = set(map(id, owners.owned_calls(one.key, one.spent)))
+    for summary in sessions:
+        owners.put(summary.key, summary.spent)
+    for summary in sessions:
+        own = set(map(id, owners.owned_calls(summary.key, summary.spent)))
         calls = [
-            _call(one, number, call, id(call) in own)
-            for number, call in enumerate(one.spent, 1)
-            if (call.started or one.mtime) >= since
+            _call(summary, number, call, id(call) in own)
+            for number, call in enumerate(summary.spent, 1)
+            if (call.started or summary.mtime) >= since
         ]
-        if not one.error and (calls or not since):
-            tools, quotas = [_tool(one, tool) for tool in one.tools], [_quota(one, report) for report in one.quotas]
-            yield {"sessions": [_session(one)], "calls": calls, "tools": tools, "quotas": quotas}
+        if not summary.error and (calls or not since):
+            tools, quotas = (
+                [_tool(summary, tool) for tool in summary.tools],
+                [_quota(summary, report) for report in summary.quotas],
+            )
+            yield {"sessions": [_session(summary)], "calls": calls, "tools": tools, "quotas": quotas}
 
 
-def _session(one: SessionSummary) -> Row:
+def _session(summary: SessionSummary) -> Row:
     return {
-        "session": one.key,
-        **members(one, "path? id source? client_version? project=cwd? title"),
-        "changed": _time(one.mtime),
-        **members(one, "model? calls turns subagents peak_tokens window? usable? total_tokens usd=cost_usd"),
-        **members(one, "usd_at_least=known_usd unpriced_calls=unpriced misses compactions"),
-        "compressors": list(one.compressors),
-        "policies": list(one.policies),
+        "session": summary.key,
+        **members(summary, "path? id source? client_version? project=cwd? title"),
+        "changed": _time(summary.mtime),
+        **members(summary, "model? calls turns subagents peak_tokens window? usable? total_tokens usd=cost_usd"),
+        **members(summary, "usd_at_least=known_usd unpriced_calls=unpriced misses compactions"),
+        "compressors": list(summary.compressors),
+        "policies": list(summary.policies),
     }
 
 
-def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row:
-    # What was not reported is not zero.
+def _call(summary: SessionSummary, number: int, call: CallSpent, is_first: bool) -> Row:
+    # Unreported sizes are null, not zero.
     sizes = call.input, call.read, call.tokens - call.input
     return {
-        "session": one.key,
+        "session": summary.key,
         "number": number,
         "id": call.id,
         "thread": call.thread or "main",
         "started": _time(call.started),
-        "model": one.models[call.model][0] if call.model >= 0 else None,
+        "model": summary.models[call.model][0] if call.model >= 0 else None,
         **dict(zip(("input", "cache_read", "output"), sizes if call.tokens else (None,) * 3, strict=True)),
         "usd": call.cost,
         "miss": MISSED in call.marks,
@@ -92,13 +96,13 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
         "compaction": COMPACTED in call.marks,
         "over_usable": OVER in call.marks,
         "skill": call.skill or None,
-        "first_seen": first,
+        "first_seen": is_first,
     }
 
 
-def _tool(one: SessionSummary, tool: ToolCosts) -> Row:
+def _tool(summary: SessionSummary, tool: ToolCosts) -> Row:
     return {
-        "session": one.key,
+        "session": summary.key,
         **members(tool, "server? name mcp state schema_tokens=tokens"),
         "carried_calls": sum(end - first for first, end in tool.carried),
         "called": len(tool.called),
@@ -106,9 +110,9 @@ def _tool(one: SessionSummary, tool: ToolCosts) -> Row:
     }
 
 
-def _quota(one: SessionSummary, report: QuotaReport) -> Row:
+def _quota(summary: SessionSummary, report: QuotaReport) -> Row:
     return {
-        "session": one.key,
+        "session": summary.key,
         **members(report, "quota=limit window_minutes=minutes used"),
         "resets": _time(report.resets),
         "reported": _time(report.at),
@@ -120,49 +124,51 @@ def _time(seconds: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
 
-_PIECE: Final = 20_000
-"""Rows that are written together."""
+BATCH_ROWS: Final = 20_000
+"""Rows written in one batch."""
 
 
 class ParquetFolder:
-    """``with ParquetFolder(folder, replace=False) as out: out.add(rows)``: a file ``NAME.parquet`` for each table, for
-    the user alone, once all are whole; none where the block ends in an error. Raises `CtxtuiError` at the beginning:
-    where pyarrow is not installed, a file is there already and not to be replaced, or the folder cannot be written."""
+    """Writes a file ``NAME.parquet`` for each table: ``with ParquetFolder(folder, replace=False) as out:
+    out.add(rows)``. Files are readable by the user only, and appear once all are complete; none if the block raises.
+    The constructor raises `CtxtuiError` if pyarrow is not installed, a file exists and must not be replaced, or the
+    folder cannot be written.
+    """
 
     def __init__(self, folder: Path, *, replace: bool) -> None:
         self._arrow, self._parquet = _arrow()
         self.files = {name: folder / f"{name}.parquet" for name in TABLES}
         self.rows = dict.fromkeys(TABLES, 0)
-        """Rows of each table so far."""
-        there = [file for file in self.files.values() if file.exists() and not replace]
-        if there:
-            raise CtxtuiError("there is a file already", place=str(there[0]), way_out="--force replaces it")
+        """Number of rows of each table so far."""
+        existing = [file for file in self.files.values() if file.exists() and not replace]
+        if existing:
+            raise CtxtuiError("there is a file already", place=str(existing[0]), way_out="--force replaces it")
         self._waiting: dict[str, list[Row]] = {name: [] for name in TABLES}
         self._schemas = {name: self._schema(name) for name in TABLES}
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._writers = {name: self._writer(name) for name in TABLES}
         except OSError as error:
-            raise _unwritable(folder, error) from error
+            raise _write_error(folder, error) from error
 
     def _schema(self, name: str) -> Any:
         return self._arrow.schema([(column, _type(self._arrow, kind)) for column, kind in TABLES[name].items()])
 
-    def _half(self, name: str) -> Path:
+    def _part_file(self, name: str) -> Path:
         return self.files[name].with_suffix(".parquet.part")
 
     def _writer(self, name: str) -> Any:
-        half = self._half(name)
-        half.unlink(missing_ok=True)
-        half.touch(mode=0o600)
-        return self._parquet.ParquetWriter(half, self._schemas[name], compression="zstd")
+        part = self._part_file(name)
+        part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
+        return self._parquet.ParquetWriter(part, self._schemas[name], compression="zstd")
 
     def add(self, tables: Mapping[str, list[Row]]) -> None:
-        """More rows of each table."""
+        """Add rows to each table."""
         for name, rows in tables.items():
             self._waiting[name] += rows
             self.rows[name] += len(rows)
-            if len(self._waiting[name]) >= _PIECE:
+            if len(self._waiting[name]) >= BATCH_ROWS:
                 self._write(name)
 
     def _write(self, name: str) -> None:
@@ -170,7 +176,7 @@ class ParquetFolder:
         try:
             self._writers[name].write_table(self._arrow.Table.from_pylist(rows, schema=self._schemas[name]))
         except OSError as error:
-            raise _unwritable(self.files[name], error) from error
+            raise _write_error(self.files[name], error) from error
 
     def __enter__(self) -> ParquetFolder:
         return self
@@ -184,16 +190,16 @@ class ParquetFolder:
                 writer.close()
             if kind is None:
                 for name in TABLES:
-                    self._half(name).replace(self.files[name])
+                    self._part_file(name).replace(self.files[name])
         except OSError as error:
-            raise _unwritable(self.files["sessions"].parent, error) from error
+            raise _write_error(self.files["sessions"].parent, error) from error
         finally:
             for name in TABLES:
                 with suppress(OSError):
-                    self._half(name).unlink(missing_ok=True)
+                    self._part_file(name).unlink(missing_ok=True)
 
 
-def _unwritable(path: Path, error: OSError) -> CtxtuiError:
+def _write_error(path: Path, error: OSError) -> CtxtuiError:
     return CtxtuiError(f"it cannot be written: {error.strerror or error}", place=str(path), way_out="another -o FOLDER")
 
 
@@ -205,7 +211,7 @@ def _type(arrow: ModuleType, kind: str) -> Any:
 
 def _arrow() -> tuple[ModuleType, ModuleType]:
     try:
-        # By name: it is an extra, and has no types of its own.
+        # By name: it is an optional dependency without type hints.
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
         raise NotFound("pyarrow is not installed", way_out="pip install 'ctxtui[parquet]'") from error

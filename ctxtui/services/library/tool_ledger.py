@@ -1,4 +1,4 @@
-"""The tools of all sessions, from the remembered figures of each; every call counted once."""
+"""Tools of all sessions, from their cached figures; every call counted once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ctxtui.views.model.session_summary import SessionSummary
 
 
 class ToolsLedger(NamedTuple):
-    """The `servers`, dearest definitions first; of how many `sessions` with tools, `unrecorded` of them without any
-    definition."""
+    """The `servers`, most expensive definitions first; the number of `sessions` with tools, and of those without
+    definitions.
+    """
 
     servers: list[LedgerServer]
     sessions: int
@@ -21,36 +22,37 @@ class ToolsLedger(NamedTuple):
 
 
 def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> ToolsLedger:
-    """The ledger of sessions whose figures are known, of their calls from `since` (Unix seconds) on; a call without a
-    time is as old as its session."""
-    seen: list[SessionTool] = []
+    """Make the ledger of sessions with figures, for their calls from `since` (Unix seconds) on. A call without a time
+    has that of its session.
+    """
+    tools: list[SessionTool] = []
     count = unrecorded = 0
-    for one, own in sessions_with_owned_calls(sessions):
-        found = list(_seen(one, {call.id for call in own if (call.started or one.mtime) >= since}))
-        seen += found
-        count += bool(found)
-        unrecorded += bool(found) and all(tool.costs.state == UNKNOWN for tool in found)
-    return ToolsLedger(build_ledger(seen), count, unrecorded)
+    for summary, own in sessions_with_owned_calls(sessions):
+        own_tools = list(_tools_of(summary, {call.id for call in own if (call.started or summary.mtime) >= since}))
+        tools += own_tools
+        count += bool(own_tools)
+        unrecorded += bool(own_tools) and all(tool.costs.state == UNKNOWN for tool in own_tools)
+    return ToolsLedger(build_ledger(tools), count, unrecorded)
 
 
-def _seen(one: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
-    """The tools of a session in those of its calls whose `ids` count; its money by their share in it."""
+def _tools_of(summary: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
+    """The tools of a session in its calls `ids`; costs are scaled by the share of these calls."""
     if not ids:
         return
-    whole = sum(call.cost or 0.0 for call in one.spent if not call.copied)
-    mine = sum(call.cost or 0.0 for call in one.spent if call.id in ids)
-    for tool in one.tools:
-        carried = [call for first, end in tool.carried for call in one.spent[first:end] if call.id in ids]
-        called = [one.spent[number] for number in tool.called if one.spent[number].id in ids]
+    total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)
+    own_usd = sum(call.cost or 0.0 for call in summary.spent if call.id in ids)
+    for tool in summary.tools:
+        carried = [call for first, end in tool.carried for call in summary.spent[first:end] if call.id in ids]
+        called = [summary.spent[number] for number in tool.called if summary.spent[number].id in ids]
         if carried or called or (not tool.carried and not tool.called):
-            last = max((call.started or one.mtime for call in called), default=0.0)
+            last = max((call.started or summary.mtime for call in called), default=0.0)
             unpriced = sum(call.unpriced for call in carried)
             yield SessionTool(
                 costs=tool,
                 carried=len(carried),
                 called=len(called),
                 last=last,
-                share=mine / whole if whole else 0.0,
+                share=own_usd / total_usd if total_usd else 0.0,
                 unpriced=unpriced,
-                at=one.mtime,
+                at=summary.mtime,
             )

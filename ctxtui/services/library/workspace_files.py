@@ -1,4 +1,4 @@
-"""What a session read of files that still hold it: files are opened to read, inside the session's directory only."""
+"""Find text in a session that its files still hold; reads files inside the session's directory only."""
 
 from __future__ import annotations
 
@@ -20,46 +20,47 @@ from ctxtui.core.file_accesses import Touch
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 
-MOST: Final = 2_000_000
-"""Bytes of a file that is looked into."""
-_HOLDS: Final = 0.98
-"""The share of what was read that the file must still hold."""
+MAX_FILE_BYTES: Final = 2_000_000
+"""Maximum size of a file that is read, in bytes."""
+MIN_CONTAINED_SHARE: Final = 0.98
+"""Minimum share of the text that the file must still contain."""
 
 
-def repeats_of(session: Session, names: Names, head: int) -> list[Duplicate]:
-    """What of the context `head` stands elsewhere too: in it, or in the files of the session's directory. Those in the
-    context come first, in prompt order. Time grows with the context: for a worker."""
-    found = DuplicateFinder(session.tree, names, session.about.cwd)
-    found.search_path(head)
-    files = in_workspace(session.tree, found.files(), session.about.cwd)
-    return [*duplicates_in(found.duplicates, session.tree, head), *files]
+def find_duplicates(session: Session, names: Names, head: int) -> list[Duplicate]:
+    """Find duplicates of parts of the context `head`, in it or in the session's files; those in the context first. In
+    prompt order. Time grows with the context, so for a worker.
+    """
+    finder = DuplicateFinder(session.tree, names, session.about.cwd)
+    finder.search_path(head)
+    files = in_workspace(session.tree, finder.files(), session.about.cwd)
+    return [*duplicates_in(finder.duplicates, session.tree, head), *files]
 
 
 def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Duplicate]:
-    """Those of `files` (the nodes of results, with what was read) that the file itself still holds.
+    """The `files` (result nodes, with what they read) whose text the file still contains.
 
-    `cwd` is the session's directory; nothing is looked at where it is not on this machine, and no file outside it.
+    `cwd` is the session's directory; if it is not on this machine nothing is read, and never a file outside of it.
     """
     root = Path(cwd)
     if not cwd or not root.is_absolute() or not root.is_dir():
         return
     texts: dict[str, str] = {}
     for node, touch in files:
-        said = read(tree[node].block).text
-        if len(said) < MIN_CHARACTERS:
+        text = read(tree[node].block).text
+        if len(text) < MIN_CHARACTERS:
             continue
         if touch.path not in texts:
-            texts[touch.path] = _text(root, touch.path)
-        share, _ = containment(said, texts[touch.path])
-        if share >= _HOLDS:
+            texts[touch.path] = _read_text(root, touch.path)
+        share, _ = containment(text, texts[touch.path])
+        if share >= MIN_CONTAINED_SHARE:
             yield Duplicate(node, WORKSPACE, ROOT, share, touch.path)
 
 
-def _text(root: Path, name: str) -> str:
-    """The text of a file in `root`; "" where there is none, or it is large, or lies elsewhere."""
+def _read_text(root: Path, name: str) -> str:
+    """The text of a file in `root`; "" if it does not exist, is too large, or is outside."""
     try:
         path = (root / name).resolve()
-        if not path.is_relative_to(root.resolve()) or not path.is_file() or path.stat().st_size > MOST:
+        if not path.is_relative_to(root.resolve()) or not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
             return ""
         return path.read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The connection to one MCP server: start, call, cancel and stop it; errors become its state."""
+"""The connection to one MCP server: start, call, cancel, stop; errors become its state."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ _MAX_LOG_BYTES: Final = 200_000
 
 
 class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
-    """UTF-8 decoder that cuts overlong lines, because the SDK buffers a line until it is complete."""
+    """UTF-8 decoder that cuts overlong lines.
+
+    The SDK buffers a line until it is complete.
+    """
 
     _size = 0
 
@@ -145,10 +148,10 @@ class ServerConnection:
         with suppress(OSError):
             self._log.unlink()
 
-    async def call_tool(self, tool: str, given: Json) -> CallToolResult:
+    async def call_tool(self, tool: str, tool_input: Json) -> CallToolResult:
         """Call `tool` and return its result. Restarts a server that has ended, once. Raises `ServerFailed`."""
         client = await self._running_client()
-        arguments = given if isinstance(given, dict) else {}
+        arguments = tool_input if isinstance(tool_input, dict) else {}
         request = client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
         result: CallToolResult = await self._await_answer(request)
         return result

@@ -20,7 +20,7 @@ from ctxtui.tokens.weights import half_interval, prior_weights, weigh
 
 
 class ToolSize(NamedTuple):
-    """The size of one definition: `tokens`, `slack` (90 % interval) and `bytes` of minified JSON."""
+    """The size of one definition: `tokens`, their `slack` (90 % interval), `bytes` of minified JSON."""
 
     name: str
     tokens: float
@@ -63,7 +63,7 @@ def read_definitions(path: Path) -> list[Json]:
         data = data.get(key, data) if isinstance(data, Mapping) else data
     if not isinstance(data, list):
         raise Malformed("no list of tools", place=str(path), way_out='it is {"tools": [{"name": ...}]}, or the list')
-    return [_definition(one, f"{path}: tool {n}") for n, one in enumerate(data, 1)]
+    return [_definition(item, f"{path}: tool {n}") for n, item in enumerate(data, 1)]
 
 
 def _definition(value: Any, place: str) -> Json:
@@ -84,9 +84,11 @@ def measure_definitions(
     card = table_for(settings).card(model)
     weights, features = prior_weights(card), counter(card)
     sizes = []
-    for one, block in zip(definitions, blocks, strict=True):
+    for definition, block in zip(definitions, blocks, strict=True):
         measured = features(block)
         sizes.append(
-            ToolSize(str(one["name"]), weigh(measured, weights), half_interval(measured, weights), len(block.body))
+            ToolSize(
+                str(definition["name"]), weigh(measured, weights), half_interval(measured, weights), len(block.body)
+            )
         )
     return DefinitionSizes(model, tuple(sorted(sizes, key=lambda tool: -tool.tokens)))

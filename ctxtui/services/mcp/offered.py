@@ -25,7 +25,10 @@ _ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class OfferedTool(Struct, frozen=True):
-    """A tool of `server`: its `own` name there, the `name` for the model, its `definition` (Anthropic's form)."""
+    """A tool of `server`.
+
+    `own` is its name there, `name` that for the model; `definition` is in Anthropic's form.
+    """
 
     server: str
     own: str
@@ -65,14 +68,18 @@ def convert_tools(server: str, listed: Sequence[Tool]) -> tuple[OfferedTool, ...
 
 def convert_resources(listed: Sequence[Resource]) -> tuple[OfferedText, ...]:
     """Convert the resources that a server lists; their names are their URIs."""
-    return tuple(OfferedText(str(one.uri), one.description or one.title or one.name) for one in listed)
+    return tuple(
+        OfferedText(str(resource.uri), resource.description or resource.title or resource.name) for resource in listed
+    )
 
 
 def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
     """Convert the prompts that a server lists."""
     return tuple(
-        OfferedText(one.name, one.description or one.title or "", tuple(a.name for a in one.arguments or ()))
-        for one in listed
+        OfferedText(
+            prompt.name, prompt.description or prompt.title or "", tuple(a.name for a in prompt.arguments or ())
+        )
+        for prompt in listed
     )
 
 
@@ -127,10 +134,10 @@ def _convert_part(part: object) -> str:
 def resource_text(contents: Sequence[object]) -> str:
     """The text of a resource."""
     texts = []
-    for one in contents:
-        text = getattr(one, "text", None)
+    for part in contents:
+        text = getattr(part, "text", None)
         if text is None:
-            size = len(str(getattr(one, "blob", ""))) * 3 // 4
-            text = f"[{getattr(one, 'mime_type', None) or 'binary'}, {size:,} bytes: not passed on to the model]"
+            size = len(str(getattr(part, "blob", ""))) * 3 // 4
+            text = f"[{getattr(part, 'mime_type', None) or 'binary'}, {size:,} bytes: not passed on to the model]"
         texts.append(str(text))
     return "\n".join(texts)

@@ -34,7 +34,7 @@ class ServerPermissions:
         self._path = data / FILE
 
     def is_allowed(self, server: McpServer) -> bool:
-        """True if `server` may start: it is the user's own, or a project's that was allowed unchanged."""
+        """True if `server` may start: it is the user's own, or was allowed and has not changed."""
         return not server.project or server.digest in self._load()
 
     def allow(self, server: McpServer) -> None:
@@ -69,11 +69,11 @@ class ServerPermissions:
 
 
 class ServerPool:
-    """The configured `servers` of a chat, for one event loop; their logs go into the folder `logs`.
+    """The configured `servers` of a chat, for one event loop.
 
-    `wanted` holds names or patterns, separated by blanks, of the servers to start ("": all enabled ones). `changed` is
-    called when a server starts, is ready or fails; `key_over_http` is the setting. Raises `NotFound` for a wanted name
-    that matches no server.
+    Their logs go into the folder `logs`. `wanted` holds names or patterns, separated by blanks, of the servers to start
+    ("": all enabled ones). `changed` is called when a server starts, is ready or fails; `key_over_http` is the setting.
+    Raises `NotFound` for a wanted name that matches no server.
     """
 
     def __init__(
@@ -104,16 +104,16 @@ class ServerPool:
 
     async def start(self) -> None:
         """Start all servers that are wanted and allowed, and offer their tools."""
-        wanted = [
+        names = [
             name
-            for name, one in self.connections.items()
-            if self._starts(one.server) and self.permissions.is_allowed(one.server)
+            for name, connection in self.connections.items()
+            if self._starts(connection.server) and self.permissions.is_allowed(connection.server)
         ]
-        await asyncio.gather(*(self.connections[name].start() for name in wanted))
-        self.offered |= {name for name in wanted if self.connections[name].state == ServerState.READY}
+        await asyncio.gather(*(self.connections[name].start() for name in names))
+        self.offered |= {name for name in names if self.connections[name].state == ServerState.READY}
 
     def _starts(self, server: McpServer) -> bool:
-        return any(fnmatchcase(server.name, one) for one in self._wanted) if self._wanted else server.enabled
+        return any(fnmatchcase(server.name, pattern) for pattern in self._wanted) if self._wanted else server.enabled
 
     async def turn_on(self, name: str) -> None:
         """Allow and start the server `name` and offer its tools. Raises `ServerFailed`."""
@@ -138,21 +138,30 @@ class ServerPool:
     @property
     def unallowed(self) -> list[McpServer]:
         """The project's servers that need permission; only wanted ones if `wanted` was given."""
-        servers = [one.server for one in self.connections.values() if not self._wanted or self._starts(one.server)]
+        servers = [
+            connection.server
+            for connection in self.connections.values()
+            if not self._wanted or self._starts(connection.server)
+        ]
         return [server for server in servers if not self.permissions.is_allowed(server)]
 
     @property
     def failed(self) -> list[ServerConnection]:
         """Servers that failed to start or ended."""
-        return [one for one in self.connections.values() if one.state == ServerState.FAILED]
+        return [connection for connection in self.connections.values() if connection.state == ServerState.FAILED]
 
     def definitions(self, names: Collection[str]) -> list[Json]:
         """The tool definitions of the servers `names`, in Anthropic's form."""
-        return [tool.definition for name, one in self.connections.items() if name in names for tool in one.tools]
+        return [
+            tool.definition
+            for name, connection in self.connections.items()
+            if name in names
+            for tool in connection.tools
+        ]
 
     def has_tool(self, name: str) -> bool:
         """True if `name` is a tool of a server that runs or ran, whether offered now or not."""
-        return any(tool.name == name for one in self.connections.values() for tool in one.tools)
+        return any(tool.name == name for connection in self.connections.values() for tool in connection.tools)
 
     def needs_permission(self, name: str) -> bool:
         """True if the tool `name` needs the user's permission: unless the configuration allows it.
@@ -161,7 +170,7 @@ class ServerPool:
         """
         tool = self._tool(name)
         allowed = self.connections[tool.server].server.allow
-        return not any(fnmatchcase(tool.own, one) for one in allowed)
+        return not any(fnmatchcase(tool.own, pattern) for pattern in allowed)
 
     def plan(self, call: ToolCall) -> PlannedCall:
         """Describe `call` for the permission prompt."""
@@ -180,11 +189,11 @@ class ServerPool:
         return ToolResult(call.id, text, is_error=bool(result.is_error), images=images)
 
     def _tool(self, name: str) -> OfferedTool:
-        return next(tool for one in self.connections.values() for tool in one.tools if tool.name == name)
+        return next(tool for connection in self.connections.values() for tool in connection.tools if tool.name == name)
 
     async def close(self) -> None:
         """Stop all servers."""
-        await asyncio.gather(*(one.stop() for one in self.connections.values()))
+        await asyncio.gather(*(connection.stop() for connection in self.connections.values()))
 
 
 def _file_name(name: str) -> str:

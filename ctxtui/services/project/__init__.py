@@ -1,1 +1,1 @@
-"""Reads a project's folder, lays out a model's window for it, and picks the files that go into a context."""
+"""Read a project's files, divide the context window, and select the files that fit."""

@@ -56,26 +56,32 @@ def list_named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
 
 
 def mention_dropped_file(text: str) -> str:
-    """The mention for a path that a terminal pastes when a file is dropped on it; "" if there is no such file.
+    """Convert the path that a terminal pastes for a dropped file into a mention.
 
-    Terminals paste it quoted, with escaped blanks, or as ``file://``.
+    Terminals paste it quoted, with escaped blanks, or as ``file://``. "" if there is no such file.
     """
     plain = text.strip("'\"")
     name = unquote(plain.removeprefix("file://")) if plain.startswith("file://") else plain
-    path = next((one for one in (name, name.replace("\\", "")) if os.path.isfile(os.path.expanduser(one))), "")
+    path = next(
+        (candidate for candidate in (name, name.replace("\\", "")) if os.path.isfile(os.path.expanduser(candidate))), ""
+    )
     return format_mention(path) if path else ""
 
 
 def list_missing_files(text: str, cwd: Path) -> list[str]:
-    """List the paths that `text` names with ``@`` and that do not exist; they are sent as plain text."""
+    """List the paths that `text` names with ``@`` and that do not exist.
+
+    They are sent as plain text.
+    """
     there = {name for name, _ in list_named_files(text, cwd)}
     return [names[-1] for names in find_mentions(text) if not there & set(names) and PurePath(names[-1]).suffix]
 
 
 def read_attachments(text: str, cwd: Path, meter: Meter, room: int) -> tuple[AttachedFile, ...]:
-    """Read the files named in `text`; text of more than `room` tokens (0: unknown) becomes signatures.
+    """Read the files named in `text`.
 
-    Raises `NotAttached` for a file that cannot be sent.
+    A text of more than `room` tokens (0: unknown) becomes signatures. Raises `NotAttached` for a file that cannot be
+    sent.
     """
     return tuple(_read_attachment(name, place, meter, room) for name, place in list_named_files(text, cwd))
 
@@ -123,7 +129,7 @@ def _attach_text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
 
 
 def _attach_folder(name: str, place: Path, meter: Meter) -> AttachedFile:
-    names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in place.iterdir())
+    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in place.iterdir())
     more = [f"[{len(names) - _MAX_FOLDER_NAMES:,} more]"] if len(names) > _MAX_FOLDER_NAMES else []
     text = f'<folder path="{name}">\n' + "\n".join([*names[:_MAX_FOLDER_NAMES], *more]) + "\n</folder>"
     attached = Attachment(block.text(text), "file")
@@ -132,5 +138,5 @@ def _attach_folder(name: str, place: Path, meter: Meter) -> AttachedFile:
 
 def describe_attachments(files: Iterable[AttachedFile]) -> str:
     """Describe attachments in one line: names and tokens."""
-    parts = [f"{one.name} {one.tokens:,}{' as signatures' if one.form == SIGNATURES else ''}" for one in files]
+    parts = [f"{file.name} {file.tokens:,}{' as signatures' if file.form == SIGNATURES else ''}" for file in files]
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""Read a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md`` and the files they name."""
+"""Read a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md``, and files they name."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _MAX_DEPTH: Final = 5
 
 
 def read_instructions(cwd: Path) -> dict[str, str]:
-    """Read the instructions that apply in `cwd`, by path: the repository's first, the nearest last.
+    """Read the instructions that apply in `cwd`, by path.
 
-    Files that they name with ``@`` follow them if they are inside the repository. Of equal texts the first is kept.
+    The repository's come first, the nearest last. Files that they name with ``@`` follow them if they are inside the
+    repository. Of equal texts the first is kept.
     """
     here = cwd.resolve()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

@@ -1,4 +1,7 @@
-"""Find a model's context window before any server is asked: from settings, files or the model table."""
+"""Find a model's context window in settings, model files or the model table.
+
+No server is asked.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +44,12 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     model_size, source = (file_window(path) if in_files else 0), f"{path / CONFIG if path.is_dir() else path}"
     if hub and not in_files:
         model_size, source = hub_window(model, os.environ)
-    set_as, wanted = find_size(name, settings.context_sizes)
+    set_as, set_size = find_size(name, settings.context_sizes)
     origin = config.origins.get(window_setting(set_as, settings)) if set_as else None
     place = origin.place or origin.kind if origin is not None else "settings"
-    if wanted and model_size:
-        check_size(name, window_setting(set_as, settings), wanted, place, model_size)
-    window = wanted or model_size or card.window or 0
+    if set_size and model_size:
+        check_size(name, window_setting(set_as, settings), set_size, place, model_size)
+    window = set_size or model_size or card.window or 0
     if not window:
         raise BadConfig(
             f"the window of {name} is not known",
@@ -54,5 +57,5 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
         )
     own = find_size(name, settings.usable_contexts)[1]
     check_usable(name, own, window, place)
-    by = place if wanted else source if model_size else "model table"
+    by = place if set_size else source if model_size else "model table"
     return ModelWindow(name, card, window, window_of_running_model(window, settings.usable_share, own=own).usable, by)

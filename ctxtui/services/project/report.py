@@ -1,4 +1,4 @@
-"""The report of ``ctxtui project``: the window's budget, the counted project, the selected files."""
+"""The report before a run: the window's budget, the counted project, the selected files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _MIN_TOKENS_TO_MEASURE = 1_000
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
-    """The inputs of a run: `model` (an id, or a path to its files), `task`, `system`, `tools`, `memory`.
+    """The inputs of a run.
 
-    `takes` are tokens by name: for ``system``, ``tools``, ``task`` and ``answer`` in place of the count, for any other
-    name in addition. `window` is that of a running model (None: see `model_window`). `apart` returns the paths that are
-    memory and no files of the project.
+    `model` is an id, or a path to its files. `takes` are tokens by name: for ``system``, ``tools``, ``task`` and
+    ``answer`` in place of the count, for any other name in addition. `window` is that of a running model (None: see
+    `model_window`). `apart` returns the paths that are memory and no files of the project.
     """
 
     model: str
@@ -63,26 +63,29 @@ class CountedProject(Struct, frozen=True):
     @property
     def tokens(self) -> int:
         """Tokens of all text files."""
-        return sum(one.tokens for one in self.files)
+        return sum(file.tokens for file in self.files)
 
     @property
     def loadable(self) -> int:
-        """Tokens of the files that may be loaded without being asked for; the strategy depends on it."""
-        return sum(one.tokens for one in self.files if is_loadable(one))
+        """Tokens of the files that may be loaded without being asked for.
+
+        The strategy depends on it.
+        """
+        return sum(file.tokens for file in self.files if is_loadable(file))
 
     @property
     def bytes(self) -> int:
         """Bytes of all text files, as UTF-8."""
-        return sum(len(one.text.encode("utf-8", "replace")) for one in self.files)
+        return sum(len(file.text.encode("utf-8", "replace")) for file in self.files)
 
     def kinds(self) -> list[tuple[str, int, int]]:
         """List (kind, files, tokens) in the order of `KINDS`; uncounted files have no tokens."""
         kinds = []
         for kind in KINDS:
-            files = [one for one in self.files if one.kind == kind]
+            files = [file for file in self.files if file.kind == kind]
             number = len(files) + self.rest.get(kind, (0, 0))[0]
             if number:
-                kinds.append((kind, number, sum(one.tokens for one in files)))
+                kinds.append((kind, number, sum(file.tokens for file in files)))
         return kinds
 
 
@@ -114,17 +117,17 @@ class Meter:
         """Half of the 90 % interval of a whole context, as a share."""
         return 0.0 if self._weights.exact else self._weights.half_width
 
-    def block(self, one: Block) -> int:
-        return round(weigh(self._counter(self.card)(one), self._weights))
+    def block(self, block: Block) -> int:
+        return round(weigh(self._counter(self.card)(block), self._weights))
 
     def text(self, words: str) -> int:
         return self.texts([words])[0]
 
     def texts(self, words: Sequence[str]) -> list[int]:
-        blocks = [block.text(one) for one in words]
+        blocks = [block.text(item) for item in words]
         self._counter.prefetch(self.card, blocks)
         measure = self._counter(self.card)
-        return [round(weigh(measure(one), self._weights)) for one in blocks]
+        return [round(weigh(measure(item), self._weights)) for item in blocks]
 
     def tools(self, definitions: Sequence[Json]) -> int:
         """Tokens of tool definitions, with the provider's fixed tool prompt."""
@@ -217,8 +220,8 @@ def make_run_report(
         project = count_project(root, meter, progress)
         memory = dict(budget.wants).get("memory", 0)
         room = round(max(0, budget.available - memory) * config.settings.files_share)
-        apart = plan.apart(one.path for one in project.files)
-        own = [one for one in project.files if one.path not in apart]
+        apart = plan.apart(file.path for file in project.files)
+        own = [file for file in project.files if file.path not in apart]
         files = select(own, plan.task, room, loading_thresholds(config.settings), meter.text)
         if project.tokens >= _MIN_TOKENS_TO_MEASURE:
             per_token = project.bytes / project.tokens

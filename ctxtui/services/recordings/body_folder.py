@@ -1,6 +1,7 @@
-"""Folders in which Claude Code writes request and response bodies (`OTEL_LOG_RAW_API_BODIES=file:DIR`).
+"""Folders of request and response bodies that Claude Code writes.
 
-Finds the folders and the session of each file (facts §13.1). Files are only read.
+The variable is `OTEL_LOG_RAW_API_BODIES=file:DIR`. Finds the folders and the session of each file (facts §13.1). Files
+are only read.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def holds_bodies(names: Collection[str]) -> bool:
 
 def is_body_folder(path: Path) -> bool:
     """True if `path` is a folder of bodies."""
-    return holds_bodies([one.name for one in list_entries(path)])
+    return holds_bodies([entry.name for entry in list_entries(path)])
 
 
 def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
@@ -99,7 +100,10 @@ class BodyFolder:
         return not self._is_settled or self._seen != self._stamps()
 
     def list_sessions(self) -> list[str]:
-        """The ids of the sessions with bodies here, in order of their first body; "" for bodies without an id."""
+        """The ids of the sessions with bodies here, in order of their first body.
+
+        "" is for bodies without an id.
+        """
         self._refresh()
         requests = [name for name in self._files if name.endswith(REQUEST)]
         return list(dict.fromkeys(self._session(name) for name in requests))
@@ -107,7 +111,7 @@ class BodyFolder:
     def list_files(self, sessions: Iterable[str]) -> list[Path]:
         """The bodies of the given sessions in the order of writing, the index first."""
         self._refresh()
-        wanted = frozenset(sessions)
+        session_ids = frozenset(sessions)
         paths: list[Path] = []
         of = ""
         for name in self._files:
@@ -115,7 +119,7 @@ class BodyFolder:
                 own = of = self._session(name)
             else:
                 own = self._session_by_file.get(name, of)
-            if own in wanted:
+            if own in session_ids:
                 paths.append(self.path / name)
         return [self._index, *paths] if paths and self._index.is_file() else paths
 
@@ -163,7 +167,7 @@ def _dated_bodies(folder: Path) -> Iterator[tuple[int, str]]:
 
 
 def _session_in(path: Path) -> str:
-    """The session named in the request at `path`; "" if there is none or the file cannot be read."""
+    """The session named in the request at `path`; "" if it names none or cannot be read."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -201,7 +205,7 @@ def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodyS
         return None
     sessions = BodyFolder(folder).list_sessions()
     if id_ and id_ not in sessions:
-        matches = [one for one in sessions if one.startswith(id_)]
+        matches = [session for session in sessions if session.startswith(id_)]
         if len(matches) != 1:
             raise NotFound(f"no session {id_} in {folder}: it has bodies of {', '.join(sessions)}")
         id_ = matches[0]
@@ -221,12 +225,12 @@ def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = 
         if (place / name).is_file():
             return place / name
     for client in CLIENTS:
-        for kept in client.places(os.environ if env is None else env):
-            if not kept.database:
-                there = kept.pattern.rpartition("/")[0]
-                found = glob.glob(f"{glob.escape(str(kept.root))}/{there}/{glob.escape(name)}", recursive=True)
-                if found:
-                    return Path(min(found))
+        for folder_place in client.places(os.environ if env is None else env):
+            if not folder_place.database:
+                there = folder_place.pattern.rpartition("/")[0]
+                paths = glob.glob(f"{glob.escape(str(folder_place.root))}/{there}/{glob.escape(name)}", recursive=True)
+                if paths:
+                    return Path(min(paths))
     return None
 
 

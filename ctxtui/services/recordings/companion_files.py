@@ -46,7 +46,7 @@ class CompanionFolders(Struct):
 
     def has_changed(self) -> bool:
         """True if a companion may have been added since the last `files`."""
-        return not self.is_settled or self._times() != self.times or any(one.has_changed() for one in self.bodies)
+        return not self.is_settled or self._times() != self.times or any(folder.has_changed() for folder in self.bodies)
 
     def list_files(self, sessions: Collection[str] = ()) -> list[Path]:
         """List the current companions; bodies of `sessions` come last, in the order of writing."""
@@ -57,8 +57,8 @@ class CompanionFolders(Struct):
         self.times = self._times()
         # A file created right after the listing would not change the folder's time.
         self.is_settled = is_settled(max(self.times, default=0))
-        found = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
-        return found if self.is_companion is None else [path for path in found if self.is_companion(path)]
+        paths = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
+        return paths if self.is_companion is None else [path for path in paths if self.is_companion(path)]
 
     def _times(self) -> tuple[int, ...]:
         return tuple(map(folder_time, self.watched))
@@ -86,7 +86,7 @@ def companion_folders(path: Path, form: Format, bodies: Path | None = None) -> C
 
 
 class _Kinship:
-    """Tells which files belong to the session of `main`, from their first bytes; answers are cached."""
+    """Tells from their first bytes which files belong to the session of `main`."""
 
     def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
         self._main, self._kin = main, kin
@@ -95,13 +95,13 @@ class _Kinship:
 
     def belongs(self, path: Path) -> bool:
         """True if the file `path` belongs to the session; False if it cannot be read."""
-        known = self._judged.get(path)
-        if known is not None:
-            return known
+        judged = self._judged.get(path)
+        if judged is not None:
+            return judged
         if len(self._head) < _HEAD_BYTES:
             self._head = read_head(self._main, _HEAD_BYTES)
         head = read_head(path, _HEAD_BYTES)
-        found = path != self._main and bool(head) and self._kin(self._head, head)
+        is_kin = path != self._main and bool(head) and self._kin(self._head, head)
         if len(head) == _HEAD_BYTES or b"\n" in head:
-            self._judged[path] = found
-        return found
+            self._judged[path] = is_kin
+        return is_kin

@@ -68,7 +68,7 @@ class FoundRecording(NamedTuple):
     def is_live(self, now: float, seconds: float) -> bool:
         """True if the session was written to within the last `seconds`.
 
-        A session that waits for its user is not; whether its client runs is told by `find_owned`.
+        False for one that waits for its user; `find_owned` tells whether its client runs.
         """
         return self.group != SAMPLES and now - self.mtime <= seconds
 
@@ -87,11 +87,15 @@ def find_recordings(
     `clients` is the setting that disables some. Unreadable folders and vanished files are skipped.
     """
     env = os.environ if env is None else env
-    around, wanted = related_directories(cwd, env), enabled_clients(clients or {})
-    recordings = [one for client in wanted for one in _find_of_client(client, env, around)]
-    if any(client.beside for client in wanted):
-        folders = (*around, *cwd.parents, *known_projects(env, (one.cwd for one in recordings)))
-        recordings += [one for client in wanted for one in _find_beside(client, env, dict.fromkeys(folders), around)]
+    around, active_clients = related_directories(cwd, env), enabled_clients(clients or {})
+    recordings = [recording for client in active_clients for recording in _find_of_client(client, env, around)]
+    if any(client.beside for client in active_clients):
+        folders = (*around, *cwd.parents, *known_projects(env, (recording.cwd for recording in recordings)))
+        recordings += [
+            recording
+            for client in active_clients
+            for recording in _find_beside(client, env, dict.fromkeys(folders), around)
+        ]
     recordings += filter(None, (recording_at(path, SAMPLES) for path in samples))
     recordings.sort(key=itemgetter(_FILE))
     recordings.sort(key=itemgetter(_MTIME), reverse=True)
@@ -107,8 +111,8 @@ def _find_of_client(client: KnownClient, env: Mapping[str, str], around: tuple[P
             yield from there
             continue
         # Two with the same id in one place are not copies of each other: both are listed.
-        new = [one for one in there if one.id not in before]
-        before.update(one.id for one in new)
+        new = [recording for recording in there if recording.id not in before]
+        before.update(recording.id for recording in new)
         yield from new
 
 
@@ -133,7 +137,7 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` stands for; "" if it is not in `around` or not recorded."""
+    """The directory that a project's `folder` is for; "" if it is unknown or not in `around`."""
     if not folder:
         return ""
     if client.told_in:
@@ -157,7 +161,10 @@ _NO_FOLDER: Final = ("", "")
 def _matches(
     root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NO_FOLDER, depth: int = _MAX_DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """Yield the entries below `root` that match `segments`, with name and path of the first wildcard's folder."""
+    """Yield the entries below `root` that match `segments`.
+
+    With them come the name and path of the first wildcard's folder.
+    """
     head, *rest = segments
     if head == "**":
         entries, fits = list_entries(root), _pattern(rest[0])
@@ -169,17 +176,17 @@ def _matches(
         yield from _matches(os.path.join(root, head), rest, but, folder)
     else:
         fits = _pattern(head)
-        found = [entry for entry in list_entries(root) if fits(entry.name)]
+        matching = [entry for entry in list_entries(root) if fits(entry.name)]
         if rest:
-            for entry in found:
+            for entry in matching:
                 if _is_dir(entry):
                     yield from _matches(entry.path, rest, but, folder if folder[0] else (entry.name, entry.path))
         else:
-            yield _without(found, but), folder
+            yield _without(matching, but), folder
 
 
 def _without(entries: list[os.DirEntry[str]], but: tuple[str, ...]) -> list[os.DirEntry[str]]:
-    return [one for one in entries if not _pattern(*but)(one.name)] if but else entries
+    return [entry for entry in entries if not _pattern(*but)(entry.name)] if but else entries
 
 
 @cache
@@ -206,9 +213,9 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
         status = os.stat(database)
         yield FoundRecording(database, source, id_of(os.path.basename(database)), status.st_size, status.st_mtime)
         return
-    for one in rows:
-        here = HERE if one.cwd and is_inside(one.cwd, around) else ELSEWHERE
-        yield one._replace(source=source or one.source, group=here)
+    for row in rows:
+        here = HERE if row.cwd and is_inside(row.cwd, around) else ELSEWHERE
+        yield row._replace(source=source or row.source, group=here)
 
 
 def _stamps(database: str) -> tuple[float, ...]:
@@ -228,10 +235,10 @@ def _list_database(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
 
     path = Path(database)
     return tuple(
-        FoundRecording(str(address_of(path, one.id)), one.source, one.id, one.messages, one.updated)._replace(
-            cwd=one.cwd, title=one.title, version=one.version
-        )
-        for one in list_roots(path)
+        FoundRecording(
+            str(address_of(path, session.id)), session.source, session.id, session.messages, session.updated
+        )._replace(cwd=session.cwd, title=session.title, version=session.version)
+        for session in list_roots(path)
     )
 
 
@@ -257,9 +264,11 @@ def _find_beside(
                 yield FoundRecording(file, client.source, id_, *sizes, group, str(folder))
 
 
-def watched_paths(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:
+def watched_paths(
+    recordings: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]
+) -> set[str]:
     """The folders and databases to watch for new or deleted recordings; samples never change."""
-    paths = {os.path.dirname(one.file) for one in found if one.group != SAMPLES}
+    paths = {os.path.dirname(recording.file) for recording in recordings if recording.group != SAMPLES}
     for folder in list(paths):
         for _ in range(_MAX_DEPTH - 1):
             folder = os.path.dirname(folder)
@@ -279,7 +288,7 @@ def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
     file, session = split_address(path)
     if session and not file.is_dir():
         rows = list_database(str(file), "")
-        return next((one._replace(group=group) for one in rows if one.id == session), None)
+        return next((row._replace(group=group) for row in rows if row.id == session), None)
     try:
         status = file.stat()
     except OSError:
@@ -300,15 +309,15 @@ def id_of(name: str) -> str:
     return name
 
 
-def match_transcripts(found: Iterable[FoundRecording]) -> dict[str, str]:
+def match_transcripts(recordings: Iterable[FoundRecording]) -> dict[str, str]:
     """Map each attached recording to the only client transcript with the same id, by file."""
     attached: dict[str, str] = {}
     others: dict[str, list[str]] = {}
-    for one in found:
-        if one.source == ATTACHED:
-            attached[one.id] = one.file
+    for recording in recordings:
+        if recording.source == ATTACHED:
+            attached[recording.id] = recording.file
         else:
-            others.setdefault(one.id, []).append(one.file)
+            others.setdefault(recording.id, []).append(recording.file)
     return {file: others[id_][0] for id_, file in attached.items() if len(others.get(id_, ())) == 1}
 
 
@@ -386,26 +395,28 @@ def _read_head(path: Path) -> bytes:
 
 
 def _cwd_in(head: bytes) -> str:
-    found = re.search(_CWD, head)
+    match = re.search(_CWD, head)
     try:
-        return str(json.loads(found[1])).removeprefix("file://") if found else ""
+        return str(json.loads(match[1])).removeprefix("file://") if match else ""
     except ValueError:
         return ""
 
 
-def read_directories(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """Yield `found` in the same order with directories read from their files, without parts of others.
+def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
+    """Yield recordings in the same order, with directories read from their files.
 
-    Recordings in or below one of `around` get the group ``here``. Each file's head is read when it is reached, so take
-    no more than needed.
+    Parts of other recordings are left out. Recordings in or below one of `around` get the group ``here``. Each file's
+    head is read when it is reached, so take no more than needed.
     """
     places = tuple(around)
-    for one in found:
-        if one.cwd or one.folder or one.group == SAMPLES or not one.source:
-            yield one
+    for recording in recordings:
+        if recording.cwd or recording.folder or recording.group == SAMPLES or not recording.source:
+            yield recording
             continue
-        head, client = _read_head(one.path), find_client(one.source)
+        head, client = _read_head(recording.path), find_client(recording.source)
         if client and client.began_by and re.search(rb'"%s"\s*:\s*"' % client.began_by.encode(), head):
             continue
         cwd = _cwd_in(head)
-        yield one._replace(cwd=cwd, group=HERE if is_inside(cwd, places) else one.group) if cwd else one
+        yield (
+            recording._replace(cwd=cwd, group=HERE if is_inside(cwd, places) else recording.group) if cwd else recording
+        )

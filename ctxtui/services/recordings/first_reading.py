@@ -30,7 +30,10 @@ EVENT_BATCH_BYTES: Final = 1 << 20
 
 
 def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
-    """The error for a file without model context; it says what the file is instead, judged by its `head`."""
+    """The error for a file without model context.
+
+    It says what the file is instead, judged by its `head`.
+    """
     return NoContext(f"no model context: this is {describe_file(head, name)}", place=place or name)
 
 
@@ -64,7 +67,7 @@ class FirstReading(Struct):
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
     def read_main(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """Yield the events of the main file, several slices at once, then those of settling the reader."""
+        """Yield the events of the main file, several slices at once, then those of `settle`."""
         for events in _batch_events(self.reader, map(self._note_head, data)):
             yield self._note_id(events)
         if self.form.bodies:
@@ -100,8 +103,8 @@ class FirstReading(Struct):
         """List the companion files that were not read yet."""
         # The session's possible ids: from its content and from its file name.
         ids = {id_ for id_ in (self.id, id_of(self.name)) if id_}
-        found = self.folders.list_files(ids) if self.folders is not None else []
-        return [path for path in found if path not in self.parts and (self.main is None or path != self.main.path)]
+        paths = self.folders.list_files(ids) if self.folders is not None else []
+        return [path for path in paths if path not in self.parts and (self.main is None or path != self.main.path)]
 
     def _note_id(self, events: list[Event]) -> list[Event]:
         named = [event.id for event in events if isinstance(event, Described) and event.id]
@@ -136,14 +139,14 @@ class FirstReading(Struct):
 def _batch_events(reader: Reader, data: Iterable[bytes]) -> Iterator[list[Event]]:
     """Yield the reader's events for `data`, those of `EVENT_BATCH_BYTES` together."""
     events: list[Event] = []
-    taken = 0
+    size = 0
     for piece in data:
         events += reader.feed(piece)
-        taken += len(piece)
-        if taken >= EVENT_BATCH_BYTES:
+        size += len(piece)
+        if size >= EVENT_BATCH_BYTES:
             yield events
-            events, taken = [], 0
-    if taken:
+            events, size = [], 0
+    if size:
         yield events
 
 
@@ -176,10 +179,10 @@ def begin_stream(
     the file does not).
     """
     # A pipe may return few bytes: the format is detected when the head is complete or the data ends.
-    held: list[bytes] = []
-    while sum(map(len, held)) < HEAD_BYTES and (piece := next(data, b"")):
-        held.append(piece)
-    head = b"".join(held)[:HEAD_BYTES]
+    pieces: list[bytes] = []
+    while sum(map(len, pieces)) < HEAD_BYTES and (piece := next(data, b"")):
+        pieces.append(piece)
+    head = b"".join(pieces)[:HEAD_BYTES]
     form = detect(head, name)
     if form is None:
         raise no_context_error(head, name, place)
@@ -187,13 +190,13 @@ def begin_stream(
     reading = FirstReading(name, form, session, ((form.open_usage if usage else None) or form.open)(session.tree))
 
     def chunks() -> Iterator[list[Event]]:
-        yield from reading.read_main(_chain(held, data))
+        yield from reading.read_main(_chain(pieces, data))
         yield from reading.read_companions()
 
     return reading, chunks()
 
 
-def _chain(held: list[bytes], data: Iterator[bytes]) -> Iterator[bytes]:
-    while held:
-        yield held.pop(0)
+def _chain(pieces: list[bytes], data: Iterator[bytes]) -> Iterator[bytes]:
+    while pieces:
+        yield pieces.pop(0)
     yield from data

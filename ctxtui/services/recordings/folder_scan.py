@@ -29,21 +29,24 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"}
 
 
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
-    """Find the recordings in `folder` or below by content, newest first; else the sessions that ran in it.
+    """Find the recordings in `folder` or below by content, newest first.
 
-    The latter are those of clients that the setting `clients` does not disable. For a database, its sessions are
-    listed. Raises `NotFound` if there are none, `Unreadable` if the folder cannot be listed.
+    If there are none, find the sessions that ran in it, of clients that the setting `clients` does not disable. For a
+    database, its sessions are listed. Raises `NotFound` if nothing is found, `Unreadable` if the folder cannot be
+    listed.
     """
     if is_database(folder):
-        return [address_of(folder, one.id) for one in list_roots(folder)] or [folder]
+        return [address_of(folder, session.id) for session in list_roots(folder)] or [folder]
     _check_listable(folder)
-    recordings = _without_companions([one for path in _files(folder) for one in _recordings(path)])
+    recordings = _without_companions([session for path in _files(folder) for session in _recordings(path)])
     if not recordings and is_body_folder(folder):
         recordings = list_body_recordings(folder, near=False)
     if not recordings:
         place = folder.resolve()
         recordings = [
-            one.path for one in read_directories(find_recordings(place, clients=clients), [place]) if one.group == HERE
+            session.path
+            for session in read_directories(find_recordings(place, clients=clients), [place])
+            if session.group == HERE
         ]
     if not recordings:
         raise NotFound(f"no recorded session in {folder}", way_out="name a file, or see `ctxtui sessions`")
@@ -86,7 +89,10 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _walk(folder: str, depth: int) -> Iterator[str]:
-    """Yield the files in `folder` and below; a folder that is one recording is yielded instead of its files."""
+    """Yield the files in `folder` and below.
+
+    A folder that is one recording is yielded instead of its files.
+    """
     entries = list_entries(folder)
     bodies = holds_bodies([entry.name for entry in entries])
     if bodies:
@@ -115,9 +121,9 @@ def _recordings(path: Path) -> list[tuple[Path, Format | None]]:
     """The recordings in `path` with their formats: itself, or the sessions of a database."""
     try:
         if is_database(path):
-            return [(address_of(path, one.id), None) for one in list_roots(path)]
+            return [(address_of(path, session.id), None) for session in list_roots(path)]
         if is_body_folder(path):
-            return [(one, None) for one in list_body_recordings(path)]
+            return [(session, None) for session in list_body_recordings(path)]
     except Unreadable:
         return []
     form = _detect_format(path)
@@ -137,13 +143,13 @@ def _detect_format(path: Path) -> Format | None:
         return None
 
 
-def _without_companions(found: list[tuple[Path, Format | None]]) -> list[Path]:
+def _without_companions(recordings: list[tuple[Path, Format | None]]) -> list[Path]:
     """Leave out files that are read with another one, which would count twice.
 
     Of two that are each other's companions, the one whose format's name comes first is kept.
     """
     beside: set[Path] = set()
-    for path, form in sorted(found, key=lambda one: one[1].name if one[1] else ""):
+    for path, form in sorted(recordings, key=lambda one: one[1].name if one[1] else ""):
         if form is not None and form.companions and path not in beside and path.is_file():
-            beside.update(one for one in companion_folders(path, form).list_files() if one != path)
-    return [path for path, _ in found if path not in beside]
+            beside.update(item for item in companion_folders(path, form).list_files() if item != path)
+    return [path for path, _ in recordings if path not in beside]

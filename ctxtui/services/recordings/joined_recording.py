@@ -26,7 +26,7 @@ _CHECK_SECONDS: Final = 2.0
 
 
 class JoinedPaths(Struct, frozen=True):
-    """The path of ctxtui's recording (`wire`), and of the program's own transcript (None: not there yet)."""
+    """ctxtui's recording (`wire`) and the program's own transcript (None: not there yet)."""
 
     wire: Path
     own: Path | None
@@ -49,9 +49,9 @@ def _transcript_of(wire: str) -> Path | None:
 
 
 class JoinedRecording(Loaded):
-    """ctxtui's recording `wire` of a program joined with the program's own transcript, once that exists.
+    """ctxtui's recording `wire` of a program, joined with the program's own transcript.
 
-    `begin` opens a transcript; `look` returns its path.
+    The transcript may appear later. `begin` opens it; `look` returns its path.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class JoinedRecording(Loaded):
     def skipped(self) -> list[Skipped]:
         """The unreadable and incomplete records of both."""
         sides = [self._wire, *([self._own] if self._own is not None else [])]
-        rest = [one for side in sides for one in side.skipped[len(side.session.skipped) :]]
+        rest = [record for side in sides for record in side.skipped[len(side.session.skipped) :]]
         return [*self._session.skipped, *rest, *([self._own_error] if self._own_error is not None else [])]
 
     @property
@@ -123,7 +123,7 @@ class JoinedRecording(Loaded):
         """Read both from the start. Events come at the end: only then is it known which calls are on both."""
         growing_answers: dict[str, AnswerGrew] = {}
         for news in self._first:
-            self._wire.take(news)
+            self._wire.add_news(news)
             growing_answers |= {event.thread: event for event in news.events if isinstance(event, AnswerGrew)}
             yield self._news() if self._own_path is None else RecordingNews()
         if self._own_path is not None:
@@ -137,7 +137,7 @@ class JoinedRecording(Loaded):
         growing_answers = [event for event in news.events if isinstance(event, AnswerGrew)]
         anew = news.session is not None
         if news:
-            self._wire.take(news)
+            self._wire.add_news(news)
         grew = bool(news) | self._fetch_transcript(bool(news))
         self.gone = self._wire.gone
         if anew:
@@ -148,11 +148,11 @@ class JoinedRecording(Loaded):
         news_of_both = self._news(anew=anew)
         return RecordingNews([*news_of_both.events, *growing_answers], news_of_both.session)
 
-    def _fetch_transcript(self, asked: bool) -> bool:
+    def _fetch_transcript(self, has_requests: bool) -> bool:
         """True if the transcript has appeared or grown. Without one, it is looked for after the program `asked`."""
         if self._own is None:
             now = time.monotonic()
-            if not asked or now < self._due:
+            if not has_requests or now < self._due:
                 return False
             self._due = now + _CHECK_SECONDS
             path = self._find_transcript()
@@ -168,7 +168,7 @@ class JoinedRecording(Loaded):
         try:
             own, news = self._begin(path)
             for some in news:
-                own.take(some)
+                own.add_news(some)
         except CtxtuiError as error:
             self._own_error = _left_out(error)
             return False
@@ -179,9 +179,9 @@ class JoinedRecording(Loaded):
         """The events since the last call."""
         if self._own is not None:
             self._join.own = self._own.session
-        before, self._reported = self._reported, self._join.joined()
+        before, self._reported = self._reported, self._join.join()
         events = None if anew else events_between(before, self._reported)
-        return RecordingNews([], self._join.joined()) if events is None else RecordingNews(events)
+        return RecordingNews([], self._join.join()) if events is None else RecordingNews(events)
 
 
 def _left_out(error: CtxtuiError) -> Skipped:

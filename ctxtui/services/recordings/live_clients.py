@@ -29,7 +29,7 @@ _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in cli
 
 
 class RunningClient(Struct, frozen=True):
-    """A running client: its directory, start (Unix seconds), open files, and which client it is (None: any)."""
+    """A running client: directory, start (Unix seconds), open files, kind (None: any)."""
 
     cwd: str
     since: float
@@ -72,10 +72,10 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
 
 def _client_of(words: Sequence[bytes]) -> KnownClient | None:
     """The client whose program or package is named in the first words of a command line."""
-    words_ = [os.fsdecode(word) for word in words]
-    found = [_BY_COMMAND[name] for word in words_ if (name := word.rpartition("/")[2]) in _BY_COMMAND]
-    found += [client for package, client in _BY_PACKAGE if any(package in word for word in words_)]
-    return min(found, key=CLIENTS.index, default=None)
+    spelled_words = [os.fsdecode(word) for word in words]
+    matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
+    matches += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled_words)]
+    return min(matches, key=CLIENTS.index, default=None)
 
 
 def _link_target(link: Path) -> str:
@@ -85,40 +85,40 @@ def _link_target(link: Path) -> str:
         return ""
 
 
-def find_owned(found: Iterable[FoundRecording], running: Sequence[RunningClient]) -> frozenset[str]:
+def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[RunningClient]) -> frozenset[str]:
     """The files of `found` (newest first) that a running client owns.
 
     A client owns the files it holds open; if there are none, the newest recording of its kind in its directory that was
     written since it started.
     """
-    recordings = list(found) if running else []
+    recordings = list(found_recordings) if running else []
     open_files = {name for client in running for name in client.files}
-    owned = {one.file for one in recordings if one.file in open_files}
+    owned = {recording.file for recording in recordings if recording.file in open_files}
     # The client that started last before the write comes first: each has one session.
     idle = [client for client in running if not client.files & owned]
     idle.sort(key=lambda client: -client.since)
     at: dict[tuple[str, str, str], list[RunningClient]] = {}
-    for one in recordings:
-        place = (one.source, one.folder, one.cwd)
+    for recording in recordings:
+        place = (recording.source, recording.folder, recording.cwd)
         if place not in at:
-            at[place] = [client for client in idle if _runs_there(client, one)]
-        owner = next((client for client in at[place] if client in idle and client.since <= one.mtime), None)
-        if owner is not None and one.file not in owned:
+            at[place] = [client for client in idle if _runs_there(client, recording)]
+        owner = next((client for client in at[place] if client in idle and client.since <= recording.mtime), None)
+        if owner is not None and recording.file not in owned:
             idle.remove(owner)
-            owned.add(one.file)
+            owned.add(recording.file)
     return frozenset(owned)
 
 
-def _runs_there(client: RunningClient, one: FoundRecording) -> bool:
+def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
     """True if `one` is a recording of this client's program in its directory."""
-    if client.known is not None and one.source and client.known.source != one.source:
+    if client.known is not None and recording.source and client.known.source != recording.source:
         return False
-    known = [client.known] if client.known is not None else CLIENTS
+    kinds = [client.known] if client.known is not None else CLIENTS
     cwd = Path(client.cwd)
-    if one.folder and any(each.named_for(one.folder, cwd) for each in known):
+    if recording.folder and any(each.named_for(recording.folder, cwd) for each in kinds):
         return True
     # Sessions of a worktree are listed with the repository, but run elsewhere.
-    return one.cwd == client.cwd and not any(each.worktree_of(one.folder, cwd) for each in known)
+    return recording.cwd == client.cwd and not any(each.worktree_of(recording.folder, cwd) for each in kinds)
 
 
 def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
@@ -126,7 +126,7 @@ def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
     if not running:
         return False
     path = path.absolute()
-    siblings = [one for one in path.parent.glob("*.jsonl") if not one.name.startswith("agent-")]
-    seen = [one for one in map(recording_at, siblings) if one is not None]
-    found = [one._replace(folder=path.parent.name) for one in seen]
-    return str(path) in find_owned(sorted(found, key=lambda one: -one.mtime), running)
+    siblings = [recording for recording in path.parent.glob("*.jsonl") if not recording.name.startswith("agent-")]
+    recordings = [recording for recording in map(recording_at, siblings) if recording is not None]
+    named_recordings = [recording._replace(folder=path.parent.name) for recording in recordings]
+    return str(path) in find_owned(sorted(named_recordings, key=lambda one: -one.mtime), running)

@@ -37,10 +37,10 @@ def _find_reader(folder: str, names: Collection[str]) -> Callable[[Path], Iterat
     """The function that reads such a folder as one recording; None if it is none."""
     if is_job(names):
         return _job if WHOLE not in names else None
-    found = [name for name in names if name.endswith(".json")]
+    json_names = [name for name in names if name.endswith(".json")]
     # The folder of turn logs may also hold a program's text log.
     ways = {_TURN: _job, _EVENT if folder == "events" else _LOG: _events if folder == "events" else _logs}
-    return next((way for kind, way in ways.items() if found and all(map(kind.fullmatch, found))), None)
+    return next((way for kind, way in ways.items() if json_names and all(map(kind.fullmatch, json_names))), None)
 
 
 def is_job(names: Collection[str]) -> bool:
@@ -49,11 +49,11 @@ def is_job(names: Collection[str]) -> bool:
 
 
 def read_multi_file(path: Path) -> Iterator[bytes] | None:
-    """Read the recording in the folder `path`, or begun by the file `path`, as one stream; None if it is none.
+    """Read a recording of many files as one stream; None if `path` is none.
 
-    Reading raises `Unreadable`.
+    `path` is its folder or its first file. Reading raises `Unreadable`.
     """
-    read = _find_reader(path.absolute().name, [one.name for one in list_entries(path) if is_file(one)])
+    read = _find_reader(path.absolute().name, [entry.name for entry in list_entries(path) if is_file(entry)])
     if read is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
         read = _opencode
     return read(path) if read is not None else None
@@ -68,7 +68,7 @@ def _read(path: Path) -> bytes:
 
 def _by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     """The files of `folder`, sorted by the number in their names."""
-    numbered = [(found[1], path) for path in folder.iterdir() if (found := pattern.fullmatch(path.name))]
+    numbered = [(match[1], path) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
     return [path for _, path in sorted(numbered, key=lambda one: (float(one[0]), one[1].name))]
 
 
@@ -83,7 +83,10 @@ def _job(folder: Path) -> Iterator[bytes]:
     yield b"[" + json.dumps(JOB).encode()
     files = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)]
     turns = [path for at in (folder, folder / _TURNS) if at.is_dir() for path in at.glob("turn_*.json")]
-    numbered = [*sorted(files, key=_number), *sorted((one for one in turns if _TURN.fullmatch(one.name)), key=_number)]
+    numbered = [
+        *sorted(files, key=_number),
+        *sorted((turn for turn in turns if _TURN.fullmatch(turn.name)), key=_number),
+    ]
     for path in numbered:
         entry: dict[str, Any] = {"name": path.name}
         text = _read(path).decode("utf-8", "replace")
@@ -96,8 +99,8 @@ def _job(folder: Path) -> Iterator[bytes]:
 
 
 def _number(path: Path) -> tuple[int, str]:
-    found = re.search(r"\d+", path.name)
-    return int(found[0]) if found else 0, path.name
+    match = re.search(r"\d+", path.name)
+    return int(match[0]) if match else 0, path.name
 
 
 def _logs(folder: Path) -> Iterator[bytes]:
@@ -128,11 +131,11 @@ def _opencode(path: Path) -> Iterator[bytes]:
 def _with_children(path: Path) -> list[tuple[Path, str]]:
     """The session in `path` and its descendants, each with its parent's id."""
     children: dict[str, list[Path]] = {}
-    for one in _files(path.parent):
-        children.setdefault(_parent_id(one), []).append(one)
+    for session in _files(path.parent):
+        children.setdefault(_parent_id(session), []).append(session)
     family = [(path, "")]
-    for one, _ in family:
-        family += [(child, one.stem) for child in children.get(one.stem, []) if child != path]
+    for session, _ in family:
+        family += [(child, session.stem) for child in children.get(session.stem, []) if child != path]
     return family
 
 
@@ -149,13 +152,13 @@ def _files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json")) if folder.is_dir() else []
 
 
-def _row(table: str, path: Path, made: Any) -> Iterator[bytes]:
+def _row(table: str, path: Path, make_fields: Any) -> Iterator[bytes]:
     """Yield the row of a file, or its bytes if they are damaged, which the reader reports."""
     data = _read(path)
     try:
         value = json.loads(data)
         time = value.get("time") or {}
-        row = {"id": path.stem, "time_created": time.get("created"), **made(value)}
+        row = {"id": path.stem, "time_created": time.get("created"), **make_fields(value)}
     except (ValueError, RecursionError, AttributeError):
         yield data.replace(b"\n", b" ") + b"\n"
         return
@@ -163,8 +166,8 @@ def _row(table: str, path: Path, made: Any) -> Iterator[bytes]:
 
 
 def _session(value: dict[str, Any], parent: str) -> dict[str, Any]:
-    kept = {key: value.get(key) for key in ("title", "directory", "version")}
-    return {**kept, "parent_id": parent or None, "time_updated": (value.get("time") or {}).get("updated")}
+    fields = {key: value.get(key) for key in ("title", "directory", "version")}
+    return {**fields, "parent_id": parent or None, "time_updated": (value.get("time") or {}).get("updated")}
 
 
 def _line(value: object) -> bytes:

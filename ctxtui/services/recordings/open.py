@@ -26,12 +26,12 @@ _ARCHIVE: Final = b"PK\x03\x04"
 def open_recording(
     path: Path, *, usage: bool = False, own: str | None = None
 ) -> tuple[Loaded, Iterator[RecordingNews]]:
-    """Open a recording without reading it; returns it with its first reading, `RecordingNews` to be taken.
+    """Open a recording without reading it, and return it with its first reading.
 
     For a screen that shows the first blocks of a large file while the rest is read. What ctxtui recorded of a program
     is joined with the program's own transcript, whichever of the two `path` is; `own` is the transcript's path if known
     ("": do not join; None: look for it). Of a database with several sessions the newest is read, or the one that `path`
-    names (``DATABASE#ID``); likewise of a folder of Claude Code's bodies. `usage` as for `begin`.
+    names (``DATABASE#ID``); likewise of a folder of Claude Code's bodies. `usage` as for `begin_stream`.
 
     Raises `NotFound`, `Unreadable`, `NoContext`.
     """
@@ -130,7 +130,7 @@ def load_usage(path: Path, *, own: str | None = None) -> Loaded:
 def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
     """Take the whole first reading and return `loaded`. Raises `NoContext` if there is no context."""
     for batch in news:
-        loaded.take(batch)
+        loaded.add_news(batch)
         if progress is not None:
             progress(loaded.bytes_read)
     loaded.check()
@@ -157,7 +157,7 @@ def holds_context(path: Path) -> bool:
     try:
         loaded, news = open_recording(path)
         for some in news:
-            loaded.take(some)
+            loaded.add_news(some)
             if loaded.holds_context:
                 return True
     except CtxtuiError:
@@ -165,17 +165,18 @@ def holds_context(path: Path) -> bool:
     return False
 
 
-def find_newest(found: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
-    """The first of `found` (newest first) that ran in a directory of `around` and holds a context.
+def find_newest(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
+    """The newest recording that ran in a directory of `around` and holds a context.
 
-    If none holds a context, the first that ran there: opening it reports what it is instead.
+    If none holds a context, the first that ran there: opening it reports what it is instead. Recordings come newest
+    first.
     """
     without_context: FoundRecording | None = None
-    for one in read_directories(found, around):
-        if one.group == HERE:
-            if holds_context(one.path):
-                return one
-            without_context = without_context or one
+    for recording in read_directories(recordings, around):
+        if recording.group == HERE:
+            if holds_context(recording.path):
+                return recording
+            without_context = without_context or recording
     return without_context
 
 

@@ -36,7 +36,7 @@ _MAX_LISTED: Final = 8
 
 
 class Named(Struct, frozen=True):
-    """The target of a name: a main file in `path`, a stored session's id in `stored`, or standard input (neither).
+    """The target of a name: a file in `path`, a stored id in `stored`, or standard input.
 
     `others` are further recordings in the folder or database that was named, newest first.
     """
@@ -108,15 +108,18 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around`, unless it is of one of `files`."""
+    """The newest stored session that ran in a directory of `around`.
+
+    Sessions of the given files are left out.
+    """
     places = tuple(around)
     stored = _query(settings, stored_locations)
-    return next((one for one in stored if is_inside(one.cwd, places) and one.file not in files), None)
+    return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)
 
 
 def _in_database(path: Path) -> Named:
     """The file `path`, or the sessions of a database, newest first."""
-    first, *others = [address_of(path, one.id) for one in list_roots(path)] or [path]
+    first, *others = [address_of(path, session.id) for session in list_roots(path)] or [path]
     return Named(first, others=tuple(others))
 
 
@@ -140,8 +143,8 @@ def _by_id(name: str, recordings: list[FoundRecording], stored: list[str]) -> Na
 def _ambiguous(name: str, matches: list[FoundRecording], stored: list[str]) -> Several:
     names = [str(f.path) for f in matches] + [i for i in stored if i not in {f.id for f in matches}]
     more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    names_ = ", ".join(names[:_MAX_LISTED]) + more
-    return Several(f"{name} fits {len(names)} sessions: {names_}", way_out="give more of the id, or the path")
+    listing = ", ".join(names[:_MAX_LISTED]) + more
+    return Several(f"{name} fits {len(names)} sessions: {listing}", way_out="give more of the id, or the path")
 
 
 def _query(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
@@ -160,9 +163,9 @@ def _query(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
 
 
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Read the located session to its end; of a folder the newest recording that holds a context.
+    """Read the located session to its end.
 
-    Raises what `load` raises.
+    Of a folder the newest recording that holds a context is read. Raises what `load` raises.
     """
     if named.stored:
         with Store.open(database(settings.data_dir)) as store:

@@ -132,7 +132,7 @@ class Loaded:
             raise no_context_error(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> RecordingNews:
-        """Read what was appended since the last call; everything if the file was rewritten or replaced."""
+        """Read what was appended since the last call; everything after a rewrite."""
         reading = self._reading
         if reading is not None and self._anew is not None:
             return self._read_anew(reading, self._anew)
@@ -208,7 +208,7 @@ class Loaded:
         self._reading = fresh
         return RecordingNews(events, fresh.session)
 
-    def take(self, news: RecordingNews) -> list[Event]:
+    def add_news(self, news: RecordingNews) -> list[Event]:
         """Fold `news` into the session; returns its events."""
         if news.session is not None:
             self._session = news.session
@@ -218,7 +218,7 @@ class Loaded:
 
     def more(self) -> list[Event]:
         """Read on and fold: `take(fetch())`."""
-        return self.take(self.fetch())
+        return self.add_news(self.fetch())
 
 
 def _read_whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:

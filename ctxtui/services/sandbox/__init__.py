@@ -1,1 +1,1 @@
-"""Run an agent's commands, confined if the machine allows, with limits on time, memory and output."""
+"""Run an agent's commands, confined if possible, with limits on time, memory and output."""

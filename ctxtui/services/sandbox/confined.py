@@ -92,7 +92,7 @@ def _view(guarded: GuardedFiles, network: bool, reads: Iterable[str]) -> View:
 async def _import_changes(
     copy: RepositoryCopy, start: Callable[[Sequence[str], float], Awaitable[CommandResult]]
 ) -> str:
-    """Copy the command's changes from the copy into the repository; the reason if that fails, else ""."""
+    """Import the command's changes from the copy; the reason if that fails, else ""."""
     try:
         result = await start(await asyncio.to_thread(copy.export_command), _EXPORT_SECONDS)
         if result.code or result.late:

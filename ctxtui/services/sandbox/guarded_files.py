@@ -34,9 +34,9 @@ class GuardedFiles(Struct, frozen=True):
     @property
     def read_only(self) -> list[Path]:
         """Paths that a command must not write."""
-        found = {self.root / path for path in self.paths if path not in self.links}
+        guarded = {self.root / path for path in self.paths if path not in self.links}
         repositories = (_linked_repository(self.root / path, self.root) for path in self.paths)
-        return sorted({*found, *(place for place in repositories if place)})
+        return sorted({*guarded, *(place for place in repositories if place)})
 
     @property
     def parents(self) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Set up the inside of new namespaces that ``unshare`` made, for machines without bubblewrap.
+"""Set up new namespaces made by ``unshare``, for machines without bubblewrap.
 
 It understands those of bubblewrap's options that `view` uses. It builds a new root, drops every privilege, and replaces
 itself with the program. It imports nothing of ctxtui.
@@ -58,7 +58,10 @@ def _pivot(new: str, old: str) -> None:
 
 
 def _bind(source: str, target: str, attributes: int) -> None:
-    """Mount `source` of the machine at `target` of the new root; create the mount point if needed."""
+    """Mount `source` of the machine at `target` of the new root.
+
+    The mount point is created if needed.
+    """
     source, target = _OLD + source, _NEW + target
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
@@ -134,10 +137,10 @@ def _confine(options: list[str], folder: str) -> None:
 
 def _loopback() -> None:
     """Bring up the loopback interface of the new network; it is down at first."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as interface:
         name = b"lo".ljust(16, b"\0")
-        flags = struct.unpack_from("<h", fcntl.ioctl(asked, _GET_FLAGS, name + bytes(16)), 16)[0]
-        fcntl.ioctl(asked, _SET_FLAGS, struct.pack("<16sh14x", name, flags | _UP))
+        flags = struct.unpack_from("<h", fcntl.ioctl(interface, _GET_FLAGS, name + bytes(16)), 16)[0]
+        fcntl.ioctl(interface, _SET_FLAGS, struct.pack("<16sh14x", name, flags | _UP))
 
 
 def _give_up() -> None:

@@ -1,4 +1,4 @@
-"""Give commands a copy of the git repository, and import their changes afterwards as untrusted data.
+"""Give commands a copy of the git repository, and import their changes as untrusted data.
 
 Objects go through ``git unpack-objects --strict``; references, HEAD and index through git's own commands, each only if
 it is still what the command started from. Nothing else leaves the copy.
@@ -78,10 +78,10 @@ class RepositoryCopy:
     @property
     def mounts(self) -> tuple[tuple[Path, Path, bool], ...]:
         """The mounts for a confined program: source, target, and whether it is writable."""
-        found = [(self._copy, self._place, True)]
+        entries = [(self._copy, self._place, True)]
         if self._mounted:
-            found += [(source, self._place / name, False) for name, source in self._read_only.items()]
-        return (*found, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
+            entries += [(source, self._place / name, False) for name, source in self._read_only.items()]
+        return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
         """The command that exports the state of the copy; run it confined like the command before."""
@@ -181,11 +181,11 @@ class RepositoryCopy:
     def _other_branches(self) -> set[str]:
         """Branches that are checked out in other work trees of the repository."""
         lines = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
-        found = [line.removeprefix("branch ") for line in lines if line.startswith("branch ")]
+        branches = [line.removeprefix("branch ") for line in lines if line.startswith("branch ")]
         # The list includes this work tree.
         with suppress(ValueError):
-            found.remove(self._before.head)
-        return set(found)
+            branches.remove(self._before.head)
+        return set(branches)
 
     def _import_head(self, head: str) -> None:
         if self._run(["/bin/sh", "-c", _HEAD]).decode().strip() != self._before.head:
@@ -212,9 +212,9 @@ class RepositoryCopy:
 
     def _run(self, argv: Sequence[str], *, stdin: IO[bytes] | None = None, data: bytes = b"") -> bytes:
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        given: dict[str, Any] = {"stdin": stdin} if stdin else {"input": data}
+        input_options: dict[str, Any] = {"stdin": stdin} if stdin else {"input": data}
         done = subprocess.run(
-            argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_GIT_TIMEOUT, **given
+            argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_GIT_TIMEOUT, **input_options
         )
         return bytes(done.stdout)
 

@@ -1,4 +1,7 @@
-"""Fill the full-text index session by session, newest first; interrupted work is continued later."""
+"""Fill the full-text index session by session, newest first.
+
+Interrupted work is continued later.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def list_unindexed(settings: Settings, sessions: Iterable[SessionSummary], *, li
 
     Sessions that are still being written are included only with `live`: they would soon be indexed again.
     """
-    units = [index_unit(one) for one in sessions if (live or not one.live) and not one.error]
+    units = [index_unit(session) for session in sessions if (live or not session.live) and not session.error]
     with Store.open(database(settings.data_dir)) as store:
         if store.texts.wasted_share() > _MAX_WASTE:
             store.texts.clear()
@@ -72,7 +75,10 @@ class SessionTexts(NamedTuple):
 
 
 def fill_in_parallel(settings: Settings, units: Sequence[Unit]) -> Iterator[SessionIndexed]:
-    """Index `units` in the order in which they finish: files are read by child processes, written by this one."""
+    """Index `units` in the order in which they finish.
+
+    Child processes read files, this process writes the index.
+    """
     files = [(number, str(Path(unit.path).absolute())) for number, unit in enumerate(units) if unit.path]
     if len(files) < 2 or sum(unit.size for unit in units) < _MIN_PARALLEL_BYTES:
         yield from fill_index(settings, units, lambda: False)

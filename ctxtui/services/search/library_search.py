@@ -92,10 +92,10 @@ class Searcher:
         """Yield the hits of each session, in order; a session is opened when its hits are iterated."""
         with ExitStack() as stack:
             store = self._store(stack)
-            wanted = list(sessions)
-            out = self._ruled_out(store, wanted)
-            for one in wanted:
-                yield iter(()) if one.key in out else self._hits_in(one, store)
+            all_sessions = list(sessions)
+            out = self._ruled_out(store, all_sessions)
+            for session in all_sessions:
+                yield iter(()) if session.key in out else self._hits_in(session, store)
 
     def _store(self, stack: ExitStack) -> Store | None:
         path = database(self._settings.data_dir)
@@ -110,9 +110,9 @@ class Searcher:
             self.tally.direct = len(sessions)
             return set()
         unknown = {unit.name for unit in store.texts.unindexed(map(index_unit, sessions), search.VERSION)}
-        indexed = [one for one in sessions if one.key not in unknown]
+        indexed = [session for session in sessions if session.key not in unknown]
         self.tally.indexed, self.tally.direct = len(indexed), len(sessions) - len(indexed)
-        return {one.key for one in indexed if one.key not in names}
+        return {session.key for session in indexed if session.key not in names}
 
     def _hits_in(self, summary: SessionSummary, store: Store | None) -> Iterator[Hit]:
         try:
@@ -142,7 +142,10 @@ class Searcher:
 
 
 def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
-    """True if a recording may hold a hit, judged by the bytes of its files; most formats need a full read."""
+    """True if a recording may hold a hit, judged by the bytes of its files.
+
+    Most formats need a full read.
+    """
     if split_address(path)[1]:
         return True
     try:

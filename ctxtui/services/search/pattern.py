@@ -1,4 +1,4 @@
-"""Search patterns: plain text or regular expressions, with smart case and a time limit per block."""
+"""Search patterns: text or regular expressions, smart case, a time limit per block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Search an open session in a thread, block by block; a new pattern replaces the running search."""
+"""Search an open session in a thread, block by block.
+
+A new pattern replaces the running search.
+"""
 
 from __future__ import annotations
 
@@ -103,9 +106,9 @@ class SessionSearcher:
         before, digests = self._last_hits, list(self._tree.blocks)
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
-                seen = self._seen
+                searched = self._seen
                 self._seen = len(digests)
-                return digests[seen:], SessionHits(pattern, dict(before.spans))
+                return digests[searched:], SessionHits(pattern, dict(before.spans))
             if self._seen == len(digests) and _narrows(before.pattern, pattern):
                 return list(before.spans), SessionHits(pattern)
         self._seen = len(digests)

@@ -1,4 +1,4 @@
-"""The tree of forks around an open session: its origin, its continuations and its own branches."""
+"""The tree of forks around an open session: its origin, continuations and branches."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def _load_stored(name: str, origin: ForkOrigin | None, settings: Settings) -> _S
     if path.exists():
         with Store.open(path, readonly=True) as store:
             for id_, text in store.happenings_of(CONTINUED):
-                known = parse_origin(text)
-                if known is not None:
-                    origins[id_] = known
-            for id_ in {*origins, *(one.session for one in origins.values()), name}:
+                stored_origin = parse_origin(text)
+                if stored_origin is not None:
+                    origins[id_] = stored_origin
+            for id_ in {*origins, *(known_origin.session for known_origin in origins.values()), name}:
                 try:
                     rows[id_] = store.session(id_)
                 except NotFound:
@@ -97,10 +97,10 @@ class _Tree:
         return rows
 
     def _rows_of_branch(self, index: int, depth: int, children: list[tuple[int, str]]) -> list[ForkRow]:
-        """The continuations of branch `index` of the open session: its own other branches, and sessions."""
+        """The continuations of branch `index`: the session's own other branches, and sessions."""
         line = self._own[index] if self._own else CallRange(1, 0)
-        inside = [n for n, one in enumerate(self._own) if n != index and line.first <= one.after <= line.last]
-        sessions = [one for one in children if self._line_of(one[0]) == index]
+        inside = [n for n, branch in enumerate(self._own) if n != index and line.first <= branch.after <= line.last]
+        sessions = [branch for branch in children if self._line_of(branch[0]) == index]
         below = sorted([(self._own[n].after, "", n) for n in inside] + [(call, id_, 0) for call, id_ in sessions])
         rows: list[ForkRow] = []
         for number, (after, id_, n) in enumerate(below, 1):
@@ -108,16 +108,18 @@ class _Tree:
             if id_:
                 rows += self.rows_under(id_, depth, last, after)
                 continue
-            one = self._own[n]
-            span = f"{one.first:,}" if one.first == one.last else f"{one.first:,}–{one.last:,}"
+            branch = self._own[n]
+            span = f"{branch.first:,}" if branch.first == branch.last else f"{branch.first:,}–{branch.last:,}"
             rows.append(
-                ForkRow(depth=depth, last=last, words=one.words or "a branch", after=after, calls=span, call=one.first)
+                ForkRow(
+                    depth=depth, last=last, words=branch.words or "a branch", after=after, calls=span, call=branch.first
+                )
             )
             rows += self._rows_of_branch(n, depth + 1, children)
         return rows
 
     def _line_of(self, call: int) -> int:
-        return next((n for n, one in enumerate(self._own) if one.first <= call <= one.last), 0)
+        return next((n for n, branch in enumerate(self._own) if branch.first <= call <= branch.last), 0)
 
     def _row(self, name: str, depth: int, last: bool, after: int) -> ForkRow:
         stored = self._known.rows.get(name)
@@ -127,7 +129,7 @@ class _Tree:
             age = None if ended is None else max(0.0, self._now - ended)
             row = replace(row, words=stored.title or name, calls=f"{stored.calls:,}", age=age, target=name)
         else:
-            opens = [one.name for one in self._known.origins.values() if one.session == name and one.name]
+            opens = [origin.name for origin in self._known.origins.values() if origin.session == name and origin.name]
             row = replace(row, target=opens[0] if opens else "")
         if name == self._name:
             title = self._session.about.title or row.words

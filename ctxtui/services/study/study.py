@@ -92,15 +92,15 @@ class SessionMisses:
     def _check(self) -> tuple[list[Call], bool]:
         """The calls to examine, and whether an already examined one was replaced."""
         every = self._book.session.calls
-        known, anew = self._calls, False
-        if known is None or known[0] != len(every):
+        cached, anew = self._calls, False
+        if cached is None or cached[0] != len(every):
             calls = list(every.values())
-            known = self._calls = len(calls), calls
+            cached = self._calls = len(calls), calls
             if calls and not calls[-1].usage:
                 # It is still running, and would be examined again.
                 calls.pop()
             anew = calls[: len(self._examined)] != self._examined
-        return known[1], anew
+        return cached[1], anew
 
     def _is_outdated(self) -> bool:
         return any(self._running(model).version != version for model, version in list(self._versions.items()))
@@ -197,7 +197,10 @@ class Study:
         """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
     def features(self, model: str, block: Block) -> Features | None:
-        """The features of a block outside of any context, as `model` counts it; None while it is being counted."""
+        """The features of a block outside of any context, as `model` counts it.
+
+        None while it is being counted.
+        """
         features = self._own.get((model, block.digest))
         if features is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
             # Already counted with its context.
@@ -213,8 +216,8 @@ class Study:
 
     def tokens(self, model: str, block: Block) -> int | None:
         """The tokens of a block outside of any context; None while it is being counted."""
-        found = self.features(model, block)
-        return None if found is None else round(weigh(found, self.book.weights(model)))
+        features = self.features(model, block)
+        return None if features is None else round(weigh(features, self.book.weights(model)))
 
     def count_now(self, model: str, block: Block) -> Features:
         """Count the features of a block now; for a worker thread."""
@@ -279,7 +282,10 @@ class Study:
             self.count()
 
     def train_forecasts(self) -> CallForecaster | None:
-        """Finish counting and looking for misses, and return the forecasts learned; for the worker thread."""
+        """Finish counting and looking for misses, and return the learned forecasts.
+
+        For the worker thread.
+        """
         while self.progress[0] == self.progress[1] and self.count():
             pass
         self.misses.catch_up()
@@ -287,11 +293,11 @@ class Study:
 
     def session_grew(self, events: Iterable[Event] | None = None) -> None:
         """Update the threads that changed by `events` (None: unknown, so all of them)."""
-        seen = threads_of(events) if events is not None else None
-        for known in list(self._threads.values()):
-            if seen is None or known.thread in seen or known.is_short:
-                known.refresh()
-        if seen is None or seen:
+        changed = threads_of(events) if events is not None else None
+        for study in list(self._threads.values()):
+            if changed is None or study.thread in changed or study.is_short:
+                study.refresh()
+        if changed is None or changed:
             self.misses.session_grew()
             self._unsummed = self._has_unlearned = True
 
@@ -301,9 +307,9 @@ class Study:
             prefetch_new(self.book, self._counter)
 
     def count_new(self) -> bool:
-        """Count new blocks in the screen's thread if there are few; True if everything is counted and learned then.
+        """Count new blocks in the screen's thread if there are few.
 
-        Returns False at once if another thread is counting.
+        True if everything is counted and learned then. Returns False at once if another thread is counting.
         """
         if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False
@@ -324,10 +330,10 @@ class Study:
 
     def count_pending(self) -> bool:
         """Count and learn, nothing else; True if there was anything to do."""
-        known = self._is_counted or not self.count()
-        while not known and self.count():
+        is_counted = self._is_counted or not self.count()
+        while not is_counted and self.count():
             pass
-        return not known
+        return not is_counted
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -350,7 +356,10 @@ class Study:
         )
 
     def work_idle(self) -> bool:
-        """Do one slice, a millisecond or two, of low-priority work (lifetimes, repeats); True if anything was done."""
+        """Do one slice of low-priority work (lifetimes, repeats), a millisecond or two.
+
+        True if anything was done.
+        """
         threads = list(self._threads.values())
         return any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads) or any(
             thread.find_repeats(self.book.names, SLICE_LEDGER) for thread in threads

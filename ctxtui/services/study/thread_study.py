@@ -99,31 +99,40 @@ class ThreadStudy:
         self.boundaries.extend(self.calls)
 
     def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
-        """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
+        """Find the events of the current calls, with the session's `misses`.
+
+        True if there was anything to do.
+        """
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
-        self.missed = {one.number: one for one in misses if one.thread == self.thread}
+        self.missed = {miss.number: miss for miss in misses if miss.thread == self.thread}
         self.events = list_events(self._session, self.thread, misses)
         self._seen_calls, self._misses = calls, misses
         return True
 
     def compare_forecasts(self, book: Book) -> bool:
         """Compare forecasts of the calls with their reports; True if there was anything to do."""
-        calls, known = self.calls, book.forecast_count
-        if self._recorded[0] is calls and self._recorded[1] == known:
+        calls, forecasts = self.calls, book.forecast_count
+        if self._recorded[0] is calls and self._recorded[1] == forecasts:
             return False
-        self.records, self._recorded = build_record(book, calls), (calls, known)
+        self.records, self._recorded = build_record(book, calls), (calls, forecasts)
         return True
 
     def track_lifetimes(self, limit: int) -> bool:
-        """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
+        """Track how long blocks stay, for up to `limit` further calls.
+
+        True if there was anything to do.
+        """
         with self.lock:
             before = self.stays.done
             return self.stays.advance(self.calls, limit) > before
 
     def find_repeats(self, names: Names, limit: int) -> bool:
-        """Look for repeats in up to `limit` further blocks; True if there was anything to do."""
+        """Look for repeats in up to `limit` further blocks.
+
+        True if there was anything to do.
+        """
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
             self.repeated = self._repeats.duplicates
@@ -172,9 +181,9 @@ class ThreadStudy:
 
 
 class RecordingEnd:
-    """The end of a recording, read into `session` as if it began there, to be shown before the rest.
+    """The end of a recording, read into `session` as if it began there.
 
-    Its blocks are never counted: that takes a study of the whole recording.
+    It is shown before the rest is read. Its blocks are never counted: that takes a study of the whole recording.
     """
 
     def __init__(self, session: Session, settings: Settings) -> None:

@@ -1,4 +1,7 @@
-"""Count and price in child processes: loading the tokenizer and the price library takes longer than a frame."""
+"""Count and price in child processes.
+
+Loading the tokenizer and the price library takes longer than a frame.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class CountingWorker:
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         batches = (self._worker.call_or_run_here(_features, card, _pack(batch)) for batch in _batches(blocks))
-        return [Features(*one) for some in batches for one in some]
+        return [Features(*values) for some in batches for values in some]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
         """Count the tokens of each of `texts`."""
@@ -55,7 +58,7 @@ class CountingWorker:
 
 
 def _features(here: LocalCounts, card: ModelCard, sent: PackedBlocks) -> list[tuple[float, ...]]:
-    return [tuple(one) for one in here.features(card, _unpack(sent))]
+    return [tuple(features) for features in here.features(card, _unpack(sent))]
 
 
 def _cuts(

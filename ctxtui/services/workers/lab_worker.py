@@ -15,8 +15,8 @@ from ctxtui.analysis.lab.variant_session import variant_session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.editing.variant_files import VariantFile, variants_dir, write_variant
-from ctxtui.services.lab.experiment import bench_of, keep_loaded
-from ctxtui.services.lab.variants import own_models, sought, variants
+from ctxtui.services.lab.experiment import bench_of_session, freeze_loaded
+from ctxtui.services.lab.variants import candidate_variants, make_variants, own_models
 from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.views.lists.lab import describe_variant
@@ -35,9 +35,9 @@ class LabProgress(NamedTuple):
 
 
 class OpenLab:
-    """The lab of the session `name`, counted once, with all variants tried so far; for a `Worker`.
+    """The lab of the session `name`, counted once, with all variants tried so far.
 
-    Raises `CtxtuiError`.
+    For a `Worker`. Raises `CtxtuiError`.
     """
 
     def __init__(self, name: str, cwd: Path, settings: Settings) -> None:
@@ -45,8 +45,8 @@ class OpenLab:
         self._loaded = open_named(location, settings)
         self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
         with cached_counter(settings) as counter:
-            self._bench = bench_of(self._loaded.session, counter, settings)
-        keep_loaded()
+            self._bench = bench_of_session(self._loaded.session, counter, settings)
+        freeze_loaded()
         self._runs: list[VariantRun] = []
         self._rows: Sequence[LabRow] = ()
 
@@ -54,15 +54,15 @@ class OpenLab:
         self, policies: Sequence[str] = (), caches: Sequence[str] = (), models: Sequence[str] = ()
     ) -> Iterator[LabProgress]:
         """Try these variants in addition to earlier ones. The last step has all rows."""
-        yield from self._try(variants(policies, caches, models, self._own))
+        yield from self._try(make_variants(policies, caches, models, self._own))
 
     def try_sought(self) -> Iterator[LabProgress]:
         """Try all variants among which the best is sought."""
-        yield from self._try(sought())
+        yield from self._try(candidate_variants())
 
-    def _try(self, wanted: Sequence[Variant]) -> Iterator[LabProgress]:
+    def _try(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:
         tried = [run.variant for run in self._runs]
-        new = [one for one in wanted if one not in tried]
+        new = [variant for variant in wanted_variants if variant not in tried]
         trial = Experiment(self._bench, new)
         yield LabProgress(0, trial.total, len(new))
         steps, done = iter(trial), 0

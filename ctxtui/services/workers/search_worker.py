@@ -27,15 +27,15 @@ class SessionsSearch:
     def search(self, text: str, regex: bool) -> Iterator[SearchProgress]:
         """Search for `text`, yielding after each session."""
         shelf = SessionLibrary(self._settings, self._cwd)
-        sessions = [one for one in shelf.all_sessions() if not one.archived]
+        sessions = [summary for summary in shelf.all_sessions() if not summary.archived]
         sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))
         try:
             searcher = Searcher(self._settings, Pattern(text, regex=regex), BlockFilter())
             for done, hits in enumerate(searcher.by_session(sessions), 1):
-                found = [
+                blocks = [
                     BlockHits(
-                        target=one.path or one.stored,
-                        title=hit.session.about.title or one.title,
+                        target=summary.path or summary.stored,
+                        title=hit.session.about.title or summary.title,
                         thread=hit.found.place.thread,
                         call=hit.found.place.call,
                         digest=hit.found.block.digest,
@@ -47,8 +47,8 @@ class SessionsSearch:
                         end=hit.found.end,
                     )
                     for hit in islice(hits, _MAX_SESSION_HITS)
-                    for one in (hit.summary,)
+                    for summary in (hit.summary,)
                 ]
-                yield SearchProgress(done, len(sessions), searcher.tally.direct, tuple(found))
+                yield SearchProgress(done, len(sessions), searcher.tally.direct, tuple(blocks))
         except BadPattern as error:
             yield SearchProgress(0, len(sessions), 0, trouble=str(error))

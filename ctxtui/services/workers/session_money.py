@@ -1,7 +1,8 @@
-"""The cost of one session and its reasons, for commands that add up many (`services.session_work`).
+"""The cost of one session and its reasons, for commands that add up many sessions.
 
 A call that is in several recordings counts in one of them (`views.model.call_owners`). Its owner is known only when all
-are read: the command gets the calls of each session, and asks again about the session's `own` calls if others own some.
+are read: the command (`services.session_work`) gets the calls of each session, and asks again about the session's `own`
+calls if others own some.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
-from ctxtui.services.lab.marker_costs import under_markers
+from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.session_actions import is_subscription
-from ctxtui.services.library.summarize import one_spent
+from ctxtui.services.library.summarize import spending_of_call
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
@@ -49,9 +50,9 @@ _BLOCK_GROUPINGS: Final = frozenset({CATEGORY, TOOL})
 
 
 class CostRequest(NamedTuple):
-    """A request for the cost of a session, by one of `services.library.totals.spending.WAYS` ("": one row).
+    """A request for the cost of a session, by one of the `WAYS` of `totals.spending`.
 
-    `own` are the paid ids of the calls to count (None: all).
+    "" is one row. `own` are the paid ids of the calls to count (None: all).
     """
 
     settings: Settings
@@ -81,32 +82,32 @@ def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
     with cached_counter(settings) as counter:
         if by in _BLOCK_GROUPINGS:
             say("counting tokens")
-            account_ = make_account(session, counter, settings)
+            account = make_account(session, counter, settings)
         else:
-            account_ = priced_account(session, book_for(session, counter, settings), settings)
+            account = priced_account(session, book_for(session, counter, settings), settings)
         calls = [call for id_, call in session.calls.items() if id_ in ids]
-        prices = [(call, price) for call in calls if (price := account_.costs[call.id]) is not None]
-        known = [(recorded_usd(call), price.usd) for call, price in prices]
+        prices = [(call, price) for call in calls if (price := account.costs[call.id]) is not None]
+        amounts = [(recorded_usd(call), price.usd) for call, price in prices]
         return SessionCost(
-            _call_costs(session, ids, account_.costs),
-            session_totals(session, account_.costs, calls),
-            _rows(account_, calls, ids, by),
-            [(recorded, listed) for recorded, listed in known if recorded is not None],
+            _call_costs(session, ids, account.costs),
+            session_totals(session, account.costs, calls),
+            _rows(account, calls, ids, by),
+            [(recorded, listed) for recorded, listed in amounts if recorded is not None],
             tuple(dict.fromkeys(price.version for _, price in prices)),
         )
 
 
-def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> list[SpendingRow]:
-    session = found.session
+def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> list[SpendingRow]:
+    session = account.session
     if by in _BLOCK_GROUPINGS:
-        costs = {id_: price if id_ in own else None for id_, price in found.costs.items()}
-        threads = thread_costs(found.book, costs)
+        costs = {id_: price if id_ in own else None for id_, price in account.costs.items()}
+        threads = thread_costs(account.book, costs)
         shared = (
             rows_by_category(threads, costs, own)
             if by == CATEGORY
-            else rows_by_tool(threads, costs, found.book.names, own)
+            else rows_by_tool(threads, costs, account.book.names, own)
         )
-        whole = sum_rows(rows_by_call(calls, found.costs))
+        whole = sum_rows(rows_by_call(calls, account.costs))
         if whole.partial:
             shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
         return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
@@ -117,7 +118,7 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
         PROJECT: lambda call: session.about.cwd or UNKNOWN,
         "": lambda call: "",
     }
-    return rows_by_call(calls, found.costs, namers[by])
+    return rows_by_call(calls, account.costs, namers[by])
 
 
 class StatementRequest(NamedTuple):
@@ -153,14 +154,14 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
     say("adding up")
     trouble = ""
     with cached_counter(settings) as counter:
-        one = make_account(session, counter, settings)
-        made = one.statement(ids if len(ids) < len(session.calls) else None)
+        account = make_account(session, counter, settings)
+        statement = account.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
             edits, trouble = known_edits(loaded, settings, choose_call(session))
-            advise(made, one, counter, settings, edits)
-        made.cures = measure_savings(one, counter, made.cures)
-        made.subscription = is_subscription(named, settings)
-    return SessionStatement(_call_costs(session, ids, one.costs), made, trouble)
+            advise(statement, account, counter, settings, edits)
+        statement.cures = measure_savings(account, counter, statement.cures)
+        statement.subscription = is_subscription(named, settings)
+    return SessionStatement(_call_costs(session, ids, account.costs), statement, trouble)
 
 
 def _call_ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
@@ -175,7 +176,7 @@ def _call_ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
 
 
 def _call_costs(session: Session, ids: frozenset[str], costs: Mapping[str, Cost | None]) -> list[CallSpent]:
-    return [one_spent(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
+    return [spending_of_call(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
 
 
 def _within(call: Call, between: tuple[float, float] | None) -> bool:
@@ -190,17 +191,17 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
 
     Other markers are tried in the lab; cleared results are priced at their call and over the recorded calls after it.
     """
-    threads = {one.thread: one for one in account.threads()}
-    markers = under_markers(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
-    found = []
+    threads = {thread.thread: thread for thread in account.threads()}
+    markers = run_marker_strategies(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
+    proved = []
     for cure in cures:
         thread, under = threads[cure.thread], None
         if cure.kind in _CACHES:
             under = markers.edited_calls(_CACHES[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             under = _price_clearing(account, counter, thread, cure)
-        found.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
-    return sorted((one for one in found if one.saves > 0), key=lambda one: -one.saves)
+        proved.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
+    return sorted((cure for cure in proved if cure.saves > 0), key=lambda cure: -cure.saves)
 
 
 def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cure) -> EditedCalls | None:

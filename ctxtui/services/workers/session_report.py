@@ -60,9 +60,9 @@ def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
 
 def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
     with cached_counter(settings) as counter:
-        made = make_account(loaded.session, counter, settings).statement()
-    made.subscription = is_subscription(named, settings)
-    return made
+        statement = make_account(loaded.session, counter, settings).statement()
+    statement.subscription = is_subscription(named, settings)
+    return statement
 
 
 def _growth(loaded: Loaded, _: Named, settings: Settings, about: str) -> GrowthReport:
@@ -74,8 +74,10 @@ def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findi
     thread, number, edits = about.split("\n", 2)
     with cached_counter(settings) as counter:
         chosen = choose_call(loaded.session, thread, int(number))
-        made = make_account(loaded.session, counter, settings)
-        return price_findings(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
+        account = make_account(loaded.session, counter, settings)
+        return price_findings(
+            account, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass"))
+        )
 
 
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
@@ -89,7 +91,10 @@ FINDINGS: Final = Report("findings", _findings, "looks for findings", "ctxtui fi
 
 
 def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
-    """The report on the findings of `thread` up to call `number` (from 1), with the `edits` of its log."""
+    """The report on the findings of `thread` up to call `number` (from 1).
+
+    `edits` are those of its log.
+    """
     log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
     return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 
@@ -110,5 +115,5 @@ def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings
         worker.close()
 
 
-def _report(found: Named, kind: Report[T], settings: Settings) -> T:
-    return kind.work(open_named(found, settings), found, settings, kind.about)
+def _report(location: Named, kind: Report[T], settings: Settings) -> T:
+    return kind.work(open_named(location, settings), location, settings, kind.about)

@@ -1,4 +1,7 @@
-"""Work on one session at a time for commands over many (`services.session_work`): lab, audit, limits, report."""
+"""Work on one session for commands over many: lab, audit, limits, report.
+
+The commands use `services.session_work`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import Audit, audit_session
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
-from ctxtui.services.lab.solve import SolvedSession, tried
+from ctxtui.services.lab.experiment import bench_of_session, freeze_loaded, session_in_lab
+from ctxtui.services.lab.solve import SolvedSession, try_candidates
 from ctxtui.services.library.limit_checks import MeasuredRecording, measure
 from ctxtui.services.library.report import ReportDraft, draft_report
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -50,7 +53,7 @@ class AuditRequest(NamedTuple):
 
 
 class ReportRequest(NamedTuple):
-    """A request to report on the session, or on call `number` of its `thread` (0: the whole session)."""
+    """A request to report on the session, or on call `number` of `thread` (0: the whole)."""
 
     settings: Settings
     thread: str = ""
@@ -72,17 +75,17 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
     """Run the session under each variant. Raises what `open_named` raises."""
     settings, variants = request
     with open_counted(named, settings, say) as (loaded, counter):
-        bench = bench_of(loaded.session, counter, settings)
-        keep_loaded()
+        bench = bench_of_session(loaded.session, counter, settings)
+        freeze_loaded()
         return session_in_lab(bench, variants, loaded.name, _calls(say, f"{len(variants)} variants"))
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
     """Run the session under all variants among which the best is sought. Raises what `open_named` raises."""
     with open_counted(named, settings, say) as (loaded, counter):
-        bench = bench_of(loaded.session, counter, settings)
-        keep_loaded()
-        return tried(bench, loaded.name, settings, _calls(say, "everything that is sought among"))
+        bench = bench_of_session(loaded.session, counter, settings)
+        freeze_loaded()
+        return try_candidates(bench, loaded.name, settings, _calls(say, "everything that is sought among"))
 
 
 def audited(named: Named, request: AuditRequest, say: Say) -> Audit:

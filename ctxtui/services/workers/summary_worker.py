@@ -21,8 +21,8 @@ from ctxtui.services.counting.count_cache import CountCache, cached_counter
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, load_rules
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
-from ctxtui.services.library.summarize import filled
-from ctxtui.services.library.totals.summary_memory import as_remembered, or_error, place_of, to_json, version_for
+from ctxtui.services.library.summarize import complete_summary
+from ctxtui.services.library.totals.summary_memory import cache_key, from_cached_json, or_error, to_json, version_for
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
@@ -30,23 +30,23 @@ from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 
-def summarize(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
+def summarize(summary: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
     """Add the figures of its file to `seen`. Raises what `load` raises."""
-    loaded = load(Path(seen.path), own=seen.own)
+    loaded = load(Path(summary.path), own=summary.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
-    return _filled(seen, loaded, book, settings, {})
+    return _filled(summary, loaded, book, settings, {})
 
 
 def _filled(
-    seen: SessionSummary, loaded: Loaded, book: Book, settings: Settings, logs: Mapping[str, Sequence[Edit]]
+    summary: SessionSummary, loaded: Loaded, book: Book, settings: Settings, logs: Mapping[str, Sequence[Edit]]
 ) -> SessionSummary:
     table = prices_for(settings)
 
     def terms(call: Call) -> Rates | None:
         return rates_for_call(call, table) if call.usage is not None else None
 
-    return filled(seen, loaded, book, make_call_pricer(table), terms, settings.usable_share, logs)
+    return complete_summary(summary, loaded, book, make_call_pricer(table), terms, settings.usable_share, logs)
 
 
 def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
@@ -55,7 +55,7 @@ def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, 
         return {thread: log for thread in threads if (log := store.edits(stored, thread))}
 
 
-def summarize_stored(seen: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
+def summarize_stored(summary: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
     """Add all figures to `seen`, a session in the database.
 
     They are cached under `version` (`version_for`) until a call is added. Raises what reading the database raises.
@@ -64,29 +64,29 @@ def summarize_stored(seen: SessionSummary, settings: Settings, version: str = ""
 
     def read() -> SessionSummary:
         with cached_counter(settings) as counter:
-            loaded = open_named(Named(stored=seen.stored), settings)
+            loaded = open_named(Named(stored=summary.stored), settings)
             book = book_for(loaded.session, counter, settings)
             count_all(book, counter)
-            return _filled(seen, loaded, book, settings, _logs(seen.stored, loaded.session.threads, settings))
+            return _filled(summary, loaded, book, settings, _logs(summary.stored, loaded.session.threads, settings))
 
-    return _cached_or_read(seen, memory, version or version_for(settings), read)
+    return _cached_or_read(summary, memory, version or version_for(settings), read)
 
 
 def _cached_or_read(
-    seen: SessionSummary, memory: CountCache, version: str, read: Callable[[], SessionSummary]
+    listed: SessionSummary, memory: CountCache, version: str, read: Callable[[], SessionSummary]
 ) -> SessionSummary:
     """The cached figures of `seen`, else those that `read` computes, which are then cached."""
-    key = (*place_of(seen), seen.mtime, version)
+    key = (*cache_key(listed), listed.mtime, version)
     cached = memory.summary(*key)
-    if cached is not None and (told := as_remembered(seen, cached)) is not None:
-        return told
+    if cached is not None and (restored := from_cached_json(listed, cached)) is not None:
+        return restored
     summary = read()
     memory.store_summary(*key, to_json(summary))
     return summary
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
-    """Make the child's function: it returns the session with its figures, or with the error of reading it."""
+    """Make the child's function: it returns a session with its figures, or with an error."""
     bench = LocalCounts()
     memories: dict[str, CountCache] = {}
     rules: dict[str, Labelling] = {}

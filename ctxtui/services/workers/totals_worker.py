@@ -14,9 +14,9 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.library.totals import client_quotas
-from ctxtui.services.library.totals.stat_changes import change_of
-from ctxtui.services.library.totals.stats import stats_of
-from ctxtui.services.library.totals.summary_memory import remembered, usage_pass, why_anew
+from ctxtui.services.library.totals.stat_changes import parse_change
+from ctxtui.services.library.totals.stats import make_stats
+from ctxtui.services.library.totals.summary_memory import cached_by_key, read_usages, reread_reason
 from ctxtui.services.workers.summary_worker import summarize_stored
 from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
@@ -25,25 +25,30 @@ KnownSessions = MutableMapping[SessionSummary, SessionSummary]
 """Sessions with figures, by the session as listed; reused between requests."""
 
 
-def load_known(settings: Settings, cwd: Path, kept: KnownSessions) -> tuple[list[SessionSummary], list[SessionSummary]]:
-    """The sessions with cached figures, oldest first and without samples, and those not read yet."""
+def load_known(
+    settings: Settings, cwd: Path, cache: KnownSessions
+) -> tuple[list[SessionSummary], list[SessionSummary]]:
+    """Load the sessions with cached figures, and list those not read yet.
+
+    The former are ordered by time, oldest first; samples are left out.
+    """
     shelf = SessionLibrary(settings, cwd)
-    every = [one for one in shelf.stored(shelf.glimpses()) if is_own_session(one)]
-    known = {one: kept[one] for one in every if one in kept}
-    found = shelf.remembered(one for one in every if one not in known)
-    known |= {one: found[one.key] for one in every if one.key in found}
+    every = [session for session in shelf.stored(shelf.glimpses()) if is_own_session(session)]
+    figured = {session: cache[session] for session in every if session in cache}
+    cached = shelf.remembered(session for session in every if session not in figured)
+    figured |= {session: cached[session.key] for session in every if session.key in cached}
     left = []
-    for one in every:
-        if one in known:
+    for session in every:
+        if session in figured:
             continue
-        if one.path:
-            left.append(one)
+        if session.path:
+            left.append(session)
         else:
             with suppress(CtxtuiError):  # Home shows the error
-                known[one] = summarize_stored(one, settings)
-    kept.clear()
-    kept.update(known)
-    return sorted(known.values(), key=lambda one: one.mtime), left
+                figured[session] = summarize_stored(session, settings)
+    cache.clear()
+    cache.update(figured)
+    return sorted(figured.values(), key=lambda one: one.mtime), left
 
 
 _SLICE_SECONDS: Final = 1.5
@@ -53,8 +58,8 @@ _SLICE_SECONDS: Final = 1.5
 class StatsSoFar(NamedTuple):
     """The stats of the sessions read so far.
 
-    `left` sessions are not fully read (only their usage, or nothing); of `unread` ones nothing is known. `anew` says in
-    a few words why some are read again.
+    `left` sessions are not fully read (only their usage, or nothing); nothing is known of `unread` ones.
+    `reread_reason` says in a few words why some are read again.
     """
 
     stats: Stats
@@ -79,31 +84,31 @@ class StatsMaker:
         and after.
         """
         settings, used = self._settings, self._used
-        known, left = load_known(settings, self._cwd, self._kept)
+        sessions, left = load_known(settings, self._cwd, self._kept)
         if left and self._why is None:
             # Only the first pass can tell: reading updates the cache.
-            self._why = why_anew(left, settings)
+            self._why = reread_reason(left, settings)
         _read_usage(left, used, settings)
-        known += [used[one] for one in left if one in used]
-        known.sort(key=lambda one: one.mtime)
-        unread = sum(one not in used for one in left)
-        at, changed = time.time(), change_of(change) if change else None
+        sessions += [used[session] for session in left if session in used]
+        sessions.sort(key=lambda one: one.mtime)
+        unread = sum(session not in used for session in left)
+        at, changed = time.time(), parse_change(change) if change else None
         since = at - age if age else 0.0
-        told = [(client_quotas.SOURCE, one) for one in client_quotas.kept(settings)]
-        found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True, told=told)
-        return StatsSoFar(found, len(left), unread, (self._why or "") if left else "")
+        quotas = [(client_quotas.SOURCE, session) for session in client_quotas.read_reports(settings)]
+        stats = make_stats(sessions, at, by=by, since=since, changed=changed, seen_changes=True, told=quotas)
+        return StatsSoFar(stats, len(left), unread, (self._why or "") if left else "")
 
 
 def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSummary], settings: Settings) -> None:
     """Read the usage of some of the sessions in `left` into `used`."""
-    unread = [one for one in left if one not in used]
-    found = remembered(unread, settings, usage=True)
-    used |= {one: found[one.key] for one in unread if one.key in found}
+    unread = [session for session in left if session not in used]
+    cached = cached_by_key(unread, settings, usage=True)
+    used |= {session: cached[session.key] for session in unread if session.key in cached}
     until = time.monotonic() + _SLICE_SECONDS
-    unread = [one for one in reversed(unread) if one not in used]
-    with closing(usage_pass(unread, settings)) as passing:
-        for one, told in zip(unread, passing, strict=False):
-            used[one] = told
+    unread = [session for session in reversed(unread) if session not in used]
+    with closing(read_usages(unread, settings)) as passing:
+        for session, summary in zip(unread, passing, strict=False):
+            used[session] = summary
             if time.monotonic() >= until:
                 break
 
@@ -124,5 +129,5 @@ class LedgerMaker:
 
     def make(self) -> LedgerSoFar:
         """Make the current ledger."""
-        known, left = load_known(self._settings, self._cwd, self._kept)
-        return LedgerSoFar(tools_ledger(known), len(left))
+        sessions, left = load_known(self._settings, self._cwd, self._kept)
+        return LedgerSoFar(tools_ledger(sessions), len(left))

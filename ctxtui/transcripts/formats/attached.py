@@ -43,7 +43,7 @@ class PartialAnswer(Struct):
     _blocks: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
 
     @classmethod
-    def to(cls, exchange: Exchange) -> PartialAnswer:
+    def start(cls, exchange: Exchange) -> PartialAnswer:
         """Start an empty answer to a request."""
         dialect = detect_dialect(exchange, as_dict(parse_body(exchange.request)))
         known = DIALECTS.get(dialect)
@@ -82,26 +82,26 @@ class _Open(Struct, kw_only=True):
     """An exchange that has begun."""
 
     exchange: Exchange
-    talk: SocketExchanges | None = None
-    pieces: list[bytes] = field(default_factory=list)
+    socket: SocketExchanges | None = None
+    chunks: list[bytes] = field(default_factory=list)
     sent: bytes | None = None
     """The edited body that was sent instead."""
-    told: dict[str, Json] = field(default_factory=dict)
+    decision: dict[str, Json] = field(default_factory=dict)
     """The relay's decision about the request."""
     tip: TipMoved | None = None
     """Tip of its thread while it is held or answered."""
     answer: PartialAnswer | None = None
-    taken: int = 0
+    consumed: int = 0
     """Number of chunks, or WebSocket events, already in `answer`."""
-    asked: Exchange | None = None
+    socket_request: Exchange | None = None
     """The WebSocket request that `answer` belongs to."""
 
-    def left(self, time: float | None) -> None:
+    def mark_sent(self, time: float | None) -> None:
         """Set the time at which the request was sent; a held request starts then."""
         if time is None:
             return
-        if self.talk is not None:
-            self.talk.left(time)
+        if self.socket is not None:
+            self.socket.mark_sent(time)
         else:
             self.exchange = replace(self.exchange, started=time)
 
@@ -117,55 +117,61 @@ class AttachedHandler:
         self._answered: set[str] = set()
         """Threads that received answers."""
 
-    def record(self, line: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, line: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         name = as_str(line.get("x"))
         if MARK in line:
-            yield from self._begun(line, found.line)
+            yield from self._handle_start(line, source.line)
         elif "lost" in line:
             yield Skipped(
-                found.line, f"{as_count(line['lost'])} requests or answers were not recorded: {_loss_reason(line)}"
+                source.line, f"{as_count(line['lost'])} requests or answers were not recorded: {_loss_reason(line)}"
             )
         elif "asked" in line:
-            yield from self._asked(name, line, found.line)
+            yield from self._handle_request(name, line, source.line)
         elif name in self._open:
-            yield from self._more(name, self._open[name], line)
+            yield from self._handle_line(name, self._open[name], line)
         else:
-            yield Skipped(found.line, f"of an exchange that was not recorded: {name or 'without a name'}")
+            yield Skipped(source.line, f"of an exchange that was not recorded: {name or 'without a name'}")
 
-    def standing(self) -> Iterable[Event]:
-        coming = self._coming()
+    def state_events(self) -> Iterable[Event]:
+        coming = self._partial_answers()
         yield Described(title=self._exchanges.threads.title)
         yield from self._exchanges.threads.tips()
         # Held requests are not sent yet and have no answer.
         yield from (one.tip for one in self._open.values() if one.tip is not None)
         yield from (AnswerGrew(thread, coming.get(thread, ())) for thread in sorted(self._answered))
 
-    def _coming(self) -> dict[str, tuple[tuple[str, str], ...]]:
+    def _partial_answers(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """Partial answers by thread; only chunks received since the last call are parsed."""
-        found: dict[str, tuple[tuple[str, str], ...]] = {}
-        for one in self._open.values():
-            exchange, count = one.exchange, len(one.pieces)
-            if one.talk is not None:
-                if one.talk.asked is None or not one.talk.events:
+        answers: dict[str, tuple[tuple[str, str], ...]] = {}
+        for pending in self._open.values():
+            exchange, count = pending.exchange, len(pending.chunks)
+            if pending.socket is not None:
+                if pending.socket.open_request is None or not pending.socket.event_count:
                     continue
-                exchange, count = one.talk.asked, one.talk.events
-                if one.asked != exchange:
-                    one.asked, one.answer, one.taken, one.tip = exchange, None, 0, None
+                exchange, count = pending.socket.open_request, pending.socket.event_count
+                if pending.socket_request != exchange:
+                    pending.socket_request, pending.answer, pending.consumed, pending.tip = exchange, None, 0, None
             if not count or exchange.status >= _MIN_ERROR_STATUS:
                 continue
-            if one.answer is None:
-                one.answer = PartialAnswer.to(exchange)
-            if one.tip is None:
-                one.tip = next(self._exchanges.waiting(replace(exchange, sender=one.exchange.sender)), None)
-            new = one.talk.came(one.taken) if one.talk is not None else b"".join(one.pieces[one.taken :])
-            one.taken = count
-            one.answer.feed(new)
-            if one.tip is not None and one.answer.blocks:
-                self._answered.add(one.tip.thread)
-                found[one.tip.thread] = one.answer.blocks
-        return found
+            if pending.answer is None:
+                pending.answer = PartialAnswer.start(exchange)
+            if pending.tip is None:
+                pending.tip = next(
+                    self._exchanges.pending_tips(replace(exchange, sender=pending.exchange.sender)), None
+                )
+            new = (
+                pending.socket.received_events(pending.consumed)
+                if pending.socket is not None
+                else b"".join(pending.chunks[pending.consumed :])
+            )
+            pending.consumed = count
+            pending.answer.feed(new)
+            if pending.tip is not None and pending.answer.blocks:
+                self._answered.add(pending.tip.thread)
+                answers[pending.tip.thread] = pending.answer.blocks
+        return answers
 
-    def _begun(self, line: dict[str, Json], number: int) -> Iterator[Event]:
+    def _handle_start(self, line: dict[str, Json], number: int) -> Iterator[Event]:
         if as_count(line[MARK]) != VERSION:
             yield Skipped(number, f"a recording of another version of ctxtui ({line[MARK]})")
         yield Described(
@@ -176,113 +182,113 @@ class AttachedHandler:
             cwd=as_str(line.get("cwd")),
         )
 
-    def _asked(self, name: str, line: dict[str, Json], number: int) -> Iterator[Event]:
-        told = as_dict(line.get("asked"))
-        headers = {name.lower(): value for name, value in _headers(told)}
-        kept = as_dict(told.get("body"))
-        body = b"" if kept.get("left_out") else self._bodies.body(name, kept)
-        if kept.get("left_out"):
+    def _handle_request(self, name: str, line: dict[str, Json], number: int) -> Iterator[Event]:
+        request = as_dict(line.get("asked"))
+        headers = {name.lower(): value for name, value in _headers(request)}
+        body_json = as_dict(request.get("body"))
+        body = b"" if body_json.get("left_out") else self._bodies.resolve(name, body_json)
+        if body_json.get("left_out"):
             yield Skipped(
-                number, f"a request of {as_count(kept.get('size')):,} bytes, which was too large to be recorded"
+                number, f"a request of {as_count(body_json.get('size')):,} bytes, which was too large to be recorded"
             )
         if body is None:
             yield Skipped(number, "a request whose beginning was not recorded")
             body = b""
-            self._bodies.lost(name)
+            self._bodies.mark_lost(name)
         sender = identify_sender(headers)
         exchange = Exchange(
             body,
-            url=as_str(told.get("url")),
-            method=as_str(told.get("method")) or "POST",
+            url=as_str(request.get("url")),
+            method=as_str(request.get("method")) or "POST",
             started=as_time(line.get("at")),
             line=number,
             extra=read_betas(headers.items()),
-            sender=replace(sender, thread=as_str(told.get("thread")) or sender.thread),
+            sender=replace(sender, thread=as_str(request.get("thread")) or sender.thread),
         )
         self._open[name] = _Open(exchange=exchange)
 
-    def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
+    def _handle_line(self, name: str, pending: _Open, line: dict[str, Json]) -> Iterator[Event]:
         time = as_time(line.get("at"))
         if "sent" in line:
-            one.left(time)
-            yield from self._sent(name, one, as_dict(line.get("sent")))
+            pending.mark_sent(time)
+            yield from self._handle_sent(name, pending, as_dict(line.get("sent")))
         elif "held" in line:
-            yield from self._held(one, as_str(line.get("held")), time)
+            yield from self._handle_hold(pending, as_str(line.get("held")), time)
         elif "answered" in line:
             answered = as_dict(line.get("answered"))
             status = as_count(answered.get("status"))
             yield from read_quota_headers(_headers(answered), time)
-            one.exchange = replace(one.exchange, status=status)
+            pending.exchange = replace(pending.exchange, status=status)
             if status == 101:
-                one.talk = SocketExchanges(one.exchange.url)
-        elif "frame" in line and one.talk is not None:
-            done = one.talk.frame(as_str(line.get("frame")), line.get("by") == "client", time)
+                pending.socket = SocketExchanges(pending.exchange.url)
+        elif "frame" in line and pending.socket is not None:
+            done = pending.socket.add_frame(as_str(line.get("frame")), line.get("by") == "client", time)
             if done is not None:
-                yield from self._told(one, done)
+                yield from self._finish(pending, done)
         elif "data" in line:
-            if not one.pieces:
-                one.exchange = replace(one.exchange, first_byte=time)
-            one.pieces.append(
+            if not pending.chunks:
+                pending.exchange = replace(pending.exchange, first_byte=time)
+            pending.chunks.append(
                 decode_bytes({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]})
             )
         elif "ended" in line:
             del self._open[name]
-            if one.talk is None:
-                whole = replace(one.exchange, response=b"".join(one.pieces), ended=time)
-                yield from self._told(one, whole, as_str(line.get("error")))
-            elif (rest := one.talk.close(time)) is not None:
-                yield from self._told(one, rest)
+            if pending.socket is None:
+                whole = replace(pending.exchange, response=b"".join(pending.chunks), ended=time)
+                yield from self._finish(pending, whole, as_str(line.get("error")))
+            elif (rest := pending.socket.close(time)) is not None:
+                yield from self._finish(pending, rest)
 
-    def _told(self, one: _Open, exchange: Exchange, error: str = "") -> Iterator[Event]:
-        exchange = replace(exchange, line=one.exchange.line, sender=one.exchange.sender)
+    def _finish(self, pending: _Open, exchange: Exchange, error: str = "") -> Iterator[Event]:
+        exchange = replace(exchange, line=pending.exchange.line, sender=pending.exchange.sender)
         if warmed := warm_up_id(exchange):
-            self._exchanges.holds(warmed)
+            self._exchanges.hold_response(warmed)
             return
-        for event in self._exchanges.take(exchange, partial(self._under_edits, one, error)):
+        for event in self._exchanges.add_exchange(exchange, partial(self._under_edits, pending, error)):
             if not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
         yield from self._exchanges.threads.settle()
         # Later requests on a WebSocket get their own decisions.
-        one.told, one.sent, one.tip = {}, None, None
+        pending.decision, pending.sent, pending.tip = {}, None, None
 
-    def _sent(self, name: str, one: _Open, told: dict[str, Json]) -> Iterator[Event]:
-        one.told = {key: item for key, item in told.items() if key != "body"}
-        if "body" in told:
-            one.sent = self._bodies.body(name, as_dict(told["body"]), "sent")
-            if one.sent is None:
-                yield Skipped(one.exchange.line, "what left in place of a request was not recorded")
+    def _handle_sent(self, name: str, pending: _Open, decision: dict[str, Json]) -> Iterator[Event]:
+        pending.decision = {key: item for key, item in decision.items() if key != "body"}
+        if "body" in decision:
+            pending.sent = self._bodies.resolve(name, as_dict(decision["body"]), "sent")
+            if pending.sent is None:
+                yield Skipped(pending.exchange.line, "what left in place of a request was not recorded")
 
-    def _held(self, one: _Open, why: str, time: float | None) -> Iterator[Event]:
-        exchange = one.talk.asked if one.talk is not None else one.exchange
+    def _handle_hold(self, pending: _Open, why: str, time: float | None) -> Iterator[Event]:
+        exchange = pending.socket.open_request if pending.socket is not None else pending.exchange
         if exchange is None:
             return
-        for tip in self._exchanges.waiting(replace(exchange, sender=one.exchange.sender)):
-            one.tip = tip
+        for tip in self._exchanges.pending_tips(replace(exchange, sender=pending.exchange.sender)):
+            pending.tip = tip
             yield tip
             yield Happened("held", why, tip.thread, time)
 
-    def _under_edits(self, one: _Open, error: str, call: Call) -> Call:
+    def _under_edits(self, pending: _Open, error: str, call: Call) -> Call:
         """Give a call the context and body that were sent, if edits changed them.
 
         `error` is what went wrong on the way ("": nothing).
         """
         call = replace(call, error=error or call.error)
-        if one.told:
-            call = replace(call, extra={**call.extra, EDITS: one.told})
-        if one.told.get("released") == "answer" or one.told.get("played"):
+        if pending.decision:
+            call = replace(call, extra={**call.extra, EDITS: pending.decision})
+        if pending.decision.get("released") == "answer" or pending.decision.get("played"):
             # The user or a replay answered in place of the model: nothing was read, so there is no usage.
             call = replace(call, usage=None)
-        if one.sent is None or call.skeleton is None:
+        if pending.sent is None or call.skeleton is None:
             return call
         try:
-            request = DIALECTS[call.skeleton.dialect].decode_request(one.sent, None)
+            request = DIALECTS[call.skeleton.dialect].decode_request(pending.sent, None)
         except Malformed as error:
             return replace(call, error=call.error or str(error))
         return replace(call, sent_head=self._tree.extend(ROOT, request.items), skeleton=request.skeleton)
 
 
-def _headers(told: dict[str, Json]) -> list[tuple[str, str]]:
-    pairs = (as_list(one) for one in as_list(told.get("headers")))
+def _headers(message: dict[str, Json]) -> list[tuple[str, str]]:
+    pairs = (as_list(one) for one in as_list(message.get("headers")))
     return [(as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2]
 
 

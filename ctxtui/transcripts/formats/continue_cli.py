@@ -31,8 +31,8 @@ def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a session."""
     first = next(iter(file_head.parse_values(head)), None)
     items = as_dicts(as_dict(first).get("history"))
-    known = {"sessionId", "history"} <= as_dict(first).keys() and "workspaceDirectory" in as_dict(first)
-    return 0.95 if known and (not items or "message" in items[0]) else 0.0
+    has_keys = {"sessionId", "history"} <= as_dict(first).keys() and "workspaceDirectory" in as_dict(first)
+    return 0.95 if has_keys and (not items or "message" in items[0]) else 0.0
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
@@ -51,15 +51,17 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
         elif role == "assistant":
             reports.append(message.get("usage"))
             call = Call("", "", model=as_str(get_path(message, "usage", "model")), usage=usage(message.get("usage")))
-            yield dialogue.answer(
+            yield dialogue.add_call(
                 make_message("assistant", *thoughts, *_parts(message.get("content")), *_calls(message)), call
             )
             results = [_result(state) for state in as_dicts(item.get("toolCallStates"))]
-            dialogue.say(make_message("user", *results) if results else [])
+            dialogue.add(make_message("user", *results) if results else [])
             thoughts = []
         else:
-            held = [messages.text(one.get("content")) for one in as_dicts(item.get("contextItems"))]
-            dialogue.say(make_message(role or "user", *held, *_parts(message.get("content"))))
+            context = [
+                messages.text(context_item.get("content")) for context_item in as_dicts(item.get("contextItems"))
+            ]
+            dialogue.add(make_message(role or "user", *context, *_parts(message.get("content"))))
     yield dialogue.tip()
     rest = _unreported_usage(session.get("usage"), reports)
     if rest is not None:
@@ -113,14 +115,14 @@ def _is_apart(report: Json) -> bool:
 
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one answer."""
-    held, details = as_dict(report), as_dict(get_path(report, "prompt_tokens_details"))
+    figures, details = as_dict(report), as_dict(get_path(report, "prompt_tokens_details"))
     written = as_count(details.get("cache_write_tokens"))
     read = as_count(details.get("cache_read_tokens")) or as_count(details.get("cached_tokens"))
-    prompt, output = as_count(held.get("prompt_tokens")), as_count(held.get("completion_tokens"))
+    prompt, output = as_count(figures.get("prompt_tokens")), as_count(figures.get("completion_tokens"))
     if not (prompt or output or read or written):
         return None
     fresh = prompt if _is_apart(report) or read > prompt else prompt - read
-    reasoning = as_count(get_path(held, "completion_tokens_details", "reasoning_tokens"))
+    reasoning = as_count(get_path(figures, "completion_tokens_details", "reasoning_tokens"))
     return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning)
 
 

@@ -61,12 +61,12 @@ class _Thread:
         self._system: list[Item] = []
         self._count = 0
 
-    def say(self, items: list[Item]) -> None:
+    def add(self, items: list[Item]) -> None:
         """Append a message."""
         self._count += 1
         self._messages.put(f"{self._count}", items)
 
-    def instruct(self, items: list[Item]) -> None:
+    def set_system(self, items: list[Item]) -> None:
         """Replace the system prompt."""
         self._system = items
         self._messages.put(_SYSTEM, items, first=True)
@@ -76,8 +76,8 @@ class _Thread:
         self._messages.clear()
         self.dialogue.restart(EpochStart.COMPACTION, compaction_detail(before, after, NAME))
         if self._system:
-            self.instruct(self._system)
-        self.say(make_message("user", summary, mark="summary"))
+            self.set_system(self._system)
+        self.add(make_message("user", summary, mark="summary"))
 
 
 class _Copilot:
@@ -92,23 +92,23 @@ class _Copilot:
         """Requests known from a usage record whose answer is not recorded yet, by the provider's id."""
         self._totals = CopilotTotals(tree, self._ids)
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         kind, data, when = as_str(value.get("type")), as_dict(value.get("data")), as_time(value.get("timestamp"))
         match kind:
             case "session.start" | "session.resume":
                 self._began(data)
             case "system.message" | "user.message" | "system.notification":
-                yield from self._said(kind, data)
+                yield from self._add_input(kind, data)
             case "assistant.message":
-                yield from self._answer(data, when, found)
+                yield from self._answer(data, when, source)
             case "session.usage_record":
-                yield from self._request(data, when, found)
+                yield from self._request(data, when, source)
             case "assistant.usage":
-                yield from self._used(data)
+                yield from self._set_usage(data)
             case "tool.execution_complete":
                 yield from self._result(data)
             case "session.shutdown":
-                yield from self._totals.told(data, self._calls)
+                yield from self._totals.read(data, self._calls)
             case _:
                 yield from self._rare(kind, data, when)
         yield from self._size(as_count(data.get("currentTokens")))
@@ -132,7 +132,7 @@ class _Copilot:
             case _ if not kind.startswith(_SILENT):
                 yield Happened("record", kind or "without type", at=when)
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         yield self._about
         for thread in self._threads.values():
             yield thread.dialogue.tip()
@@ -145,7 +145,7 @@ class _Copilot:
         self._threads[name] = _Thread(self._tree, name, self._ids)
         return self._threads[name], [ThreadSeen(name, parent=MAIN)]
 
-    def _seen(self, call: Call) -> CallSeen:
+    def _emit(self, call: Call) -> CallSeen:
         self._calls[call.id] = call
         return CallSeen(call)
 
@@ -153,7 +153,7 @@ class _Copilot:
         """Set the context size that the client reports on the last request if that has no report."""
         last = next((call for call in reversed(self._calls.values()) if call.thread == MAIN), None)
         if tokens and last is not None and last.usage is None and last.extra.get(ESTIMATED_INPUT) != tokens:
-            yield self._seen(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
+            yield self._emit(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
 
     def _began(self, data: dict[str, Json]) -> None:
         cwd, id_ = as_str(get_path(data, "context", "cwd")), as_str(data.get("sessionId"))
@@ -166,25 +166,25 @@ class _Copilot:
             client=NAME,
         )
 
-    def _said(self, kind: str, data: dict[str, Json]) -> Iterator[Event]:
+    def _add_input(self, kind: str, data: dict[str, Json]) -> Iterator[Event]:
         thread, events = self._thread(data)
         yield from events
         # The transformed content is sent: the person's text with the time and reminders around it.
         content = data.get("transformedContent") or data.get("content")
-        said = content if isinstance(content, str) else value_text(content)
+        text = content if isinstance(content, str) else value_text(content)
         if kind == "system.message":
-            thread.instruct(make_message("system", said))
+            thread.set_system(make_message("system", text))
             return
-        thread.say(make_message("user", said, mark="meta" if kind == "system.notification" else ""))
+        thread.add(make_message("user", text, mark="meta" if kind == "system.notification" else ""))
         if kind == "user.message" and not self._about.title:
             self._about = replace(self._about, title=one_line(as_str(data.get("content"))))
 
-    def _request(self, data: dict[str, Json], when: float | None, found: RawRecord) -> Iterator[Event]:
+    def _request(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
         """Handle a usage record: one request, whose answer follows if it is part of the conversation."""
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:
-            yield from self._used(report)
+            yield from self._set_usage(report)
             return
         thread, events = self._thread(report)
         yield from events
@@ -195,23 +195,23 @@ class _Copilot:
             model=as_str(report.get("model")),
             ended=when,
             usage=usage(report),
-            line=found.line,
-            bytes_=(found.start, found.end),
+            line=source.line,
+            bytes_=(source.start, source.end),
         )
-        made = thread.dialogue.answer([], known)
-        self._requests[id_] = made.call
-        yield self._seen(made.call)
+        seen = thread.dialogue.add_call([], known)
+        self._requests[id_] = seen.call
+        yield self._emit(seen.call)
 
-    def _answer(self, data: dict[str, Json], when: float | None, found: RawRecord) -> Iterator[Event]:
+    def _answer(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
         thread, events = self._thread(data)
         yield from events
-        said: list[Json] = []
+        parts: list[Json] = []
         if data.get("reasoningText") or data.get("reasoningOpaque"):
-            said.append(messages.thinking(as_str(data.get("reasoningText")), data.get("reasoningOpaque")))
-        said += [data["content"]] if as_str(data.get("content")) else []
+            parts.append(messages.thinking(as_str(data.get("reasoningText")), data.get("reasoningOpaque")))
+        parts += [data["content"]] if as_str(data.get("content")) else []
         for request in as_dicts(data.get("toolRequests")):
-            said.append(messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments")))
-        items = make_message("assistant", *said)
+            parts.append(messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments")))
+        items = make_message("assistant", *parts)
         id_ = as_str(data.get("apiCallId"))
         extra: dict[str, Json] = {key: data[key] for key in _BESIDE if key in data}
         call = self._requests.pop(id_, None)
@@ -221,11 +221,11 @@ class _Copilot:
                 "",
                 model=as_str(data.get("model")) or self._model,
                 ended=when,
-                line=found.line,
-                bytes_=(found.start, found.end),
+                line=source.line,
+                bytes_=(source.start, source.end),
                 extra=extra,
             )
-            call = thread.dialogue.answer(items, known).call
+            call = thread.dialogue.add_call(items, known).call
         else:
             asked = thread.dialogue.head
             call = replace(
@@ -234,11 +234,11 @@ class _Copilot:
                 raw_head=asked,
                 sent_head=asked,
                 response_head=self._tree.extend(asked, items),
-                bytes_=(call.bytes_[0], found.end),
+                bytes_=(call.bytes_[0], source.end),
                 extra=extra,
             )
-        thread.say(items)
-        yield self._seen(call)
+        thread.add(items)
+        yield self._emit(call)
 
     def _result(self, data: dict[str, Json]) -> Iterator[Event]:
         thread, events = self._thread(data)
@@ -246,14 +246,14 @@ class _Copilot:
         failed = data.get("success") is False
         content = get_path(data, "error", "message") if failed else get_path(data, "result", "content")
         result = messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
-        thread.say(messages.result_items(thread.dialogue, [result]))
+        thread.add(messages.result_items(thread.dialogue, [result]))
 
-    def _used(self, data: dict[str, Json]) -> Iterator[Event]:
+    def _set_usage(self, data: dict[str, Json]) -> Iterator[Event]:
         """Set the usage of one call, in versions that record it."""
         id_ = as_str(data.get("apiCallId"))
         call = self._calls.get(id_) if id_ else next(reversed(self._calls.values()), None)
         if call is not None and usage(data) is not None:
-            yield self._seen(replace(call, usage=usage(data)))
+            yield self._emit(replace(call, usage=usage(data)))
 
 
 reader = lines_reader(_Copilot)
@@ -271,7 +271,7 @@ class CopilotTotals:
         """By model: the sum of earlier counters, and the latest reading of the current one."""
         self._beside: dict[str, Call] = {}
 
-    def told(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
+    def read(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         """Emit the session's usage so far, by model."""
         for model, report in as_dict(data.get("modelMetrics")).items():
             used = usage(as_dict(as_dict(report).get("usage")))
@@ -286,7 +286,7 @@ class CopilotTotals:
                 calls[silent[0].id] = replace(silent[0], usage=rest)
                 yield CallSeen(calls[silent[0].id])
             elif (ours or not all(call.usage for call in calls.values())) and rest.input:
-                yield from self._put(model, rest, as_dict(report), calls)
+                yield from self._emit_rest(model, rest, as_dict(report), calls)
         for key in ("currentTokens", "systemTokens", "conversationTokens", "toolDefinitionsTokens", "shutdownType"):
             if data.get(key) is not None:
                 yield Outcome(key, value_text(data[key]))
@@ -302,10 +302,10 @@ class CopilotTotals:
         self._sums[model] = base, used
         return base + used if base else used
 
-    def _put(self, model: str, rest: Usage, report: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
+    def _emit_rest(self, model: str, rest: Usage, report: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         extra = {"requests": report["requests"]} if "requests" in report else {}
-        made = as_count(get_path(report, "requests", "count"))
-        unseen = max(0, made - sum(call.model == model for call in calls.values()))
+        request_count = as_count(get_path(report, "requests", "count"))
+        unseen = max(0, request_count - sum(call.model == model for call in calls.values()))
         silent = [call for call in calls.values() if call.model == model and call.usage is None]
         if model in self._beside:
             self._beside[model] = replace(self._beside[model], usage=rest, extra={**extra, SUM: unseen or True})
@@ -323,11 +323,11 @@ class CopilotTotals:
 
 def usage(report: dict[str, Json]) -> Usage | None:
     """Convert usage whose input includes cache reads and writes; None if all figures are zero."""
-    given, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
+    input_tokens, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
     written, output = as_count(report.get("cacheWriteTokens")), as_count(report.get("outputTokens"))
-    if given + read + written == 0:
+    if input_tokens + read + written == 0:
         return None
-    fresh = given - read - written if given >= read + written else given
+    fresh = input_tokens - read - written if input_tokens >= read + written else input_tokens
     return Usage(
         fresh,
         read,

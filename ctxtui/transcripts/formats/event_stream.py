@@ -32,18 +32,18 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
-    found: list[Event] = [Described(source=NAME)]
+    all_events: list[Event] = [Described(source=NAME)]
     ids = Ids()
     tail = None
     streams = list(_streams(sse.parse_stream(data)))
     for n, (dialect, events) in enumerate(streams):
         response = decode_stream(dialect, events)
         dialogue = Dialogue(tree, MAIN if n == 0 else f"answer {n + 1}", ids)
-        found += [ThreadSeen(dialogue.thread, response.model)] if n else []
-        found += [dialogue.answer(response.items, _call(dialect, response)), dialogue.tip()]
+        all_events += [ThreadSeen(dialogue.thread, response.model)] if n else []
+        all_events += [dialogue.add_call(response.items, _call(dialect, response)), dialogue.tip()]
         if not response.complete and not response.error and n == len(streams) - 1:
             tail = Skipped(data.count(b"\n") + 1, "cut off: the answer has no end")
-    return found, tail
+    return all_events, tail
 
 
 def _call(dialect: str, response: Response) -> Call:
@@ -62,21 +62,21 @@ def _call(dialect: str, response: Response) -> Call:
 
 def _streams(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]]]:
     """Yield the answers in a file: each with its dialect and events."""
-    held: list[ServerEvent] = []
+    pending: list[ServerEvent] = []
     dialect, id_ = "", ""
     for event in events:
         value = event.value()
-        seen = _dialect(event)
-        begins = _begins(value, seen, id_)
-        if held and seen and (begins or (dialect and seen != dialect)):
+        event_dialect = _dialect(event)
+        begins = _begins(value, event_dialect, id_)
+        if pending and event_dialect and (begins or (dialect and event_dialect != dialect)):
             if dialect:
-                yield dialect, held
-            held, dialect = [], ""
-        dialect = dialect or seen
-        id_ = as_str(as_dict(value).get("id")) if seen == CHAT else id_
-        held.append(event)
+                yield dialect, pending
+            pending, dialect = [], ""
+        dialect = dialect or event_dialect
+        id_ = as_str(as_dict(value).get("id")) if event_dialect == CHAT else id_
+        pending.append(event)
     if dialect:
-        yield dialect, held
+        yield dialect, pending
 
 
 def _begins(value: Json, dialect: str, id_: str) -> bool:

@@ -54,7 +54,7 @@ class _Gemini:
         self._told: set[str] = set()
         """Tool calls whose results are in separate messages."""
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if "sessionId" in value:
             self._about = replace(self._about, id=as_str(value["sessionId"]), title=as_str(value.get("summary")))
         if "$rewindTo" in value:
@@ -66,24 +66,24 @@ class _Gemini:
         if history:
             self._messages.clear()
             self._told.clear()
-        said = history or (as_dicts(value.get("messages")) if "type" not in value else [value])
-        for n, message in enumerate(said):
-            id_ = as_str(message.get("id")) or f"{found.line}.{n}"
-            yield from self._message(message, id_, found, is_history=bool(history))
+        records = history or (as_dicts(value.get("messages")) if "type" not in value else [value])
+        for n, message in enumerate(records):
+            id_ = as_str(message.get("id")) or f"{source.line}.{n}"
+            yield from self._message(message, id_, source, is_history=bool(history))
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._title)
         yield self._dialogue.tip()
 
-    def _message(self, message: dict[str, Json], id_: str, found: RawRecord, is_history: bool) -> Iterator[Event]:
+    def _message(self, message: dict[str, Json], id_: str, source: RawRecord, is_history: bool) -> Iterator[Event]:
         kind = as_str(message.get("type"))
         if kind == "user":
-            self._asked(id_, google.convert_parts(message.get("content")))
+            self._add_user(id_, google.convert_parts(message.get("content")))
         elif kind == "gemini":
-            said = _answer_items(message)
-            yield from self._answered(message, id_, said, found, is_history)
+            items = _answer_items(message)
+            yield from self._add_answer(message, id_, items, source, is_history)
             # Thought summaries are shown to the user; the client never sends them back.
-            self._messages.put(f"gemini {id_}", [item for item in said if item.block.kind != "thinking"])
+            self._messages.put(f"gemini {id_}", [item for item in items if item.block.kind != "thinking"])
             results = [result for call in as_dicts(message.get("toolCalls")) for result in _results(call)]
             self._results = {
                 key: one for n, one in enumerate(results) if (key := _answers(one) or f"{n}") not in self._told
@@ -93,18 +93,18 @@ class _Gemini:
             words = " ".join(part for part in map(_text, google.convert_parts(message.get("content"))) if part)
             yield Happened(kind or "record", words, at=as_time(message.get("timestamp")))
 
-    def _asked(self, id_: str, parts: list[Json]) -> None:
+    def _add_user(self, id_: str, parts: list[Json]) -> None:
         words = " ".join(filter(None, map(_text, parts)))
         is_context = words.startswith(_CONTEXT)
         if not is_context:
             self._title = self._title or one_line(words)
-        told = set(filter(None, map(_answers, parts)))
-        self._told |= told
-        if told & self._results.keys():
+        call_ids = set(filter(None, map(_answers, parts)))
+        self._told |= call_ids
+        if call_ids & self._results.keys():
             self._messages.cut(self._results_key)
-            self._results = {key: one for key, one in self._results.items() if key not in told}
+            self._results = {key: one for key, one in self._results.items() if key not in call_ids}
         self._messages.put(f"user {id_}", make_message("user", *parts, mark="meta" if is_context else ""))
-        if told:
+        if call_ids:
             self._put_results(id_)
 
     def _put_results(self, id_: str) -> None:
@@ -112,8 +112,8 @@ class _Gemini:
             self._results_key = f"results {id_}"
             self._messages.put(self._results_key, make_message("user", *self._results.values()))
 
-    def _answered(
-        self, message: dict[str, Json], id_: str, said: list[Item], found: RawRecord, is_history: bool
+    def _add_answer(
+        self, message: dict[str, Json], id_: str, items: list[Item], source: RawRecord, is_history: bool
     ) -> Iterator[Event]:
         used = usage(message.get("tokens"))
         known = self._calls.get(id_)
@@ -121,19 +121,19 @@ class _Gemini:
             # The answer of another session's call.
             return
         if known is None:
-            made = self._dialogue.answer(said, self._call(message, used, found))
+            seen = self._dialogue.add_call(items, self._call(message, used, source))
         else:
-            made = CallSeen(
+            seen = CallSeen(
                 replace(
                     known,
-                    response_head=self._tree.extend(known.raw_head, said) if not is_history else known.response_head,
+                    response_head=self._tree.extend(known.raw_head, items) if not is_history else known.response_head,
                     usage=used or known.usage,
                 )
             )
-        self._calls[id_] = made.call
-        yield made
+        self._calls[id_] = seen.call
+        yield seen
 
-    def _call(self, message: dict[str, Json], used: Usage | None, found: RawRecord) -> Call:
+    def _call(self, message: dict[str, Json], used: Usage | None, source: RawRecord) -> Call:
         return Call(
             as_str(message.get("id")),
             "",
@@ -141,7 +141,7 @@ class _Gemini:
             model=as_str(message.get("model")),
             ended=as_time(message.get("timestamp")),
             usage=used,
-            line=found.line,
+            line=source.line,
         )
 
 
@@ -156,10 +156,7 @@ def _answers(part: Json) -> str:
 
 def _answer_items(message: dict[str, Json]) -> list[Item]:
     """Items of an answer: thoughts, text, calls."""
-    thoughts = [
-        messages.thinking(f"**{as_str(thought.get('subject'))}**\n{as_str(thought.get('description'))}")
-        for thought in as_dicts(message.get("thoughts"))
-    ]
+    thoughts = [messages.thinking(_thought(thought)) for thought in as_dicts(message.get("thoughts"))]
     words = [part for part in google.convert_parts(message.get("content")) if part != ""]
     calls = [
         messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
@@ -168,14 +165,20 @@ def _answer_items(message: dict[str, Json]) -> list[Item]:
     return make_message("model", *thoughts, *words, *calls)
 
 
+def _thought(thought: dict[str, Json]) -> str:
+    """A summary of thoughts as Google sends it: its title, if any, and what the client took for the rest."""
+    subject, description = as_str(thought.get("subject")), as_str(thought.get("description"))
+    return f"**{subject}**\n\n{description}" if subject else description
+
+
 def _results(call: dict[str, Json]) -> list[Json]:
     """Tool results as sent to the model with the next request."""
-    found: list[Json] = []
+    parts: list[Json] = []
     result = call.get("result")
     for part in google.convert_parts(result):
         typed = part if isinstance(part, dict) else messages.tool_result(call.get("id"), part)
-        found.append(typed)
-    return found
+        parts.append(typed)
+    return parts
 
 
 def usage(report: Json) -> Usage | None:
@@ -183,12 +186,12 @@ def usage(report: Json) -> Usage | None:
 
     None if all figures are zero: no call has an empty input.
     """
-    held = as_dict(report)
-    if "input" not in held or not any(as_count(tokens) for tokens in held.values()):
+    figures = as_dict(report)
+    if "input" not in figures or not any(as_count(tokens) for tokens in figures.values()):
         return None
-    read, thoughts = as_count(held.get("cached")), as_count(held.get("thoughts"))
-    fresh = max(0, as_count(held.get("input")) + as_count(held.get("tool")) - read)
-    return Usage(fresh, read, output=as_count(held.get("output")) + thoughts, reasoning=thoughts)
+    read, thoughts = as_count(figures.get("cached")), as_count(figures.get("thoughts"))
+    fresh = max(0, as_count(figures.get("input")) + as_count(figures.get("tool")) - read)
+    return Usage(fresh, read, output=as_count(figures.get("output")) + thoughts, reasoning=thoughts)
 
 
 reader = lines_reader(_Gemini)

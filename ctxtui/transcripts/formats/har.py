@@ -44,32 +44,32 @@ def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
         if not isinstance(entry, dict):
             yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
             continue
-        asked = _exchange(entry)
-        for exchange in (asked, *(replace(one, sender=asked.sender) for one in _framed(entry))):
+        main_exchange = _exchange(entry)
+        for exchange in (main_exchange, *(replace(one, sender=main_exchange.sender) for one in _framed(entry))):
             warmed = warm_up_id(exchange)
             if warmed:
-                exchanges.holds(warmed)
+                exchanges.hold_response(warmed)
                 continue
-            yield from (event for event in exchanges.take(exchange) if not isinstance(event, Happened))
-    if exchanges.other:
-        many = "s" if len(exchanges.other) > 1 else ""
-        yield Happened("other request", f"{len(exchanges.other):,} request{many} that no model reads")
+            yield from (event for event in exchanges.add_exchange(exchange) if not isinstance(event, Happened))
+    if exchanges.other_requests:
+        many = "s" if len(exchanges.other_requests) > 1 else ""
+        yield Happened("other request", f"{len(exchanges.other_requests):,} request{many} that no model reads")
     yield from exchanges.threads.settle()
     yield Described(title=exchanges.threads.title)
 
 
 def _exchange(entry: dict[str, Json]) -> Exchange:
-    asked, answered = as_dict(entry.get("request")), as_dict(entry.get("response"))
+    request, response = as_dict(entry.get("request")), as_dict(entry.get("response"))
     started, lasted = as_time(entry.get("startedDateTime")), as_usd(entry.get("time"))
     waited = [as_usd(get_path(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
-    headers = [(as_str(one.get("name")), as_str(one.get("value"))) for one in as_dicts(asked.get("headers"))]
+    headers = [(as_str(one.get("name")), as_str(one.get("value"))) for one in as_dicts(request.get("headers"))]
     first = sum(ms for ms in waited if ms is not None and ms > 0) / 1000
     return Exchange(
-        request=_text(as_dict(asked.get("postData"))),
-        response=_text(as_dict(answered.get("content"))),
-        url=as_str(asked.get("url")),
-        method=as_str(asked.get("method")) or "GET",
-        status=as_count(answered.get("status")),
+        request=_text(as_dict(request.get("postData"))),
+        response=_text(as_dict(response.get("content"))),
+        url=as_str(request.get("url")),
+        method=as_str(request.get("method")) or "GET",
+        status=as_count(response.get("status")),
         started=started,
         first_byte=started + first if started is not None and first else None,
         ended=started + lasted / 1000 if started is not None and lasted is not None and 0 <= lasted < 1e12 else None,
@@ -82,17 +82,19 @@ def _framed(entry: dict[str, Json]) -> Iterator[Exchange]:
     """Yield the requests sent over an entry's WebSocket, each with its events."""
     talk = SocketExchanges(as_str(get_path(entry, "request", "url")))
     for frame in as_list(entry.get("_webSocketMessages")):
-        told = as_dict(frame)
-        done = talk.frame(as_str(told.get("data")), as_str(told.get("type")) == "send", as_time(told.get("time")))
+        message = as_dict(frame)
+        done = talk.add_frame(
+            as_str(message.get("data")), as_str(message.get("type")) == "send", as_time(message.get("time"))
+        )
         if done is not None:
             yield done
     if (rest := talk.close()) is not None:
         yield rest
 
 
-def _text(held: dict[str, Json]) -> bytes:
-    text = as_str(held.get("text"))
-    if held.get("encoding") == "base64":
+def _text(content: dict[str, Json]) -> bytes:
+    text = as_str(content.get("text"))
+    if content.get("encoding") == "base64":
         try:
             return base64.b64decode(text)
         except (binascii.Error, ValueError):

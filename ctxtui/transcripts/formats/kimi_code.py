@@ -56,7 +56,7 @@ class _Agent:
         self._deferred: list[list[Item]] = []
         """Messages received during a step, added to the context after its answer."""
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         match value.get("type"):
             case "profile.bind" | "config.update":
                 self._system = as_str(value.get("systemPrompt")) or self._system
@@ -64,18 +64,18 @@ class _Agent:
                 self._tools[as_str(value.get("hash"))] = as_list(value.get("tools"))
             case "llm.request":
                 if value.get("turnStep") != self._request.get("turnStep"):
-                    yield from self._end({}, value, found)
+                    yield from self._end({}, value, source)
                 self._request = value
                 self._in_step = value.get("kind") == _LOOP
                 self._begin(self._tools.get(as_str(value.get("toolsHash")), []))
             case "usage.record":
-                yield from self._spent(value, found)
+                yield from self._handle_usage(value, source)
             case "turn.prompt" | "turn.ended":
-                yield from self._end({}, value, found)
+                yield from self._end({}, value, source)
             case "context.append_message":
-                self._say(_message(as_dict(value.get("message"))))
+                self._add(_message(as_dict(value.get("message"))))
             case "context.append_loop_event":
-                yield from self._step(as_dict(value.get("event")), value, found)
+                yield from self._step(as_dict(value.get("event")), value, source)
             case kind:
                 self._cut(kind, value)
 
@@ -109,41 +109,47 @@ class _Agent:
         words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
         summary = make_message("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
-            said = [message for message in self._messages if _is_of_user(message)]
+            user_messages = [message for message in self._messages if _is_of_user(message)]
             first = as_count(value.get("keptHeadUserMessageCount"))
             last = max(0, as_count(value["keptUserMessageCount"]) - first)
-            self._messages = [*said[:first], *said[max(first, len(said) - last) :], summary]
+            self._messages = [*user_messages[:first], *user_messages[max(first, len(user_messages) - last) :], summary]
         else:
             self._messages = [summary, *self._messages[as_count(value.get("compactedCount")) :]]
 
     def _undo(self, turns: int) -> None:
         """Remove the user's last messages and everything after them, but not beyond a summary or the start."""
-        said: list[int] = []
+        user_indexes: list[int] = []
         for n, message in enumerate(self._messages):
-            said = [] if message[0].place.mark == _SUMMARY else [*said, n] if _is_of_user(message) else said
-        if turns <= len(said):
-            del self._messages[said[-turns] :]
+            user_indexes = (
+                []
+                if message[0].place.mark == _SUMMARY
+                else [*user_indexes, n]
+                if _is_of_user(message)
+                else user_indexes
+            )
+        if turns <= len(user_indexes):
+            del self._messages[user_indexes[-turns] :]
 
-    def _say(self, items: list[Item]) -> None:
+    def _add(self, items: list[Item]) -> None:
         if items and self._in_step:
             self._deferred.append(items)
         elif items:
             self._messages.append(items)
-            self.dialogue.say(items)
+            self.dialogue.add(items)
 
-    def _tell_results(self) -> None:
+    def _add_results(self) -> None:
         """Add the tool results to the context: the client counts each as a message."""
         for result in self._results:
             items = messages.result_items(self.dialogue, [result])
             self._messages.append(items)
-            self.dialogue.say(items)
+            self.dialogue.add(items)
         self._results = []
 
-    def _step(self, event: dict[str, Json], value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _step(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         match event.get("type"):
             case "step.begin":
                 if self._used is not None:
-                    yield from self._end({}, value, found)
+                    yield from self._end({}, value, source)
                 self._in_step = True
             case "content.part":
                 self._said.append(_part(as_dict(event.get("part"))))
@@ -152,25 +158,25 @@ class _Agent:
             case "tool.result":
                 self._results.append(_result(event.get("toolCallId"), as_dict(event.get("result"))))
                 if not self._in_step:
-                    self._tell_results()
+                    self._add_results()
             case "step.end":
-                yield from self._end(event, value, found)
+                yield from self._end(event, value, source)
 
-    def _end(self, event: dict[str, Json], value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _end(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """End the pending request, with its answer, or without one if something else begins."""
         used = usage(event.get("usage")) or self._used
         if self._request.get("kind") == _LOOP or used is not None or self._said:
             items = make_message("assistant", *self._said) if self._said else []
-            call = self._call(as_str(event.get("messageId")), used, value, found)
-            yield self.dialogue.answer(items, replace(call, stop_reason=as_str(event.get("rawFinishReason"))))
+            call = self._call(as_str(event.get("messageId")), used, value, source)
+            yield self.dialogue.add_call(items, replace(call, stop_reason=as_str(event.get("rawFinishReason"))))
             self._messages += [items] if items else []
-        self._tell_results()
+        self._add_results()
         self._in_step = False
         for message in self._deferred:
-            self._say(message)
+            self._add(message)
         self._request, self._used, self._said, self._deferred = {}, None, [], []
 
-    def _spent(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _handle_usage(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Handle a usage report: of the step that ends next, or of a request besides the conversation."""
         used, self._model = usage(value.get("usage")), as_str(value.get("model"))
         kind = as_str(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else _LOOP)
@@ -179,22 +185,22 @@ class _Agent:
             return
         thread = f"{self.dialogue.thread} {kind}"
         yield ThreadSeen(thread, kind, self.dialogue.thread)
-        call = replace(self._call("", used, value, found), fidelity=Fidelity.TOTALS, extra={"purpose": kind})
-        yield Dialogue(self._tree, thread, self._ids).answer([], call)
+        call = replace(self._call("", used, value, source), fidelity=Fidelity.TOTALS, extra={"purpose": kind})
+        yield Dialogue(self._tree, thread, self._ids).add_call([], call)
         self._request = {}
 
-    def _call(self, id_: str, used: Usage | None, value: dict[str, Json], found: RawRecord) -> Call:
-        asked = self._request
-        provider = as_str(asked.get("provider"))
+    def _call(self, id_: str, used: Usage | None, value: dict[str, Json], source: RawRecord) -> Call:
+        request = self._request
+        provider = as_str(request.get("provider"))
         return Call(
             id_,
             "",
             provider=provider if provider in _PROVIDERS else "",
-            model=as_str(asked.get("model")) or self._model,
-            started=_time(asked),
+            model=as_str(request.get("model")) or self._model,
+            started=_time(request),
             ended=_time(value) if used is not None else None,
             usage=used,
-            line=found.line,
+            line=source.line,
             extra={FRONT_RECORDED: True} if self._front else {},
         )
 
@@ -208,7 +214,7 @@ class _File:
         self._ids = ids
         self._name = name
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if value.get("type") == "metadata" or value.get("kind") == "event":
             # Records of the program, not of an agent.
             return
@@ -217,9 +223,9 @@ class _File:
             self._agents[name] = _Agent(self._tree, name, self._ids)
             if name != MAIN:
                 yield ThreadSeen(name, name, MAIN)
-        yield from self._agents[name].record(value, found)
+        yield from self._agents[name].record(value, source)
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         talks = [agent.dialogue for agent in self._agents.values()]
         yield Described(source=NAME, title=next((talk.title for talk in talks if talk.title), ""))
         yield from (talk.tip() for talk in talks)
@@ -275,14 +281,14 @@ def _part(part: dict[str, Json]) -> Json:
 
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one request."""
-    held = as_dict(report)
-    if not any(as_count(tokens) for tokens in held.values()):
+    figures = as_dict(report)
+    if not any(as_count(tokens) for tokens in figures.values()):
         return None
     return Usage(
-        as_count(held.get("inputOther")),
-        as_count(held.get("inputCacheRead")),
-        write_5m=as_count(held.get("inputCacheCreation")),
-        output=as_count(held.get("output")),
+        as_count(figures.get("inputOther")),
+        as_count(figures.get("inputCacheRead")),
+        write_5m=as_count(figures.get("inputCacheCreation")),
+        output=as_count(figures.get("output")),
     )
 
 

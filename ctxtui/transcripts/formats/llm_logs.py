@@ -25,10 +25,10 @@ from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_read
 
 def group_by(rows: list[Row], key: str) -> dict[str, list[Row]]:
     """Group the rows by a column of texts or numbers."""
-    found: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(as_key(row.get(key)), []).append(row)
-    return found
+        groups.setdefault(as_key(row.get(key)), []).append(row)
+    return groups
 
 
 def as_key(value: Json) -> str:
@@ -38,8 +38,10 @@ def as_key(value: Json) -> str:
 
 def tool_item(row: Row) -> Item:
     """Convert a tool definition to an item."""
-    told = {"name": row.get("name"), "description": row.get("description")}
-    return Item(blocks.make(TOOL, {**told, "input_schema": decode_column(row.get("input_schema"))}), Place("tools"))
+    definition = {"name": row.get("name"), "description": row.get("description")}
+    return Item(
+        blocks.make(TOOL, {**definition, "input_schema": decode_column(row.get("input_schema"))}), Place("tools")
+    )
 
 
 def attachment(row: Row) -> dict[str, Json]:
@@ -58,23 +60,23 @@ def to_call(row: Row) -> Call:
     """Convert a turn or response to a call without context."""
     began, lasted = as_time(row.get("datetime_utc")), as_count(row.get("duration_ms"))
     answer = as_dict(decode_column(row.get("response_json")))
-    told: dict[str, Json] = {}
+    extra: dict[str, Json] = {}
     if row.get("options_json") and decode_column(row["options_json"]):
-        told["options"] = decode_column(row["options_json"])
-    told |= {key: row[key] for key in ("schema_id",) if row.get(key)}
+        extra["options"] = decode_column(row["options_json"])
+    extra |= {key: row[key] for key in ("schema_id",) if row.get(key)}
     if answer.get("id"):
-        told["response_id"] = answer["id"]
-    asked = as_str(row.get("model"))
+        extra["response_id"] = answer["id"]
+    model = as_str(row.get("model"))
     return Call(
         as_str(row.get("id")),
         "",
-        provider=asked.partition("/")[0] if "/" in asked else "",
-        model=as_str(row.get("resolved_model")) or asked,
+        provider=model.partition("/")[0] if "/" in model else "",
+        model=as_str(row.get("resolved_model")) or model,
         started=began,
         ended=began + lasted / 1000 if began is not None and lasted else None,
         usage=usage(row, answer),
         stop_reason=as_str(answer.get("finish_reason")) or as_str(answer.get("stop_reason")),
-        extra=told,
+        extra=extra,
     )
 
 
@@ -83,7 +85,7 @@ def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
     if row.get("input_tokens") is None and row.get("output_tokens") is None:
         return None
     details = as_dict(decode_column(row.get("token_details")))
-    given, output = as_count(row.get("input_tokens")), as_count(row.get("output_tokens"))
+    input_tokens, output = as_count(row.get("input_tokens")), as_count(row.get("output_tokens"))
     inputs = [as_dict(details.get(name)) for name in ("prompt_tokens_details", "input_tokens_details")]
     inside = max(as_count(told.get("cached_tokens")) for told in inputs)
     written = max(as_count(told.get("cache_write_tokens")) for told in inputs)
@@ -92,7 +94,7 @@ def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
     thought = sum(as_count(told.get(key)) for told in outputs for key in ("reasoning_tokens", "thinking_tokens"))
     told = {**as_dict(answer.get("usage")), **details}
     return Usage(
-        fresh=max(0, given - inside - written),
+        fresh=max(0, input_tokens - inside - written),
         cache_read=inside or beside,
         write_5m=as_count(details.get("cache_creation_input_tokens")),
         write_30m=written,
@@ -118,42 +120,42 @@ class MessageStore:
             for turn, rows in group_by(tables.get("turn_tools", []), "turn_id").items()
         }
 
-    def turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
+    def add_turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
         """Add the call of a turn: its context, and what it added."""
         chain = self._chain(as_str(row.get("tip_message_hash")))
         hashes = [as_str(message.get("hash")) for message in chain]
         parent = as_str(row.get("parent_message_hash"))
         if parent in hashes:
-            asked = hashes.index(parent) + 1
+            request_length = hashes.index(parent) + 1
         else:
-            asked = len(chain) - 1 if chain and chain[-1].get("role") == "assistant" else len(chain)
+            request_length = len(chain) - 1 if chain and chain[-1].get("role") == "assistant" else len(chain)
         head = dialogue.tree.extend(ROOT, self._tools.get(as_str(row.get("id")), []))
-        for message in chain[:asked]:
+        for message in chain[:request_length]:
             head = dialogue.tree.extend(head, self._items(message))
-        said = [item for message in chain[asked:] for item in self._items(message)]
-        yield dialogue.answer(said, to_call(row), after=head)
+        answer_items = [item for message in chain[request_length:] for item in self._items(message)]
+        yield dialogue.add_call(answer_items, to_call(row), after=head)
 
-    def go_on(self, dialogue: Dialogue, tip: str) -> None:
+    def extend(self, dialogue: Dialogue, tip: str) -> None:
         """Extend the conversation to message `tip`, which is after its last turn if more was added since."""
         chain = self._chain(tip)
         if not chain:
             return
         items = [item for message in chain for item in self._items(message)]
         tree = dialogue.tree
-        held = [item for item in tree.items(dialogue.head) if item.place.section != "tools"]
-        if items != held:
+        recorded = [item for item in tree.items(dialogue.head) if item.place.section != "tools"]
+        if items != recorded:
             dialogue.head = ROOT
-            dialogue.say(items)
+            dialogue.add(items)
 
     def _chain(self, tip: str) -> list[Row]:
         """List the messages up to `tip`, the first one first."""
-        found: list[Row] = []
-        seen: set[str] = set()
-        while tip in self._messages and tip not in seen:
-            seen.add(tip)
-            found.append(self._messages[tip])
+        chain: list[Row] = []
+        visited: set[str] = set()
+        while tip in self._messages and tip not in visited:
+            visited.add(tip)
+            chain.append(self._messages[tip])
             tip = as_str(self._messages[tip].get("parent_hash"))
-        return found[::-1]
+        return chain[::-1]
 
     def _items(self, message: Row) -> list[Item]:
         parts = [self._part(row) for row in self._parts.get(as_str(message.get("hash")), [])]
@@ -163,7 +165,7 @@ class MessageStore:
         """Convert a stored part to Anthropic's spelling; further members keep their names."""
         payload = as_dict(decode_column(row.get("payload")))
         if "text_ref" in payload:
-            payload = {**payload, "text": self._put_together(payload["text_ref"])}
+            payload = {**payload, "text": self._join_pieces(payload["text_ref"])}
         text = as_str(row.get("text")) or as_str(payload.get("text"))
         id_ = payload.get("tool_call_id", payload.get("id"))
         name = row.get("tool_name") or payload.get("name")
@@ -177,13 +179,13 @@ class MessageStore:
                 signature = get_path(payload, "provider_metadata", "anthropic", "signature")
                 return {**_rest(payload), **messages.thinking(text, signature)}
             case "tool_call":
-                given = payload.get("arguments", payload.get("input", {}))
-                return {**_rest(payload), **messages.tool_use(id_, name, given)}
+                tool_input = payload.get("arguments", payload.get("input", {}))
+                return {**_rest(payload), **messages.tool_use(id_, name, tool_input)}
             case "tool_result":
                 output = payload.get("output", row.get("text"))
                 files = [self._file(one) for one in as_dicts(payload.get("attachments"))]
-                told = output if output is not None else ""
-                content = [messages.text(told), *files] if files else told
+                text_output = output if output is not None else ""
+                content = [messages.text(text_output), *files] if files else text_output
                 failed = bool(payload.get("exception"))
                 return {**_rest(payload), **messages.tool_result(id_, content, failed, name=name)}
             case "attachment":
@@ -193,7 +195,7 @@ class MessageStore:
     def _file(self, ref: dict[str, Json]) -> dict[str, Json]:
         return attachment(self._attachments.get(as_str(ref.get("id")), ref))
 
-    def _put_together(self, pieces: Json) -> str:
+    def _join_pieces(self, pieces: Json) -> str:
         """Join a text stored in pieces, some of which are fragments shared with other texts."""
         return "".join(
             as_str(piece["literal"]) if "literal" in piece else self._fragments.get(as_key(piece.get("fragment")), "")
@@ -224,30 +226,30 @@ class Responses:
             for name in ("prompt_fragments", "system_fragments", "prompt_attachments")
         }
 
-    def write(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
+    def add_response(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
         """Add a response: its additions to the conversation, and its answer."""
         id_ = as_str(row.get("id"))
         if dialogue.calls == 0:
-            dialogue.say(self._tools[key] for o in self._offered.get(id_, []) if (key := _id(o)) in self._tools)
+            dialogue.add(self._tools[key] for o in self._offered.get(id_, []) if (key := _id(o)) in self._tools)
             system = "\n\n".join(filter(None, [*self._texts("system_fragments", id_), as_str(row.get("system"))]))
-            dialogue.say(make_message("system", system) if system else [])
+            dialogue.add(make_message("system", system) if system else [])
         results = [
             messages.tool_result(r.get("tool_call_id"), as_str(r.get("output")), bool(r.get("exception")))
             for r in self._results.get(id_, [])
         ]
-        dialogue.say(make_message("user", *results) if results else [])
+        dialogue.add(make_message("user", *results) if results else [])
         prompt = "\n".join(filter(None, [*self._texts("prompt_fragments", id_), as_str(row.get("prompt"))]))
         refs = [as_str(ref.get("attachment_id")) for ref in self._beside["prompt_attachments"].get(id_, [])]
         files = [attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
-        asked = [*([prompt] if prompt else []), *files]
-        dialogue.say(make_message("user", *asked) if asked else [])
+        parts = [*([prompt] if prompt else []), *files]
+        dialogue.add(make_message("user", *parts) if parts else [])
         calls = [
             messages.tool_use(r.get("tool_call_id"), r.get("name"), decode_column(r.get("arguments")))
             for r in self._calls.get(id_, [])
         ]
         thought = [messages.thinking(as_str(row["reasoning"]))] if as_str(row.get("reasoning")) else []
-        said = [as_str(row["response"])] if as_str(row.get("response")) else []
-        yield dialogue.answer(make_message("assistant", *thought, *said, *calls), to_call(row))
+        texts = [as_str(row["response"])] if as_str(row.get("response")) else []
+        yield dialogue.add_call(make_message("assistant", *thought, *texts, *calls), to_call(row))
 
     def _texts(self, table: str, id_: str) -> list[str]:
         return [self._fragments.get(as_key(ref.get("fragment_id")), "") for ref in self._beside[table].get(id_, [])]
@@ -268,9 +270,9 @@ def sniff(head: bytes, name: str) -> float:
 
 def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     turns = sorted(tables.get("turns", []), key=_when)
-    known = {as_str(turn.get("id")) for turn in turns}
+    turn_ids = {as_str(turn.get("id")) for turn in turns}
     # For a while both schemas were written.
-    old = [row for row in sorted(tables.get("responses", []), key=_when) if as_str(row.get("id")) not in known]
+    old = [row for row in sorted(tables.get("responses", []), key=_when) if as_str(row.get("id")) not in turn_ids]
     threads = {as_str(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
     spoken = list(dict.fromkeys(_thread_of(row) for row in [*turns, *old]))
     # A fork without a turn of its own still has its history.
@@ -286,9 +288,11 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
         origin = as_str(row.get("forked_from"))
         parent = (MAIN if origin == main else origin) if origin in spoken and origin != name else ""
         yield ThreadSeen(dialogue.thread, as_str(row.get("name")), parent)
-        for one in (one for one in [*old, *turns] if _thread_of(one) == name):
-            yield from store.turn(dialogue, one) if "tip_message_hash" in one else responses.write(dialogue, one)
-        store.go_on(dialogue, as_str(row.get("tip_message_hash")))
+        for row_ in (row_ for row_ in [*old, *turns] if _thread_of(row_) == name):
+            yield from (
+                store.add_turn(dialogue, row_) if "tip_message_hash" in row_ else responses.add_response(dialogue, row_)
+            )
+        store.extend(dialogue, as_str(row.get("tip_message_hash")))
         yield dialogue.tip()
 
 

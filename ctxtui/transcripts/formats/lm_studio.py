@@ -37,8 +37,8 @@ def sniff(head: bytes, name: str) -> float:
     text = file_head.decode_head(head)
     if "[LM STUDIO SERVER]" in text or "LMSAuthenticator" in text or "LMStudio" in text[:4000]:
         return 0.9 if re.search(_HEAD, text, re.MULTILINE) else 0.0
-    found = _MARK.search(text)
-    return 0.85 if found and found.group(2) else 0.0
+    match = _MARK.search(text)
+    return 0.85 if match and match.group(2) else 0.0
 
 
 class _Pending(Struct):
@@ -54,7 +54,7 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     exchanges = Exchanges(tree)
     events: list[Event] = [Described(source=NAME, client="LM Studio")]
     for pending in _requests(text, events):
-        events += exchanges.take(pending.exchange, partial(_with_usage, pending.usage))
+        events += exchanges.add_exchange(pending.exchange, partial(_with_usage, pending.usage))
     return [*events, *exchanges.threads.settle(), Described(title=exchanges.threads.title)], None
 
 
@@ -64,7 +64,7 @@ def _with_usage(usage: Usage | None, call: Call) -> Call:
 
 def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
     """List every request in order, with the next answer after it."""
-    found: list[_Pending] = []
+    requests: list[_Pending] = []
     waiting: list[_Pending] = []
     for match in _MARK.finditer(text):
         stamp, received, method, path, answer, end, rest = match.groups()
@@ -75,17 +75,17 @@ def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
         if received and body is not None:
             sent = canonical.dumps(body)
             waiting.append(_Pending(Exchange(sent, b"", f"http://localhost{path}", method, started=when, line=line)))
-            found.append(waiting[-1])
+            requests.append(waiting[-1])
         elif waiting and answer and answer != "Generated packet" and body is not None:
             _set_answer(waiting.pop(0), canonical.dumps(body), when)
         elif waiting and answer and body is not None:
             waiting[0].packets.append(body)
         elif end and end.startswith("Finished") and waiting and waiting[0].packets:
-            one = waiting.pop(0)
-            _set_answer(one, b"".join(_event(packet) for packet in one.packets) + b"data: [DONE]\n\n", when)
-        elif end and found:
-            found[-1].usage = _parse_usage(rest) or found[-1].usage
-    return [_finish(one) for one in found]
+            pending = waiting.pop(0)
+            _set_answer(pending, b"".join(_event(packet) for packet in pending.packets) + b"data: [DONE]\n\n", when)
+        elif end and requests:
+            requests[-1].usage = _parse_usage(rest) or requests[-1].usage
+    return [_finish(pending) for pending in requests]
 
 
 def _set_answer(pending: _Pending, body: bytes, when: float | None) -> None:
@@ -105,11 +105,11 @@ def _event(packet: Json) -> bytes:
 
 
 def _parse_usage(words: str) -> Usage | None:
-    found = _DONE.search(words)
-    if not found:
+    match = _DONE.search(words)
+    if not match:
         return None
-    given, cached, output = (int(n.replace(",", "")[:15] or 0) if n else 0 for n in found.groups())
-    return Usage(max(0, given - cached), cached, output=output, has_cache=found.group(2) is not None)
+    input_tokens, cached, output = (int(n.replace(",", "")[:15] or 0) if n else 0 for n in match.groups())
+    return Usage(max(0, input_tokens - cached), cached, output=output, has_cache=match.group(2) is not None)
 
 
 def _json(text: str, at: int) -> Json:

@@ -34,8 +34,8 @@ _BODY: Final = re.compile(r"Received request: \w+ to \S+(?: with body)?\s*\{")
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a log with counts alone."""
     text = file_head.decode_head(head)
-    found = _ASKED.search(text) or _ANSWERED.search(text)
-    return 0.95 if found and not _BODY.search(text) else 0.0
+    match = _ASKED.search(text) or _ANSWERED.search(text)
+    return 0.95 if match and not _BODY.search(text) else 0.0
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
@@ -47,16 +47,16 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
     """Yield a call for each request with recorded tokens; a thread for each conversation."""
     ids, talk, before, number = Ids(), None, 0, 0
     by_answer: dict[str, Dialogue] = {}
-    asked = list(_requests(text))
-    for n, match in enumerate(asked):
+    requests = list(_requests(text))
+    for n, match in enumerate(requests):
         messages = int(match[2].replace(",", "") or 0) if match.re is _ASKED else 0
-        until = asked[n + 1].start() if n + 1 < len(asked) else len(text)
-        told = {name: int(value.replace(",", "") or 0) for name, value in _TOKENS.findall(text, match.end(), until)}
-        given, answered = (
-            next((told[name] for name in names if name in told), None)
+        until = requests[n + 1].start() if n + 1 < len(requests) else len(text)
+        figures = {name: int(value.replace(",", "") or 0) for name, value in _TOKENS.findall(text, match.end(), until)}
+        input_tokens, output_tokens = (
+            next((figures[name] for name in names if name in figures), None)
             for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
         )
-        if given is None:
+        if input_tokens is None:
             yield Skipped(text.count("\n", 0, match.start()) + 1, "a request without prompt_tokens")
             continue
         answer = _ANSWERED.search(text, match.start(), until)
@@ -72,9 +72,12 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
         before = messages
         if "id" in named:
             by_answer[named["id"]] = talk
-        cached = told.get("cached_tokens")
+        cached = figures.get("cached_tokens")
         usage = Usage(
-            max(0, given - (cached or 0)), min(cached or 0, given), output=answered or 0, has_cache=cached is not None
+            max(0, input_tokens - (cached or 0)),
+            min(cached or 0, input_tokens),
+            output=output_tokens or 0,
+            has_cache=cached is not None,
         )
         ended = parse_timestamp(answer[1].replace("T", " ")) if answer else None
         started = parse_timestamp(match[1].replace("T", " ")) if match.re is _ASKED else None
@@ -89,20 +92,20 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
             usage=usage,
             fidelity=Fidelity.TOTALS,
         )
-        seen: CallSeen = talk.answer([], known)
+        seen: CallSeen = talk.add_call([], known)
         yield seen
     if talk is not None:
-        yield Described(title=f"{len(asked)} requests to a local server")
+        yield Described(title=f"{len(requests)} requests to a local server")
 
 
 def _requests(text: str) -> Iterator[re.Match[str]]:
     """Yield the start of each request: the line that it runs, or an answer without such a line."""
     runs = False
     every = [*_ASKED.finditer(text), *_ANSWERED.finditer(text)]
-    for found in sorted(every, key=lambda match: match.start()):
-        if found.re is _ASKED or not runs:
-            yield found
-        runs = found.re is _ASKED
+    for request_match in sorted(every, key=lambda match: match.start()):
+        if request_match.re is _ASKED or not runs:
+            yield request_match
+        runs = request_match.re is _ASKED
 
 
 reader = whole_reader(_parse)

@@ -25,8 +25,8 @@ _PLAIN: Final = frozenset({"role", "content"})
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a trajectory."""
-    found = file_head.parse_values(head)
-    first = found[0] if found else None
+    values = file_head.parse_values(head)
+    first = values[0] if values else None
     if isinstance(first, dict):
         if as_str(first.get("trajectory_format")).startswith("mini-swe-agent"):
             return 1.0
@@ -70,7 +70,7 @@ def _add_message(dialogue: Dialogue, message: Json, model: str, path: str) -> It
         return
     if get_path(message, "object") == "response" and isinstance(get_path(message, "output"), list):
         call = _call({"extra": {**as_dict(message.get("extra")), "response": message}}, model)
-        yield dialogue.answer(openai_responses.decode_response(message).items, call)
+        yield dialogue.add_call(openai_responses.decode_response(message).items, call)
         return
     yield from messages.add_message(dialogue, message, lambda said: _call(said, model), path)
 
@@ -83,20 +83,20 @@ def _call(message: dict[str, Json], model: str) -> Call:
         return known
     try:
         module = openai_responses if "output" in answer else openai_chat
-        said = module.decode_response(answer)
+        response = module.decode_response(answer)
     except Malformed:
         return replace(known, extra={"response": answer})
     cost = as_usd(extra.get("cost"))
-    usage = replace(said.usage, cost=cost) if said.usage and cost is not None else said.usage
+    usage = replace(response.usage, cost=cost) if response.usage and cost is not None else response.usage
     return replace(
         known,
-        id=said.id,
-        model=said.model or model,
+        id=response.id,
+        model=response.model or model,
         usage=usage,
         started=as_time(answer.get("created", answer.get("created_at"))),
-        stop_reason=said.stop_reason,
-        error=said.error,
-        extra=said.extra,
+        stop_reason=response.stop_reason,
+        error=response.error,
+        extra=response.extra,
     )
 
 

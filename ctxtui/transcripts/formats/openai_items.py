@@ -37,34 +37,34 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a list, in any order, oldest item first."""
     dialogue = Dialogue(tree)
     yield Described(source=NAME)
-    held: list[Item] = []
+    answer_items: list[Item] = []
     by = ""
     for item in _in_order(as_dicts(as_dict(value).get("data"))):
-        made, maker = _items(item), as_str(item.get("created_by"))
-        said = _is_output(item)
-        if held and (not said or maker != by):
-            yield dialogue.answer(held, Call(by if by.startswith("resp_") else "", "", provider="openai"))
-            held = []
-        if said:
-            held, by = [*held, *made], maker
+        items, maker = _items(item), as_str(item.get("created_by"))
+        is_output = _is_output(item)
+        if answer_items and (not is_output or maker != by):
+            yield dialogue.add_call(answer_items, Call(by if by.startswith("resp_") else "", "", provider="openai"))
+            answer_items = []
+        if is_output:
+            answer_items, by = [*answer_items, *items], maker
         else:
-            dialogue.say(made)
-    if held:
-        yield dialogue.answer(held, Call(by if by.startswith("resp_") else "", "", provider="openai"))
+            dialogue.add(items)
+    if answer_items:
+        yield dialogue.add_call(answer_items, Call(by if by.startswith("resp_") else "", "", provider="openai"))
     yield dialogue.tip()
     yield Described(title=dialogue.title)
 
 
-def _in_order(found: list[dict[str, Json]]) -> list[dict[str, Json]]:
+def _in_order(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """Put items in chronological order: the API may list the newest first, so that an answer precedes its call."""
-    seen: set[str] = set()
-    for item in found:
+    call_ids: set[str] = set()
+    for item in items:
         kind, id_ = as_str(item.get("type")), as_str(item.get("call_id"))
-        if kind.endswith("_output") and id_ not in seen:
-            return found[::-1]
-        seen.add(id_)
-    first, last = (_is_output(found[n]) for n in (0, -1)) if found else (False, False)
-    return found[::-1] if first and not last else found
+        if kind.endswith("_output") and id_ not in call_ids:
+            return items[::-1]
+        call_ids.add(id_)
+    first, last = (_is_output(items[n]) for n in (0, -1)) if items else (False, False)
+    return items[::-1] if first and not last else items
 
 
 def _is_output(item: dict[str, Json]) -> bool:

@@ -101,18 +101,18 @@ class Events:
         self._due: Usage | None = None
         self._response = ""
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         kind = as_str(value.get("kind"))
         if kind == "SystemPromptEvent":
-            self._say(value, _system(value))
+            self._add(value, _system(value))
         elif kind == "ActionEvent" or (kind == "MessageEvent" and value.get("source") == "agent"):
-            yield from self._answered(kind, value, found)
+            yield from self._add_answer(kind, value, source)
         elif kind == "MessageEvent":
-            self._say(value, messages.message_items(as_dict(value.get("llm_message"))))
+            self._add(value, messages.message_items(as_dict(value.get("llm_message"))))
         elif kind in _RESULTS:
-            self._say(value, messages.message_items(_result(value)))
+            self._add(value, messages.message_items(_result(value)))
         elif kind == "ConversationStateUpdateEvent":
-            yield from self._state(value, found)
+            yield from self._state(value, source)
         elif kind in ("Condensation", "CondensationEvent"):
             self._condense(value)
         elif "agent" in value and "kind" not in value:
@@ -121,15 +121,15 @@ class Events:
         else:
             yield Happened("record", kind or "without kind", at=as_time(value.get("timestamp")))
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._dialogue.title)
         yield self._dialogue.tip()
 
-    def _say(self, value: dict[str, Json], items: list[Item]) -> None:
+    def _add(self, value: dict[str, Json], items: list[Item]) -> None:
         self._said.append((as_str(value.get("id")), items))
-        self._dialogue.say(items)
+        self._dialogue.add(items)
 
-    def _answered(self, kind: str, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _add_answer(self, kind: str, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         message = as_dict(value.get("llm_message")) if kind == "MessageEvent" else _action(value)
         items = messages.message_items(message)
         response = as_str(value.get("llm_response_id"))
@@ -137,20 +137,20 @@ class Events:
             # An answer with several calls is recorded as one event per call.
             more = [item for item in items if item.block.kind == "tool_call"]
             self._said.append((as_str(value.get("id")), more))
-            again = self._dialogue.go_on(more)
+            again = self._dialogue.extend_answer(more)
             yield from [again] if again else []
             return
         self._response = response
         self._said.append((as_str(value.get("id")), items))
-        yield self._dialogue.answer(items, self._call(response, value, found))
+        yield self._dialogue.add_call(items, self._call(response, value, source))
 
-    def _call(self, id_: str, value: dict[str, Json], found: RawRecord) -> Call:
+    def _call(self, id_: str, value: dict[str, Json], source: RawRecord) -> Call:
         usage, self._due = self._due, None
         model = next((self._meters[name].model for name in _MAIN if name in self._meters), "")
-        span, ended = (found.start, found.end), as_time(value.get("timestamp"))
-        return Call(id_, "", model=model, ended=ended, usage=usage, line=found.line, bytes_=span)
+        span, ended = (source.start, source.end), as_time(value.get("timestamp"))
+        return Call(id_, "", model=model, ended=ended, usage=usage, line=source.line, bytes_=span)
 
-    def _state(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _state(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if value.get("key") != "stats":
             if value.get("key") == "execution_status" and value.get("value") in ("finished", "error", "stuck"):
                 yield from read_outcomes({"status": value["value"]})
@@ -158,19 +158,19 @@ class Events:
         for name, report in as_dict(get_path(value, "value", "usage_to_metrics")).items():
             used = self._meters.setdefault(name, _Meter()).advance(as_dict(report))
             if used is not None:
-                yield from self._spent(name, used, value, found)
+                yield from self._add_usage(name, used, value, source)
 
-    def _spent(self, name: str, used: Usage, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _add_usage(self, name: str, used: Usage, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if name in _MAIN:
             if self._due is not None:
                 # The answer of the last report was never recorded.
-                yield self._dialogue.answer([], self._call("", value, found))
+                yield self._dialogue.add_call([], self._call("", value, source))
             self._due = used
             return
         side = Dialogue(self._tree, name, self._ids)
         call = Call("", "", model=self._meters[name].model, ended=as_time(value.get("timestamp")), usage=used)
         yield ThreadSeen(name, name, "main")
-        yield side.answer([], replace(call, fidelity=Fidelity.TOTALS, line=found.line))
+        yield side.add_call([], replace(call, fidelity=Fidelity.TOTALS, line=source.line))
 
     def _condense(self, value: dict[str, Json]) -> None:
         gone = {as_str(id_) for id_ in as_list(value.get("forgotten_event_ids"))}
@@ -182,7 +182,7 @@ class Events:
         self._said = kept
         self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
         for _, items in kept:
-            self._dialogue.say(items)
+            self._dialogue.add(items)
 
 
 def _system(value: dict[str, Json]) -> list[Item]:

@@ -66,7 +66,7 @@ class _Events:
     def _here(self) -> Dialogue:
         return self._threads[-1]
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         action, observation, args = (
             as_str(value.get("action")),
             as_str(value.get("observation")),
@@ -74,33 +74,33 @@ class _Events:
         )
         response = as_dict(get_path(value, "tool_call_metadata", "model_response"))
         if action == "system":
-            self._say(value, _system(args))
+            self._add(value, _system(args))
         elif action == "condensation":
             self._condense(value, args)
         elif action and response:
-            yield from self._answer(value, response, found)
+            yield from self._answer(value, response, source)
             if action == "delegate":
                 yield from self._delegate(as_str(args.get("agent")))
         elif observation:
-            yield from self._observed(value, observation)
+            yield from self._add_observation(value, observation)
         elif action in ("message", "finish"):
-            yield from self._message(value, args, found)
+            yield from self._message(value, args, source)
         elif action and action not in _SILENT:
             yield Happened("action", action, self._here.thread, as_time(value.get("timestamp")))
         if action == "finish" and args.get("task_completed") is not None:
             yield Outcome("task_completed", value_text(args["task_completed"]))
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         yield Described(source=NAME, title=self._threads[0].title, client="openhands")
         for dialogue in self._threads:
             yield dialogue.tip()
 
-    def _say(self, value: dict[str, Json], items: Iterable[Item]) -> None:
+    def _add(self, value: dict[str, Json], items: Iterable[Item]) -> None:
         said = list(items)
         self._said[-1].append((value.get("id"), said))
-        self._here.say(said)
+        self._here.add(said)
 
-    def _answer(self, value: dict[str, Json], response: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _answer(self, value: dict[str, Json], response: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Add an answer; one with several calls is recorded as several events, each with all of it."""
         id_ = as_str(response.get("id"))
         if id_ in self._answered:
@@ -115,45 +115,45 @@ class _Events:
             ended=as_time(value.get("timestamp")),
             usage=self._usage(chat_usage(response.get("usage"), response), value),
             stop_reason=as_str(get_path(response, "choices", 0, "finish_reason")),
-            line=found.line,
-            bytes_=(found.start, found.end),
+            line=source.line,
+            bytes_=(source.start, source.end),
         )
-        yield self._here.answer(items, known)
+        yield self._here.add_call(items, known)
 
     def _usage(self, usage: Usage | None, value: dict[str, Json]) -> Usage | None:
         total = as_usd(get_path(value, "llm_metrics", "accumulated_cost"))
         spent, self._cost = (total or self._cost) - self._cost, total or self._cost
         return replace(usage, cost=spent) if usage is not None and usage.cost is None and spent > 0 else usage
 
-    def _observed(self, value: dict[str, Json], observation: str) -> Iterator[Event]:
+    def _add_observation(self, value: dict[str, Json], observation: str) -> Iterator[Event]:
         if observation == "delegate" and len(self._threads) > 1:
             self._said.pop()
             yield self._threads.pop().tip()
         metadata = as_dict(value.get("tool_call_metadata"))
         if metadata:
-            told = {"role": "tool", "content": _content(value), "name": metadata.get("function_name")}
-            self._say(value, messages.message_items({**told, "tool_call_id": metadata.get("tool_call_id")}))
+            message = {"role": "tool", "content": _content(value), "name": metadata.get("function_name")}
+            self._add(value, messages.message_items({**message, "tool_call_id": metadata.get("tool_call_id")}))
         elif observation == "recall":
             recalled = "\n\n".join(_recalled(as_dict(value.get("extras"))))
             if recalled:
-                self._say(value, messages.make_message("user", recalled, mark="meta"))
+                self._add(value, messages.make_message("user", recalled, mark="meta"))
         elif observation not in _SILENT:
             said = _content(value)
-            self._say(value, messages.make_message("user", said if isinstance(said, str) else "", mark="meta"))
+            self._add(value, messages.make_message("user", said if isinstance(said, str) else "", mark="meta"))
 
-    def _message(self, value: dict[str, Json], args: dict[str, Json], found: RawRecord) -> Iterator[Event]:
-        said = as_str(args.get("content")) or as_str(args.get("final_thought")) or as_str(args.get("thought"))
+    def _message(self, value: dict[str, Json], args: dict[str, Json], source: RawRecord) -> Iterator[Event]:
+        text = as_str(args.get("content")) or as_str(args.get("final_thought")) or as_str(args.get("thought"))
         if value.get("source") == "user":
             pictures: list[Json] = [
                 {"type": "image_url", "image_url": {"url": url}} for url in as_list(args.get("image_urls"))
             ]
-            self._say(value, messages.make_message("user", said, *pictures))
+            self._add(value, messages.make_message("user", text, *pictures))
             return
-        items = messages.make_message("assistant", said)
+        items = messages.make_message("assistant", text)
         self._said[-1].append((value.get("id"), items))
         usage = self._usage(_last_usage(value), value)
-        ended, span = as_time(value.get("timestamp")), (found.start, found.end)
-        yield self._here.answer(items, Call("", "", ended=ended, usage=usage, line=found.line, bytes_=span))
+        ended, span = as_time(value.get("timestamp")), (source.start, source.end)
+        yield self._here.add_call(items, Call("", "", ended=ended, usage=usage, line=source.line, bytes_=span))
 
     def _delegate(self, agent: str) -> Iterator[Event]:
         self._delegates += 1
@@ -175,7 +175,7 @@ class _Events:
         self._said[-1] = kept
         self._here.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
         for _, items in kept:
-            self._here.say(items)
+            self._here.add(items)
 
 
 def _system(args: dict[str, Json]) -> list[Item]:
@@ -198,13 +198,13 @@ def _recalled(extras: dict[str, Json]) -> Iterator[str]:
 
 def _last_usage(value: dict[str, Json]) -> Usage | None:
     """Usage of the last call in an event's metrics; its input includes the cache."""
-    told = as_dicts(get_path(value, "llm_metrics", "token_usages"))
-    if not told:
+    usages = as_dicts(get_path(value, "llm_metrics", "token_usages"))
+    if not usages:
         return None
     prompt, read, written = (
-        as_count(told[-1].get(key)) for key in ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
+        as_count(usages[-1].get(key)) for key in ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
     )
-    output = as_count(told[-1].get("completion_tokens"))
+    output = as_count(usages[-1].get("completion_tokens"))
     return Usage(max(0, prompt - read - written), read, write_5m=written, output=output) if prompt else None
 
 

@@ -40,7 +40,7 @@ class _Qwen:
         self._ends: dict[str, int] = {}
         """End of the context after each record, by uuid: any later one may continue from it."""
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         about = self._about
         self._about = replace(
             about,
@@ -59,16 +59,16 @@ class _Qwen:
         content = as_dict(value.get("message"))
         match value.get("type"):
             case "assistant":
-                yield talk.answer(
-                    make_message("model", *google.convert_parts(content.get("parts"))), _call(value, found)
+                yield talk.add_call(
+                    make_message("model", *google.convert_parts(content.get("parts"))), _call(value, source)
                 )
             case "user" | "tool_result":
-                talk.say(make_message("user", *google.convert_parts(content.get("parts"))))
+                talk.add(make_message("user", *google.convert_parts(content.get("parts"))))
             case "system":
                 yield from self._system(talk, value)
         self._ends[as_str(value.get("uuid"))] = talk.head
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._threads[MAIN].title)
         yield from (talk.tip() for talk in self._threads.values())
 
@@ -86,7 +86,7 @@ class _Qwen:
                 yield Happened("api error", words, at=happened, thread=talk.thread)
 
 
-def _call(value: dict[str, Json], found: RawRecord) -> Call:
+def _call(value: dict[str, Json], source: RawRecord) -> Call:
     window = as_count(value.get("contextWindowSize"))
     # A branched session holds copies of its parent's records.
     id_ = as_str(get_path(value, "forkedFrom", "messageUuid")) or as_str(value.get("uuid"))
@@ -96,18 +96,18 @@ def _call(value: dict[str, Json], found: RawRecord) -> Call:
         model=as_str(value.get("model")),
         ended=as_time(value.get("timestamp")),
         usage=usage(value.get("usageMetadata")),
-        line=found.line,
+        line=source.line,
         extra={WINDOW: window} if window else {},
     )
 
 
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one answer, in Google's form; with other providers the candidates include the thoughts."""
-    told, held = google_usage(report), as_dict(report)
-    if told is None or not (told.input or told.output):
+    reported, figures = google_usage(report), as_dict(report)
+    if reported is None or not (reported.input or reported.output):
         return None
-    whole = as_count(held.get("totalTokenCount")) - told.input
-    return replace(told, output=whole) if 0 < whole < told.output else told
+    whole = as_count(figures.get("totalTokenCount")) - reported.input
+    return replace(reported, output=whole) if 0 < whole < reported.output else reported
 
 
 reader = lines_reader(_Qwen)

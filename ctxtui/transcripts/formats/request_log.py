@@ -51,19 +51,19 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
             yield Skipped(number, f"no log: {value_text(log)}")
             continue
         yield Described(window=as_count(log.get("context_window")))
-        yield from exchanges.take(_exchange(log), partial(_with_cost, as_usd(log.get("cost"))))
+        yield from exchanges.add_exchange(_exchange(log), partial(_with_cost, as_usd(log.get("cost"))))
     yield from exchanges.threads.settle()
     yield Described(title=exchanges.threads.title)
 
 
 def _exchange(log: dict[str, Json]) -> Exchange:
     answer = as_dict(log.get("response"))
-    asked = as_dict(log.get("kwargs")) | {key: log[key] for key in _CONTEXT if log.get(key) is not None}
-    model = as_str(asked.get("model")) or as_str(log.get("backing_model")) or as_str(answer.get("model"))
+    request = as_dict(log.get("kwargs")) | {key: log[key] for key in _CONTEXT if log.get(key) is not None}
+    model = as_str(request.get("model")) or as_str(log.get("backing_model")) or as_str(answer.get("model"))
     # Context first, then parameters, as a client would send them.
     body: dict[str, Json] = {"model": model}
-    body |= {key: asked.pop(key) for key in _CONTEXT[1:] if key in asked}
-    body |= {key: item for key, item in asked.items() if key != "model"}
+    body |= {key: request.pop(key) for key in _CONTEXT[1:] if key in request}
+    body |= {key: item for key, item in request.items() if key != "model"}
     ended, latency = as_time(log.get("timestamp")), as_usd(log.get("latency_sec"))
     started = max(0.0, ended - latency) if ended is not None and latency is not None else as_time(answer.get("created"))
     return Exchange(canonical.dumps(body), canonical.dumps(answer) if answer else b"", started=started, ended=ended)

@@ -60,29 +60,29 @@ class _Search:
         self._asked: dict[str, float | None] = {}
         """Time at which a thread's last message was recorded, which is the start of its request."""
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if value.keys() >= _TRIAL:
             yield from self._trial(value)
         elif "role" in value:
-            yield from self._turn(value, found)
+            yield from self._turn(value, source)
         else:
             yield Happened("record", ", ".join(list(value)[:5]))
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         yield Described(source=NAME, title=self.threads[MAIN].title)
         for dialogue in self.threads.values():
             yield dialogue.tip()
 
-    def _turn(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def _turn(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         role, content, when = as_str(value.get("role")), value.get("content"), as_time(value.get("timestamp"))
-        said = content if isinstance(content, str) else value_text(content)
-        name = _CALIBRATION_THREAD if said.startswith(_CALIBRATION) else MAIN
+        text = content if isinstance(content, str) else value_text(content)
+        name = _CALIBRATION_THREAD if text.startswith(_CALIBRATION) else MAIN
         if name not in self.threads:
             self.threads[name] = Dialogue(self.tree, name, self.ids)
             yield ThreadSeen(name, name, MAIN)
         dialogue = self.threads[name]
         if role == "assistant":
-            span = (found.start, found.end)
+            span = (source.start, source.end)
             turn: dict[str, Json] = {"turn": value["turn"]} if "turn" in value else {}
             call = Call(
                 "",
@@ -91,11 +91,11 @@ class _Search:
                 started=self._asked.pop(name, None),
                 ended=when,
                 usage=_usage(as_dict(value.get("usage")) or value),
-                line=found.line,
+                line=source.line,
                 bytes_=span,
                 extra=turn,
             )
-            yield self._called(dialogue.answer(make_message("assistant", said), call).call)
+            yield self._fill_call(dialogue.add_call(make_message("assistant", text), call).call)
         elif value.get("code_executed") is not None:
             # A note of executed code; the model gets the result in the next message.
             result = value_text(value.get("execution_result"))
@@ -103,14 +103,14 @@ class _Search:
             yield Happened("code", one_line(f"{value_text(value['code_executed'])} → {result}"), name, when)
         else:
             self._asked[name] = when
-            dialogue.say(make_message(role or "user", said))
+            dialogue.add(make_message(role or "user", text))
 
     def _trial(self, value: dict[str, Json]) -> Iterator[Event]:
         name = value_text(value.get("trial_id"))
         dialogue = self.threads[name] = Dialogue(self.tree, name, self.ids)
         yield ThreadSeen(name, name, MAIN)
         prompt = value.get("prompt")
-        dialogue.say(make_message("user", prompt if isinstance(prompt, str) else value_text(prompt)))
+        dialogue.add(make_message("user", prompt if isinstance(prompt, str) else value_text(prompt)))
         cost = as_dict(value.get("cost_data"))
         known = Call(
             "",
@@ -120,13 +120,15 @@ class _Search:
             usage=_usage(cost),
             extra={key: value[key] for key in ("generation", "parent_id", "metrics") if key in value},
         )
-        yield self._called(dialogue.answer(make_message("assistant", value_text(value.get("response"))), known).call)
+        yield self._fill_call(
+            dialogue.add_call(make_message("assistant", value_text(value.get("response"))), known).call
+        )
         for key in ("score", "valid", "error"):
             found_ = as_dict(value.get("metrics")).get(key)
             if found_ is not None:
                 yield Outcome(f"{name}: {key}", value_text(found_))
 
-    def _called(self, call: Call) -> CallSeen:
+    def _fill_call(self, call: Call) -> CallSeen:
         """Fill fields that a call's record lacks from the configuration and the account."""
         self._calls[call.id] = call
         is_root = call.thread in (MAIN, _CALIBRATION_THREAD)
@@ -136,24 +138,24 @@ class _Search:
             call = replace(call, usage=usage) if abs(at - when) <= _MATCH_SECONDS else call
         return CallSeen(known.fill(call) if known is not None else call)
 
-    def accounted(self, value: dict[str, Json]) -> Iterator[Event]:
+    def read_account(self, value: dict[str, Json]) -> Iterator[Event]:
         """Read the usage of the root's calls from the experiment's ``cost_tracking.json``."""
-        for one in as_dicts(value.get("usage_log")):
-            when, usage = as_time(one.get("timestamp")), _usage(one)
-            if as_str(one.get("llm_type")).startswith("root") and when is not None and usage is not None:
+        for entry in as_dicts(value.get("usage_log")):
+            when, usage = as_time(entry.get("timestamp")), _usage(entry)
+            if as_str(entry.get("llm_type")).startswith("root") and when is not None and usage is not None:
                 self._spent.append((when, usage))
-        yield from map(self._called, self._calls.values())
+        yield from map(self._fill_call, self._calls.values())
 
-    def configured(self, value: dict[str, Json]) -> Iterator[Event]:
+    def read_configuration(self, value: dict[str, Json]) -> Iterator[Event]:
         for is_root, names in ((True, _ROOT), (False, _CHILDREN)):
-            told = next((value[name] for name in names if value.get(name)), None)
-            one = as_dict(told[0]) if isinstance(told, list) and len(told) == 1 else as_dict(told)
-            if as_str(one.get("model")):
+            models = next((value[name] for name in names if value.get(name)), None)
+            model = as_dict(models[0]) if isinstance(models, list) and len(models) == 1 else as_dict(models)
+            if as_str(model.get("model")):
                 self._models[is_root] = _Model(
-                    as_str(one["model"]),
-                    *(as_usd(one.get(f"cost_per_million_{way}_tokens")) for way in ("input", "output")),
+                    as_str(model["model"]),
+                    *(as_usd(model.get(f"cost_per_million_{way}_tokens")) for way in ("input", "output")),
                 )
-        yield from map(self._called, self._calls.values())
+        yield from map(self._fill_call, self._calls.values())
 
 
 class _CompanionHandler:
@@ -162,10 +164,10 @@ class _CompanionHandler:
     def __init__(self, take: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
         self._take = take
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         return self._take(value)
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         return iter(())
 
 
@@ -209,7 +211,7 @@ class RootLogReader(LinesReader):
         super().__init__(self._search)
 
     def part(self, name: str) -> Reader:
-        take = {CONFIGURATION: self._search.configured, ACCOUNT: self._search.accounted}.get(name)
+        take = {CONFIGURATION: self._search.read_configuration, ACCOUNT: self._search.read_account}.get(name)
         return LinesReader(_CompanionHandler(take) if take is not None else self._search)
 
 

@@ -30,8 +30,10 @@ def sniff(head: bytes, name: str) -> float:
     step = as_dict(get_path(first, "trajectory", 0))
     if {"action", "observation"} <= step.keys() or {"trajectory", "history"} <= first.keys():
         return 0.95
-    said = as_dict(get_path(first, "history", 0))
-    return 0.85 if {"role", "content"} <= said.keys() and said.keys() & {"agent", "message_type", "is_demo"} else 0.0
+    message = as_dict(get_path(first, "history", 0))
+    return (
+        0.85 if {"role", "content"} <= message.keys() and message.keys() & {"agent", "message_type", "is_demo"} else 0.0
+    )
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
@@ -49,7 +51,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
         yield from messages.add_messages(dialogue, history, lambda message: _call(message, model), "$.history")
         if len(steps) == dialogue.calls + 1:
             # The last answer ended the run and is not in the history.
-            yield dialogue.answer(messages.message_items(_answer(steps[-1])), Call("", "", model=model))
+            yield dialogue.add_call(messages.message_items(_answer(steps[-1])), Call("", "", model=model))
     yield dialogue.tip()
     yield Described(title=dialogue.title)
     info = as_dict(whole.get("info"))
@@ -95,15 +97,15 @@ def _steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> Iter
             )
         took = as_usd(step.get("execution_time"))
         call = Call("", "", model=model, extra={"execution_time": took} if took is not None else {})
-        yield dialogue.answer(messages.message_items(_answer(step)), call)
+        yield dialogue.add_call(messages.message_items(_answer(step)), call)
         said = step.get("observation")
         if isinstance(said, str) and n == len(steps) - 1 and said:
-            dialogue.say(messages.message_items({"role": "user", "content": said}))
+            dialogue.add(messages.message_items({"role": "user", "content": said}))
 
 
 def _answer(step: dict[str, Json]) -> dict[str, Json]:
-    kept = {key: step[key] for key in ("tool_calls", "thinking_blocks") if step.get(key)}
-    return {"role": "assistant", "content": as_str(step.get("response")) or as_str(step.get("thought")), **kept}
+    members = {key: step[key] for key in ("tool_calls", "thinking_blocks") if step.get(key)}
+    return {"role": "assistant", "content": as_str(step.get("response")) or as_str(step.get("thought")), **members}
 
 
 def _message(message: Json) -> Json:

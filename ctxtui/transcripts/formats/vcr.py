@@ -51,7 +51,7 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     for key in _KEYS:
         for n, entry in enumerate(as_list(cassette.get(key))):
             if isinstance(entry, dict) and isinstance(entry.get("request"), dict):
-                events += exchanges.take(_exchange(entry))
+                events += exchanges.add_exchange(_exchange(entry))
             else:
                 events.append(Skipped(1, f"an interaction without request @ $.{key}[{n}]"))
     events += exchanges.threads.settle()
@@ -59,16 +59,16 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 
 
 def _exchange(entry: dict[str, Json]) -> Exchange:
-    asked, answered = as_dict(entry.get("request")), as_dict(entry.get("response"))
-    status = answered.get("status")
-    recorded, headers = entry.get("recorded_at"), list(_headers(asked.get("headers")))
+    request, response = as_dict(entry.get("request")), as_dict(entry.get("response"))
+    status = response.get("status")
+    recorded, headers = entry.get("recorded_at"), list(_headers(request.get("headers")))
     return Exchange(
-        request=_body(asked),
-        response=_body(answered),
-        url=as_str(asked.get("uri")) or as_str(asked.get("url")),
-        method=as_str(asked.get("method")) or "POST",
+        request=_body(request),
+        response=_body(response),
+        url=as_str(request.get("uri")) or as_str(request.get("url")),
+        method=as_str(request.get("method")) or "POST",
         status=as_count(
-            as_dict(status).get("code") if isinstance(status, dict) else answered.get("status_code", status)
+            as_dict(status).get("code") if isinstance(status, dict) else response.get("status_code", status)
         ),
         ended=as_time(_iso(as_str(recorded))),
         extra=read_betas(headers),
@@ -76,18 +76,18 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
     )
 
 
-def _headers(told: Json) -> Iterator[tuple[str, str]]:
+def _headers(headers: Json) -> Iterator[tuple[str, str]]:
     """Yield header fields; each has one text or a list of them."""
-    for name, held in as_dict(told).items():
-        yield from ((name, as_str(one)) for one in (held if isinstance(held, list) else [held]))
+    for name, values in as_dict(headers).items():
+        yield from ((name, as_str(one)) for one in (values if isinstance(values, list) else [values]))
 
 
 def _iso(text: str) -> str | None:
     # Ruby: Tue, 14 Oct 2025 09:00:00 GMT.
-    found = re.match(r"\w{3}, (\d{2}) (\w{3}) (\d{4}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC|[+-]0000)$", text)
-    if not found:
+    match = re.match(r"\w{3}, (\d{2}) (\w{3}) (\d{4}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC|[+-]0000)$", text)
+    if not match:
         return text or None
-    day, month, year, clock = found.groups()
+    day, month, year, clock = match.groups()
     months = "JanFebMarAprMayJunJulAugSepOctNovDec"
     return f"{year}-{months.find(month) // 3 + 1:02}-{day}T{clock}Z" if month in months else None
 

@@ -54,15 +54,17 @@ class ClientThread(Struct, frozen=True):
 
 
 class Conversation(Struct, kw_only=True, eq=False):
-    """One thread: the digests of the tools and system texts (`front`) and messages (`said`) of its last request, its
-    calls in order, and the event that announced it."""
+    """One thread: its calls in order, and the event that announced it.
+
+    `front` are the digests of the tools and system texts of its last request, `messages` those of its messages.
+    """
 
     scope: str
     number: int
     client: ClientThread | None
     title: str = ""
     front: tuple[str, ...] = ()
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     tip: int = ROOT
     restart: tuple[EpochStart, str] | None = None
@@ -111,7 +113,7 @@ class Conversations:
         lead = self._leads.get(MAIN)
         return next((one.title for one in [*([lead] if lead else []), *self._all] if one.title), "")
 
-    def name(self, conversation: Conversation) -> str:
+    def thread_id(self, conversation: Conversation) -> str:
         """Return the id of a conversation's thread."""
         scope, client = conversation.scope, conversation.client
         if conversation is self._leads.get(scope):
@@ -120,13 +122,13 @@ class Conversations:
             return client.name
         return f"thread-{conversation.number}" if scope == MAIN else f"{scope} · {conversation.number}"
 
-    def take(
-        self, items: Sequence[Item], answer: Sequence[Item], known: Call, conversation: Conversation
+    def add_request(
+        self, items: Sequence[Item], answer: Sequence[Item], base: Call, conversation: Conversation
     ) -> list[Event]:
-        """Add the call of a request with `items` and its `answer`; `known` holds its other fields."""
+        """Add the call of a request with `items` and its `answer`; `base` holds its other fields."""
         head = self._tree.extend(ROOT, items)
-        sent, after = known.sent_head or head, self._tree.extend(head, answer)
-        return self.add(conversation, replace(known, raw_head=head, sent_head=sent, response_head=after))
+        sent, after = base.sent_head or head, self._tree.extend(head, answer)
+        return self.add_call(conversation, replace(base, raw_head=head, sent_head=sent, response_head=after))
 
     def find(
         self, items: Sequence[Item], after: str = "", client: ClientThread | None = None, scope: str = MAIN
@@ -135,53 +137,59 @@ class Conversations:
 
         `after` is the id of the answer that the request says it follows ("": none).
         """
-        front, said = _digests(items)
-        found = self._homes.get(after)
-        if found is None and client is not None:
-            found = self._named.get(client.name)
-            if found is None:
-                found = self._named[client.name] = self._begin(items, scope, client)
-            elif not client.aside and said[:1] != found.said[:1]:
+        front, messages = _digests(items)
+        conversation = self._homes.get(after)
+        if conversation is None and client is not None:
+            conversation = self._named.get(client.name)
+            if conversation is None:
+                conversation = self._named[client.name] = self._begin(items, scope, client)
+            elif not client.aside and messages[:1] != conversation.messages[:1]:
                 # The client's thread starts with another text: a summary replaced its history.
-                found.restart = found.restart or (EpochStart.COMPACTION, "")
-        elif found is None:
-            alike = self._by_first.setdefault((scope, said[0] if said else ""), [])
-            found = self._sharing(alike, items, front, said)
-            if found is None:
-                found = self._caller(items, scope) or self._summed_up(items, front) or self._begin(items, scope, None)
-                alike.append(found)
-        found.front, found.said = front, said
-        return found
+                conversation.restart = conversation.restart or (EpochStart.COMPACTION, "")
+        elif conversation is None:
+            alike = self._by_first.setdefault((scope, messages[0] if messages else ""), [])
+            conversation = self._find_longest_match(alike, items, front, messages)
+            if conversation is None:
+                conversation = (
+                    self._find_by_tool_call(items, scope)
+                    or self._find_compacted(items, front)
+                    or self._begin(items, scope, None)
+                )
+                alike.append(conversation)
+        conversation.front, conversation.messages = front, messages
+        return conversation
 
     def _begin(self, items: Sequence[Item], scope: str, client: ClientThread | None) -> Conversation:
         own = self._scopes.setdefault(scope, [])
-        made = Conversation(scope=scope, number=len(own) + 1, client=client, title=_title(items))
-        own.append(made)
-        self._all.append(made)
-        if made.may_lead:
-            self._leads.setdefault(scope, made)
-            self._rank(made)
-        return made
+        conversation = Conversation(scope=scope, number=len(own) + 1, client=client, title=_title(items))
+        own.append(conversation)
+        self._all.append(conversation)
+        if conversation.may_lead:
+            self._leads.setdefault(scope, conversation)
+            self._rank(conversation)
+        return conversation
 
-    def _rank(self, one: Conversation) -> None:
+    def _rank(self, conversation: Conversation) -> None:
         """Make a conversation the leader of its scope if it ranks highest: named so by the client, else most calls."""
-        if one.may_lead and one.rank >= self._best.setdefault(one.scope, one).rank:
-            self._best[one.scope] = one
+        if conversation.may_lead and conversation.rank >= self._best.setdefault(conversation.scope, conversation).rank:
+            self._best[conversation.scope] = conversation
 
-    def _sharing(
-        self, alike: Sequence[Conversation], items: Sequence[Item], front: tuple[str, ...], said: Sequence[str]
+    def _find_longest_match(
+        self, alike: Sequence[Conversation], items: Sequence[Item], front: tuple[str, ...], messages: Sequence[str]
     ) -> Conversation | None:
         """Find the conversation, of those with the same first message, that shares most with a request.
 
         It must share everything before the messages, else most messages, or all messages and the answer to them.
         """
         best, most = None, (-1, False)
-        for one in alike:
-            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.said, said, strict=False)))
-            here = shared, one.front == front
-            goes_on = one.front == front or shared >= max(2, len(one.said) // 2)
-            if here > most and (goes_on or self._answered(one, items, said, shared)):
-                best, most = one, here
+        for candidate in alike:
+            shared = sum(
+                1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(candidate.messages, messages, strict=False))
+            )
+            here = shared, candidate.front == front
+            goes_on = candidate.front == front or shared >= max(2, len(candidate.messages) // 2)
+            if here > most and (goes_on or self._includes_answer(candidate, items, messages, shared)):
+                best, most = candidate, here
         return best
 
     def _last_answer(self, conversation: Conversation) -> list[Block]:
@@ -194,41 +202,43 @@ class Conversations:
         nodes = tree.path(last.response_head, last.raw_head)
         return [tree[node].block for node in nodes if tree[node].block.kind != HEADER]
 
-    def _answered(self, one: Conversation, items: Sequence[Item], said: Sequence[str], shared: int) -> bool:
+    def _includes_answer(
+        self, conversation: Conversation, items: Sequence[Item], messages: Sequence[str], shared: int
+    ) -> bool:
         """Whether a request contains all messages of the last one and then its answer, in any spelling."""
-        if shared < len(one.said) or len(said) == shared:
+        if shared < len(conversation.messages) or len(messages) == shared:
             return False
-        next_ = next(item.block for item in items if item.block.digest == said[shared])
-        return _text(next_) in {_text(block) for block in self._last_answer(one)} - {_NOTHING}
+        next_ = next(item.block for item in items if item.block.digest == messages[shared])
+        return _text(next_) in {_text(block) for block in self._last_answer(conversation)} - {_NOTHING}
 
-    def _caller(self, items: Sequence[Item], scope: str) -> Conversation | None:
+    def _find_by_tool_call(self, items: Sequence[Item], scope: str) -> Conversation | None:
         """Find the conversation whose last answer made a tool call in this request, by the provider's id of the call.
 
         Its first message may have changed since (its images were removed).
         """
         ids = {id_ for item in items if (id_ := _call_id(item.block))}
-        for one in reversed(self._scopes.get(scope, ())) if ids else ():
-            if one.client is None and not ids.isdisjoint(map(_call_id, self._last_answer(one))):
-                return one
+        for candidate in reversed(self._scopes.get(scope, ())) if ids else ():
+            if candidate.client is None and not ids.isdisjoint(map(_call_id, self._last_answer(candidate))):
+                return candidate
         return None
 
-    def _summed_up(self, items: Sequence[Item], front: tuple[str, ...]) -> Conversation | None:
+    def _find_compacted(self, items: Sequence[Item], front: tuple[str, ...]) -> Conversation | None:
         """Find the conversation that a request continues after a compaction by the client.
 
         The previous call forced a certain tool, and the request begins with text from that tool's arguments, under
         the same front or without the tools added for it: agents replace their history with a summary in this way.
         """
-        asked = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
-        if self.last is None or asked is None or not front or not set(front) <= set(self.last[0].front):
+        prompt = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
+        if self.last is None or prompt is None or not front or not set(front) <= set(self.last[0].front):
             return None
-        one, call = self.last
-        words = read(asked).text if _is_tool_forced(call) else ""
-        if not any(text in words for block in self._last_answer(one) for text in _argument_texts(block)):
+        conversation, call = self.last
+        words = read(prompt).text if _is_tool_forced(call) else ""
+        if not any(text in words for block in self._last_answer(conversation) for text in _argument_texts(block)):
             return None
-        one.restart = EpochStart.COMPACTION, ""
-        return one
+        conversation.restart = EpochStart.COMPACTION, ""
+        return conversation
 
-    def add(self, conversation: Conversation, call: Call) -> list[Event]:
+    def add_call(self, conversation: Conversation, call: Call) -> list[Event]:
         """Add a call to `conversation`; emitted once, however often it is recorded."""
         call = self._with_id(conversation, call)
         if call.id in self.calls:
@@ -238,8 +248,8 @@ class Conversations:
         if before is None:
             news += self._announce(conversation)
         else:
-            news += self._resent(before, call)
-        call = replace(call, thread=self.name(conversation), epoch=_epoch(before, call, conversation.restart))
+            news += self._relink_resent_answer(before, call)
+        call = replace(call, thread=self.thread_id(conversation), epoch=_epoch(before, call, conversation.restart))
         conversation.restart = None
         self.calls[call.id] = call
         self._homes[call.id] = conversation
@@ -254,22 +264,22 @@ class Conversations:
 
         Mock providers answer every request with one id.
         """
-        wanted = call.id or self._made_id(call)
-        id_, number = wanted, 1
-        while (known := self.calls.get(id_)) is not None:
-            lacking = ROOT in (self._asked(known), self._asked(call))
-            same = self._homes[id_].scope == conversation.scope and (lacking or known.raw_head == call.raw_head)
+        base_id = call.id or self._derive_id(call)
+        id_, number = base_id, 1
+        while (other_call := self.calls.get(id_)) is not None:
+            lacking = ROOT in (self._messages_head(other_call), self._messages_head(call))
+            same = self._homes[id_].scope == conversation.scope and (lacking or other_call.raw_head == call.raw_head)
             if call.id and same:
                 break
             number += 1
-            id_ = f"{wanted}~{number}"
+            id_ = f"{base_id}~{number}"
         return replace(call, id=id_)
 
-    def _asked(self, call: Call) -> int:
+    def _messages_head(self, call: Call) -> int:
         """Node at which the messages of the request end; `ROOT` if they are not recorded."""
         return call.raw_head if self._tree[call.raw_head].place.section == "messages" else ROOT
 
-    def _made_id(self, call: Call) -> str:
+    def _derive_id(self, call: Call) -> str:
         """Derive an id from the content of a call that has none, so that it has the same id in two files."""
         used = call.usage
         figures: list[Json] = [used.fresh, used.cache_read, used.cache_write, used.output] if used else []
@@ -279,7 +289,7 @@ class Conversations:
 
     def update(self, conversation: Conversation, call: Call) -> list[Event]:
         """Replace a call with a more complete version."""
-        call = replace(call, thread=self.name(conversation), epoch=self.calls[call.id].epoch)
+        call = replace(call, thread=self.thread_id(conversation), epoch=self.calls[call.id].epoch)
         if self.calls[call.id] == call:
             return []
         self.calls[call.id] = call
@@ -301,25 +311,25 @@ class Conversations:
 
     def tips(self) -> Iterator[TipMoved]:
         """Yield the tip of each thread."""
-        return (TipMoved(self.name(one), one.tip) for one in self._all if one.calls)
+        return (TipMoved(self.thread_id(one), one.tip) for one in self._all if one.calls)
 
-    def _announce(self, one: Conversation) -> list[Event]:
+    def _announce(self, conversation: Conversation) -> list[Event]:
         """Emit changes of a conversation's thread; after a rename, its calls are emitted again."""
-        name, client = self.name(one), one.client or ClientThread("")
-        label = client.label or ("" if name == one.scope else one.title[:LABEL_CHARS])
+        name, client = self.thread_id(conversation), conversation.client or ClientThread("")
+        label = client.label or ("" if name == conversation.scope else conversation.title[:LABEL_CHARS])
         outer = self._named.get(client.parent)
-        parent = client.parent if outer is None else self.name(outer)
-        seen, before = ThreadSeen(name, label, "" if parent == name else parent), one.announced
-        if seen == before:
+        parent = client.parent if outer is None else self.thread_id(outer)
+        announced, before = ThreadSeen(name, label, "" if parent == name else parent), conversation.announced
+        if announced == before:
             return []
-        one.announced = seen
+        conversation.announced = announced
         if before is None or before.id == name:
-            return [seen]
-        for id_ in one.calls:
+            return [announced]
+        for id_ in conversation.calls:
             self.calls[id_] = replace(self.calls[id_], thread=name)
-        return [seen, *(CallSeen(self.calls[id_]) for id_ in one.calls), TipMoved(name, one.tip)]
+        return [announced, *(CallSeen(self.calls[id_]) for id_ in conversation.calls), TipMoved(name, conversation.tip)]
 
-    def _resent(self, before: Call, call: Call) -> list[Event]:
+    def _relink_resent_answer(self, before: Call, call: Call) -> list[Event]:
         """Move the previous call's answer to the nodes at which the client sent it back, so that the context includes
         it.
         """
@@ -342,8 +352,8 @@ def _digests(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
     front = [item.block.digest for item in items if item.place.section != "messages"]
     talk = [item for item in items if item.place.section == "messages" and item.block.kind != HEADER]
     lead = list(takewhile(lambda item: item.place.role in _SYSTEM, talk))
-    said = list(dropwhile(_is_client_text, talk[len(lead) :])) or talk[len(lead) :]
-    return (*front, *(item.block.digest for item in lead)), [item.block.digest for item in said]
+    messages = list(dropwhile(_is_client_text, talk[len(lead) :])) or talk[len(lead) :]
+    return (*front, *(item.block.digest for item in lead)), [item.block.digest for item in messages]
 
 
 def _is_client_text(item: Item) -> bool:
@@ -353,8 +363,8 @@ def _is_client_text(item: Item) -> bool:
 
 def _title(items: Sequence[Item]) -> str:
     """First text of a person in a request."""
-    asked = [i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER]
-    texts = (one_line(read(item.block).text) for item in [*dropwhile(_is_client_text, asked), *asked[:1]])
+    prompts = [i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER]
+    texts = (one_line(read(item.block).text) for item in [*dropwhile(_is_client_text, prompts), *prompts[:1]])
     return next(filter(None, texts), "")
 
 

@@ -25,14 +25,14 @@ class Ids:
     def __init__(self) -> None:
         self._given: dict[str, int] = {}
 
-    def give(self, call: Call, tree: Tree) -> str:
+    def assign(self, call: Call, tree: Tree) -> str:
         """Return an id that no other call of the session has."""
-        name = call.id or self._made(call, tree)
+        name = call.id or self._derive(call, tree)
         number = self._given[name] = self._given.get(name, 0) + 1
         return name if number == 1 else f"{name}~{number}"
 
     @staticmethod
-    def _made(call: Call, tree: Tree) -> str:
+    def _derive(call: Call, tree: Tree) -> str:
         u = call.usage
         figures = [u.fresh, u.cache_read, u.cache_write, u.output] if u else []
         asked = tree[call.raw_head]
@@ -58,7 +58,7 @@ class Dialogue:
         self._last: Call | None = None
         self._restart: tuple[EpochStart, str] | None = None
 
-    def say(self, items: Iterable[Item]) -> None:
+    def add(self, items: Iterable[Item]) -> None:
         """Append items that no call of this thread generated."""
         for item in items:
             if not self.title and item.place.role == "user" and item.block.kind != HEADER:
@@ -70,24 +70,24 @@ class Dialogue:
         self.head = head
         self._restart = (start, detail)
 
-    def answer(self, items: Iterable[Item], known: Call, after: int | None = None) -> CallSeen:
+    def add_call(self, items: Iterable[Item], base: Call, after: int | None = None) -> CallSeen:
         """Add the call that answered the context with `items`.
 
-        `known` holds the recorded fields; its id (derived if empty), thread, heads and epoch are filled in. `after`
+        `base` holds the recorded fields; its id (derived if empty), thread, heads and epoch are filled in. `after`
         is its context if that is not `head`.
         """
-        asked = self.head if after is None else after
-        self.head = self.tree.extend(asked, items)
-        call = replace(known, thread=self.thread, raw_head=asked, sent_head=asked, response_head=self.head)
+        before = self.head if after is None else after
+        self.head = self.tree.extend(before, items)
+        call = replace(base, thread=self.thread, raw_head=before, sent_head=before, response_head=self.head)
         self.calls += 1
-        epoch = complete_epoch(self._next_epoch(known.model), call.usage.input if call.usage else 0)
+        epoch = complete_epoch(self._next_epoch(base.model), call.usage.input if call.usage else 0)
         self._epoch = epoch
-        self._last = replace(call, id=self._ids.give(call, self.tree), epoch=epoch)
+        self._last = replace(call, id=self._ids.assign(call, self.tree), epoch=epoch)
         if call.usage is None:
             self.unreported.append(self._last)
         return CallSeen(self._last)
 
-    def go_on(self, items: Iterable[Item]) -> CallSeen | None:
+    def extend_answer(self, items: Iterable[Item]) -> CallSeen | None:
         """Extend the last call's answer; None if there is no call yet."""
         if self._last is None:
             return None
@@ -118,7 +118,7 @@ def mark_covered(calls: Iterable[Call]) -> Iterator[Event]:
 
 
 def emit_sum(
-    tree: Tree, ids: Ids, known: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN, calls: int = 0
+    tree: Tree, ids: Ids, base: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN, calls: int = 0
 ) -> Iterator[Event]:
     """Emit a thread with only a usage sum: of the calls in `of` without a report, and of `calls` more unrecorded ones.
 
@@ -129,7 +129,7 @@ def emit_sum(
     yield ThreadSeen(
         thread, f"sum of {calls:,} call{'s' * (calls != 1)}" if calls else "what the calls used in all", parent
     )
-    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS, extra={**known.extra, SUM: calls or True}))
+    yield side.add_call([], replace(base, fidelity=Fidelity.TOTALS, extra={**base.extra, SUM: calls or True}))
 
 
 class KeyedMessages:

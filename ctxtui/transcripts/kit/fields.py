@@ -39,8 +39,8 @@ def _of_text(timestamp: str) -> float | None:
         return None
 
 
-def _in_calendar(found: float) -> float | None:
-    return found if 0 <= found < MAX_TIMESTAMP else None
+def _in_calendar(seconds: float) -> float | None:
+    return seconds if 0 <= seconds < MAX_TIMESTAMP else None
 
 
 def compaction_detail(before: int, after: int, by: str) -> str:
@@ -106,8 +106,8 @@ def as_usd(value: Json) -> float | None:
     """Return a figure in USD; None if it is not a number or implausibly large, so that sums stay finite."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
-    found = _float(value)
-    return found if found is not None and abs(found) <= _MAX_USD else None
+    amount = _float(value)
+    return amount if amount is not None and abs(amount) <= _MAX_USD else None
 
 
 def as_time(value: Json) -> float | None:

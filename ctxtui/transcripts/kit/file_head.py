@@ -41,20 +41,20 @@ def _values(head: bytes, limit: int) -> tuple[Json, ...]:
 
 def _parse(head: bytes, limit: int) -> list[Json]:
     text = decode_head(head)
-    found: list[Json] = []
+    parsed: list[Json] = []
     at = _next_value(text, 0)
-    while at < len(text) and len(found) < limit:
+    while at < len(text) and len(parsed) < limit:
         try:
             value, at = canonical.raw_decode(text, at)
         except (ValueError, RecursionError):
             if _cut(text, at):
                 mended = repair_json(text[at:], begun=True)
-                return [*found, mended] if mended is not None else found
+                return [*parsed, mended] if mended is not None else parsed
             at = _line_end(text, at)
         else:
-            found.append(value)
+            parsed.append(value)
         at = _next_value(text, at)
-    return found
+    return parsed
 
 
 def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:

@@ -55,8 +55,8 @@ def _without_index(call: Json) -> Json:
 def make_message(role: str, *parts: Json, mark: str = "") -> list[Item]:
     """Build the items of a message from content parts; a plain string is a text."""
     place = Place("messages", role, mark)
-    made = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
-    return [Item(blocks.header(role), place), *(Item(block, place) for block in made)]
+    message_blocks = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
+    return [Item(blocks.header(role), place), *(Item(block, place) for block in message_blocks)]
 
 
 def make_parts(role: str, *parts: Json) -> list[Item]:
@@ -65,23 +65,23 @@ def make_parts(role: str, *parts: Json) -> list[Item]:
 
 
 def add_messages(
-    dialogue: Dialogue, messages: Iterable[Json], known: CallLookup, path: str = "$.messages"
+    dialogue: Dialogue, messages: Iterable[Json], find_call: CallLookup, path: str = "$.messages"
 ) -> Iterator[Event]:
-    """Add `messages` to `dialogue`; every assistant message for which `known` returns a call is one."""
+    """Add `messages` to `dialogue`; every assistant message for which `find_call` returns a call is one."""
     for n, message in enumerate(messages):
-        yield from add_message(dialogue, message, known, f"{path}[{n}]")
+        yield from add_message(dialogue, message, find_call, f"{path}[{n}]")
 
 
-def add_message(dialogue: Dialogue, message: Json, known: CallLookup, path: str) -> Iterator[Event]:
+def add_message(dialogue: Dialogue, message: Json, find_call: CallLookup, path: str) -> Iterator[Event]:
     """Add one message, at JSON `path`, to `dialogue`."""
     if not isinstance(message, dict):
         yield Skipped(1, f"a message is {json_type_name(message)}, not an object @ {path}")
         return
-    call = known(message) if as_str(message.get("role")) in _ANSWERING else None
+    call = find_call(message) if as_str(message.get("role")) in _ANSWERING else None
     if call is None:
-        dialogue.say(message_items(message, path))
+        dialogue.add(message_items(message, path))
     else:
-        yield dialogue.answer(message_items(message, path), call)
+        yield dialogue.add_call(message_items(message, path), call)
 
 
 RESULT: Final = "tool_result"
@@ -97,15 +97,21 @@ def thinking(words: str, signature: Json = None, **rest: Json) -> dict[str, Json
     return {"type": "thinking", "thinking": words, **({"signature": signature} if signature else {}), **rest}
 
 
-def tool_use(id_: Json, name: Json, given: Json, **rest: Json) -> dict[str, Json]:
+def tool_use(id_: Json, name: Json, arguments: Json, **rest: Json) -> dict[str, Json]:
     """Build a tool call with its input."""
-    return {"type": "tool_use", "id": id_, "name": name, "input": given, **rest}
+    return {"type": "tool_use", "id": id_, "name": name, "input": arguments, **rest}
 
 
 def tool_result(id_: Json, content: Json, error: bool = False, **rest: Json) -> dict[str, Json]:
     """Build a tool result: a string, or a list of content parts."""
-    said = content if isinstance(content, str | list) else canonical.dump_text(content)
-    return {"type": RESULT, "tool_use_id": id_, "content": said, **({"is_error": True} if error else {}), **rest}
+    result_content = content if isinstance(content, str | list) else canonical.dump_text(content)
+    return {
+        "type": RESULT,
+        "tool_use_id": id_,
+        "content": result_content,
+        **({"is_error": True} if error else {}),
+        **rest,
+    }
 
 
 def image(media_type: str, data: Json, **rest: Json) -> dict[str, Json]:

@@ -23,10 +23,10 @@ _EmittedOnce = Skipped | Happened | Outcome
 class RecordHandler(Protocol):
     """Handles the records of one format, in order."""
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterable[Event]:
-        """Return the events of one record; `found` is its position in the file."""
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterable[Event]:
+        """Return the events of one record; `source` is its position in the file."""
 
-    def standing(self) -> Iterable[Event]:
+    def state_events(self) -> Iterable[Event]:
         """Return events that describe the current state (description, tips). They overwrite earlier ones."""
 
 
@@ -36,7 +36,7 @@ class LinesReader(Reader):
     def __init__(self, taker: RecordHandler) -> None:
         self._taker = taker
         self._stream = RecordStream()
-        self._told: list[Event] = []
+        self._emitted: list[Event] = []
 
     @property
     def tail(self) -> Skipped | None:
@@ -52,19 +52,19 @@ class LinesReader(Reader):
         events: list[Event] = []
         for piece in self._stream.settle():
             events += self._events(piece)
-        standing = list(self._taker.standing())
-        if standing != self._told:
+        state_events = list(self._taker.state_events())
+        if state_events != self._emitted:
             # Events that later ones do not replace are emitted once.
-            events += [e for e in standing if not isinstance(e, _EmittedOnce) or e not in self._told]
-            self._told = standing
+            events += [e for e in state_events if not isinstance(e, _EmittedOnce) or e not in self._emitted]
+            self._emitted = state_events
         return events
 
     def _events(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, RawRecord):
             return [Skipped(piece.line, piece.reason)]
         try:
-            found = self._taker.record(canonical.loads(piece.raw), piece)
-            return [*([Skipped(piece.line, piece.note)] if piece.note else ()), *found]
+            events = self._taker.record(canonical.loads(piece.raw), piece)
+            return [*([Skipped(piece.line, piece.note)] if piece.note else ()), *events]
         except RecursionError:
             why = "nested too deeply to be read"
             return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
@@ -90,7 +90,7 @@ class WholeReader(Reader):
         self._parse = parse
         self._data = bytearray()
         self._read = 0
-        self._told: set[_EmittedOnce] = set()
+        self._emitted: set[_EmittedOnce] = set()
         self._tail: Skipped | None = None
 
     @property
@@ -109,8 +109,8 @@ class WholeReader(Reader):
             events, self._tail = self._parse(bytes(self._data), self._tree)
         except RecursionError:
             events, self._tail = [], Skipped(1, "nested too deeply to be read")
-        news = [e for e in events if not isinstance(e, _EmittedOnce) or e not in self._told]
-        self._told.update(e for e in news if isinstance(e, _EmittedOnce))
+        news = [e for e in events if not isinstance(e, _EmittedOnce) or e not in self._emitted]
+        self._emitted.update(e for e in news if isinstance(e, _EmittedOnce))
         return news
 
 
@@ -136,14 +136,14 @@ def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
     if start == len(text):
         return None, None
     try:
-        found = spans.read(text, start)
+        value = spans.read(text, start)
     except Malformed as error:
         return _repair(text, start, error)
-    rest = text[found.end :].strip(" \t\r\n\0")
+    rest = text[value.end :].strip(" \t\r\n\0")
     if not rest:
-        return found.value, None
-    line = text.count("\n", 0, found.end) + 1
-    return found.value, Skipped(line, f"{len(rest):,} characters after the end of the JSON value")
+        return value.value, None
+    line = text.count("\n", 0, value.end) + 1
+    return value.value, Skipped(line, f"{len(rest):,} characters after the end of the JSON value")
 
 
 def _repair(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
@@ -196,19 +196,19 @@ def decode_column(value: Json) -> Json:
 class _Rows:
     """Collects rows; the events of all rows are returned on `settle`."""
 
-    def __init__(self, tree: Tree, told: Callable[[Tables, Tree], Iterator[Event]]) -> None:
-        self._tree, self._told = tree, told
+    def __init__(self, tree: Tree, read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> None:
+        self._tree, self._told = tree, read_tables
         self._tables: Tables = {}
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if isinstance(value.get("row"), dict):
             self._tables.setdefault(as_str(value.get("table")), []).append(value["row"])
         return iter(())
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         return self._told(self._tables, self._tree)
 
 
-def rows_reader(told: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
-    """Make the `open` of a format of rows; `told` returns its events and must be deterministic."""
-    return lambda tree: LinesReader(_Rows(tree, told))
+def rows_reader(read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
+    """Make the `open` of a format of rows; `read_tables` returns its events and must be deterministic."""
+    return lambda tree: LinesReader(_Rows(tree, read_tables))

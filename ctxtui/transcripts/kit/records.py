@@ -58,7 +58,7 @@ class LineBuffer:
             self._waiting = [b"".join(self._waiting)]
         return TextLine(self._number, self._start, self._waiting[0] if self._waiting else b"")
 
-    def take(self, count: int) -> None:
+    def drop(self, count: int) -> None:
         """Drop the first `count` bytes of the rest, which have been read."""
         left = self.rest.data[count:]
         self._waiting = [left] if left else []
@@ -183,16 +183,16 @@ def decode_legible(piece: RawRecord) -> Iterator[Piece]:
 
 def objects_at_start(text: str) -> int:
     """Return the length of the consecutive complete JSON objects at the start of `text`."""
-    at = taken = 0
+    at = length = 0
     while True:
         at = skip(text, at)
         if text[at : at + 1] != "{":
-            return taken
+            return length
         try:
             _, at = canonical.raw_decode(text, at)
         except (ValueError, RecursionError):
-            return taken
-        taken = at
+            return length
+        length = at
 
 
 def skip(text: str, at: int, blank: str = _SPACE) -> int:
@@ -295,7 +295,7 @@ class RecordStream:
         self._depth = 0
 
     def feed(self, data: bytes) -> list[Piece]:
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         decode = self._decode
         for number, start, text in self._lines.split(data):
             if decode is not None and text[-1:] == b"}" and text[:2] == b'{"' and not self._open:
@@ -304,28 +304,28 @@ class RecordStream:
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                     pass
                 else:
-                    found.append(RawRecord(number, start, start + len(text), text, None, "", record))
+                    pieces.append(RawRecord(number, start, start + len(text), text, None, "", record))
                     continue
-            found.extend(self._line(TextLine(number, start, text)))
-        return found
+            pieces.extend(self._line(TextLine(number, start, text)))
+        return pieces
 
     def settle(self) -> list[Piece]:
         rest = self._lines.rest
         if self._open:
             if not _is_whole(b"\n".join([*(part.data for part in self._open), rest.data])):
                 return []
-            taken = len(rest.data)
-            found = list(self._more(rest))
+            length = len(rest.data)
+            pieces = list(self._more(rest))
         else:
             head = len(BOM) if rest.data.startswith(BOM) else 0
             text = rest.data[head:].decode("utf-8", "surrogateescape")
-            taken = len(text[: objects_at_start(text)].encode("utf-8", "surrogateescape"))
-            taken += head if taken else 0
+            length = len(text[: objects_at_start(text)].encode("utf-8", "surrogateescape"))
+            length += head if length else 0
             if text.lstrip().startswith("[") and _is_whole(rest.data):
-                taken = len(rest.data)
-            found = list(read_line(TextLine(rest.number, rest.start, rest.data[:taken])))
-        self._lines.take(taken)
-        return found
+                length = len(rest.data)
+            pieces = list(read_line(TextLine(rest.number, rest.start, rest.data[:length])))
+        self._lines.drop(length)
+        return pieces
 
     @property
     def tail(self) -> Skipped | None:

@@ -105,14 +105,14 @@ class TranslatedOrder(Struct, frozen=True, kw_only=True):
 
 
 class Translation(Struct, frozen=True):
-    """Conversion of a context to a session of a tool: its `dialect`, a filter for the request (`kept`), and the writer.
+    """Conversion of a context to a session of a tool: its `dialect`, a filter for the request, and the writer.
 
-    `kept` notes what it removes. A signature or an encrypted item is refused after another system prompt (facts §1), so
-    those are removed.
+    `reduce`, the filter, notes what it removes. A signature or an encrypted item is refused after another system prompt
+    (facts §1), so those are removed.
     """
 
     dialect: str
-    kept: Callable[[Body, Losses], Body]
+    reduce: Callable[[Body, Losses], Body]
     write: Callable[[TranslatedOrder], ResumedFile]
 
 
@@ -125,8 +125,9 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     """A record of the source and its changes.
 
     `digests` are those of its blocks; `answers` the ids of the calls that they answer, by part. `changes` holds the
-    replaced parts (None: removed), `before` the items inserted before it, in groups of one side. `whole`: it can
-    only be removed entirely; `ends`: it is removed if the session ends before it; `asks`: it is a person's message.
+    replaced parts (None: removed), `before` the items inserted before it, in groups of one side. `is_atomic`: it can
+    only be removed entirely; `ends_with_session`: it is removed if the session ends before it; `is_prompt`: it is a
+    person's message.
     """
 
     digests: list[str] = field(default_factory=list)
@@ -134,18 +135,18 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     changes: dict[int, Block | None] = field(default_factory=dict)
     before: list[list[Item]] = field(default_factory=list)
     removed: bool = False
-    whole: bool = False
-    ends: bool = True
-    asks: bool = False
+    is_atomic: bool = False
+    ends_with_session: bool = True
+    is_prompt: bool = False
 
     @property
-    def touched(self) -> bool:
+    def is_changed(self) -> bool:
         """Whether its content changed."""
         return self.removed or bool(self.changes)
 
     def change(self, part: int, block: Block | None) -> bool:
         """Replace its 0-based `part` with `block` (None: remove it); False if the record cannot express that."""
-        if self.removed or self.whole:
+        if self.removed or self.is_atomic:
             self.removed = True
             return block is None
         self.changes[part] = block
@@ -155,68 +156,70 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     def changed_parts(self, content: Any, spelled: Callable[[Block], Any]) -> list[Any]:
         """Apply the changes to `content`, a list or one part; new parts are converted by `spelled`."""
         parts = content if isinstance(content, list) else [content]
-        found = [self.changes.get(n, part) for n, part in enumerate(parts)]
-        return [spelled(one) if isinstance(one, Block) else one for one in found if one is not None]
+        changed = [self.changes.get(n, part) for n, part in enumerate(parts)]
+        return [spelled(one) if isinstance(one, Block) else one for one in changed if one is not None]
 
 
 class ResumeEdits(NamedTuple):
-    """Result of `apply_edits`: positions of the path's blocks (`found`: entry and part, 0-based), the last entry of the
-    session (None: none holds any block), items appended after everything, and losses.
+    """Result of `apply_edits`.
+
+    `positions` of the path's blocks (entry and part, 0-based), the `last` entry of the session (None: none holds any
+    block), items `appended` after everything, and losses.
     """
 
-    found: dict[int, tuple[int, int]]
+    positions: dict[int, tuple[int, int]]
     last: int | None
-    behind: list[list[Item]]
+    appended: list[list[Item]]
     lost: list[str]
 
 
 def apply_edits(
     order: ResumeOrder,
     entries: Sequence[ResumeEntry],
-    found: dict[int, tuple[int, int]] | None = None,
+    positions: dict[int, tuple[int, int]] | None = None,
     beside: Mapping[int, Sequence[int]] | None = None,
     *,
     cut: bool,
 ) -> ResumeEdits:
     """Apply the requested context to `entries`; with `cut` the session ends after its last block.
 
-    `found` as returned by `find_blocks`; `beside` are further entries that a block was made of.
+    `positions` as returned by `find_blocks`; `beside` are further entries that a block was made of.
     """
-    found = find_blocks(order.path, entries) if found is None else found
+    positions = find_blocks(order.path, entries) if positions is None else positions
     end = len(order.path) if order.end is None else order.end
-    wanted = plan_changes(order.path, [one for one in order.sent if one.at is None or one.at < end])
+    plan = plan_changes(order.path, [one for one in order.sent if one.at is None or one.at < end])
     lost: list[str] = []
     for at, item in recorded_items(enumerate(order.path[:end])):
-        new = wanted.stands.get(at)
+        new = plan.replacements.get(at)
         if new is not None and new.block.digest == item.block.digest:
             continue
-        if at not in found:
+        if at not in positions:
             lost.append(UNHELD if item.place.section == "messages" else OWN)
             continue
         for other in (beside or {}).get(at, ()):
             entries[other].removed = True
-        number, part = found[at]
+        number, part = positions[at]
         if entries[number].change(part, new.block if new is not None else None):
             continue
         if new is None:
             lost.append(UNHELD)
         else:
-            wanted.put(at, [new])
-    last = max((found[at][0] for at in found if at < end), default=None)
+            plan.put(at, [new])
+    last = max((positions[at][0] for at in positions if at < end), default=None)
     for entry in entries[last + 1 :] if cut and last is not None else ():
-        if entry.asks and order.end is not None and not entry.removed:
+        if entry.is_prompt and order.end is not None and not entry.removed:
             lost.append(UNANSWERED)
-        entry.removed = entry.removed or entry.ends
+        entry.removed = entry.removed or entry.ends_with_session
     behind: list[list[Item]] = []
-    for at, items in sorted(wanted.after.items()):
-        above = found[at][0] if at in found else -1
-        later = [found[n][0] for n in sorted(found) if n > at]
+    for at, items in sorted(plan.after.items()):
+        above = positions[at][0] if at in positions else -1
+        later = [positions[n][0] for n in sorted(positions) if n > at]
         if later[:1] == [above]:
             lost.append(MOVED)
         follower = next((n for n in later if n != above and not entries[n].removed), None)
         groups = [list(group) for _, group in groupby(items, is_answer)]
         (behind if follower is None else entries[follower].before).extend(groups)
-    return ResumeEdits(found, last, behind, lost)
+    return ResumeEdits(positions, last, behind, lost)
 
 
 def is_answer(item: Item) -> bool:
@@ -226,16 +229,18 @@ def is_answer(item: Item) -> bool:
 
 def first_change(entries: Sequence[ResumeEntry]) -> int:
     """Return the number of the first entry that changed or is followed by something new."""
-    changed = [n - bool(one.before) for n, one in enumerate(entries) if one.touched or one.before]
+    changed = [n - bool(one.before) for n, one in enumerate(entries) if one.is_changed or one.before]
     return min(changed, default=len(entries))
 
 
 class ResumePlan(Struct):
-    """New content for each index of the raw path: `stands` has the item at it (a missing index is dropped), `after` the
-    items inserted after an index (-1: before everything).
+    """New content for each index of the raw path.
+
+    `replacements` has the item at an index (a missing index is dropped), `after` the items inserted after an index (-1:
+    before everything).
     """
 
-    stands: dict[int, Item] = field(default_factory=dict)
+    replacements: dict[int, Item] = field(default_factory=dict)
     after: dict[int, list[Item]] = field(default_factory=dict)
 
     def put(self, at: int, items: Iterable[Item]) -> None:
@@ -249,19 +254,19 @@ def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
     An item that is out of the path's order, or has another role, is removed at its old position and inserted at its new
     one.
     """
-    made = ResumePlan()
+    plan = ResumePlan()
     last = -1
     for item, at in sent:
         if item.block.kind == HEADER:
             last = max(last, at) if at is not None else last
             if at is not None:
-                made.stands[at] = item
+                plan.replacements[at] = item
         elif at is not None and at > last and item.place.role == path[at].place.role:
-            made.stands[at] = item
+            plan.replacements[at] = item
             last = at
         else:
-            made.put(last, [item])
-    return made
+            plan.put(last, [item])
+    return plan
 
 
 def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
@@ -281,14 +286,14 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
         for part, digest in enumerate(entry.digests):
             where.setdefault(digest, []).append((n, part))
         results |= {call: (n, part) for part, call in entry.answers.items()}
-    found: dict[int, tuple[int, int]] = {}
+    positions: dict[int, tuple[int, int]] = {}
     for at, item in reversed(recorded_items(enumerate(path))):
         places = where.get(item.block.digest)
         if places:
-            found[at] = places.pop()
+            positions[at] = places.pop()
         elif item.block.kind.endswith(("_result", "_output")) and (place := results.get(_answered(item.block))):
-            found[at] = place
-    return found
+            positions[at] = place
+    return positions
 
 
 def _answered(block: Block) -> str:
@@ -303,19 +308,19 @@ def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, RawRecord]], list
     Each record comes with its original bytes (minified if it is not a line).
     """
     stream = RecordStream()
-    found: list[tuple[bytes, RawRecord]] = []
+    pieces: list[tuple[bytes, RawRecord]] = []
     lost: list[str] = []
     for piece in [*stream.feed(order.source), *stream.settle()]:
         if order.until and piece.line >= order.until:
             break
         if isinstance(piece, RawRecord):
             raw = order.source[piece.start : piece.end]
-            found.append((piece.raw if piece.note or b"\n" in raw else raw, piece))
+            pieces.append((piece.raw if piece.note or b"\n" in raw else raw, piece))
         else:
             lost.append(f"line {piece.line}: {piece.reason}")
     if stream.tail is not None and not order.until:
         lost.append(f"line {stream.tail.line}: {stream.tail.reason}")
-    return found, lost
+    return pieces, lost
 
 
 def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
@@ -358,5 +363,5 @@ def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
 
 def fresh_ids(ids: Iterator[str], taken: Iterable[str]) -> Iterator[str]:
     """Filter out the ids that are `taken`."""
-    known = set(taken)
-    return (one for one in ids if one not in known)
+    used = set(taken)
+    return (one for one in ids if one not in used)

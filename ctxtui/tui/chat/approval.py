@@ -1,4 +1,4 @@
-"""What a tool would write, over the panes while the user is asked for leave."""
+"""The pane that shows what a tool would write or run while the user is asked for permission."""
 
 from __future__ import annotations
 
@@ -14,109 +14,110 @@ from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
 KEYS: Final = ("up", "down", "pageup", "pagedown", "home", "end")
-"""The keys that read on in it."""
-_WHEEL: Final = 3
+"""Keys that scroll the pane."""
+_WHEEL_LINES: Final = 3
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """What is asked: the `tool`, the real `path` of the file, how the model spelled it, what becomes of the file, why
-    it is asked for each time ("": it is not), and the `lines` of it. What is no file but `runs` has in `path` what it
-    is, and its input in the lines."""
+    """Content of the approval pane.
+
+    `tool` is the tool, `path` the real path, `given_path` the path as the model wrote it, `effect` the effect on the
+    file, `guard` the reason for asking each time ("": none), `lines` the content. If it `is_call`, `path` is a
+    description and the lines are its input.
+    """
 
     tool: str
     path: str
-    given: str
-    told: str
+    given_path: str
+    effect: str
     guard: str
     lines: Sequence[Spans]
-    runs: bool = False
+    is_call: bool = False
 
 
 class ApprovalPane(ScrolledRows):
-    """Shows an `Approval`: where, how much, what; all of it can be read."""
+    """Shows an `Approval`, scrollable to the end."""
 
     def __init__(self) -> None:
         super().__init__(title="to be written", id="approval")
         self.data: Approval | None = None
         self._head: list[Spans] = []
-        self._read_to_end = False
+        self._is_read_to_end = False
 
     def show(self, data: Approval | None) -> None:
-        """Another one, or none. Who was reading on in this one stays where they are."""
+        """Show an approval, or none. For the same approval the scroll position stays."""
         if data is None or self.data is None or replace(data, lines=()) != replace(self.data, lines=()):
-            # Else it is the same one, its lines wrapped for another width.
-            self.viewport.top, self._read_to_end = 0, False
+            # Otherwise it is the same one, wrapped for another width.
+            self.viewport.top, self._is_read_to_end = 0, False
         self.data = data
-        self.title = "to be run" if data is not None and data.runs else "to be written"
+        self.title = "to be run" if data is not None and data.is_call else "to be written"
         self.fit()
         self.redraw()
 
     def fit(self) -> None:
-        """The head is as wide as the pane."""
+        """Lay out the head for the width."""
         self._head = _head(self.data, self.body_width) if self.data is not None and self.body_width else []
         super().fit()
 
     @property
     def row_count(self) -> int:
-        """The head, and the file's lines."""
+        """Number of lines of head and content."""
         return len(self._head) + len(self.data.lines) if self.data is not None else 0
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A line of the head, or of the file."""
+        """Render a line of the head or the content."""
         assert self.data is not None
         return self._head[index] if index < len(self._head) else self.data.lines[index - len(self._head)]
 
     def notes(self) -> Spans:
-        """How much of it is in view."""
+        """Return which lines are in view."""
         last = min(self.row_count, self.viewport.top + self.body_height)
         return (
             [Span(f"{self.viewport.top + 1:,}–{last:,} of {self.row_count:,} lines", "dim")] if self.row_count else []
         )
 
     def scroll_by(self, key: str) -> None:
-        """Read on with one of `KEYS`."""
+        """Scroll by one of `KEYS`."""
         page = max(1, self.body_height - 1)
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.row_count, "end": self.row_count}
-        self._read(self.viewport.top + steps[key])
+        self._scroll_to_top_line(self.viewport.top + steps[key])
 
     def on_resize(self) -> None:
-        """Who had read to the end still sees it where an alarm takes a line away."""
-        if self._read_to_end:
-            self._read(self.viewport.last_top)
+        """Keep the end in view if it was read to the end."""
+        if self._is_read_to_end:
+            self._scroll_to_top_line(self.viewport.last_top)
 
-    def _read(self, top: int) -> None:
+    def _scroll_to_top_line(self, top: int) -> None:
         if self.scroll_to_line(top):
             self.refresh_rule()
-        self._read_to_end = self.viewport.top > 0 and self.viewport.at_end
+        self._is_read_to_end = self.viewport.top > 0 and self.viewport.at_end
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel reads on."""
         event.stop()
-        self._read(self.viewport.top + _WHEEL)
+        self._scroll_to_top_line(self.viewport.top + _WHEEL_LINES)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel goes back."""
         event.stop()
-        self._read(self.viewport.top - _WHEEL)
+        self._scroll_to_top_line(self.viewport.top - _WHEEL_LINES)
 
 
-def _head(data: Approval, room: int) -> list[Spans]:
-    tool = safe_text.one_line(data.tool, 40)
+def _head(approval: Approval, room: int) -> list[Spans]:
+    tool = safe_text.one_line(approval.tool, 40)
     lead: Spans = [Span(f" {tool} ", "accent bold")]
-    path = safe_text.one_line(data.path, len(data.path) + 1)
+    path = safe_text.one_line(approval.path, len(approval.path) + 1)
     left = max(12, room - width(lead) - 1)
-    told = Span(f"  {data.told}", "dim")
-    if cells.width(path) + width([told]) <= left:
-        head: list[Spans] = [[*lead, Span(path, "ink bold"), told]]
+    effect = Span(f"  {approval.effect}", "dim")
+    if cells.width(path) + width([effect]) <= left:
+        head: list[Spans] = [[*lead, Span(path, "ink bold"), effect]]
     else:
         head = [
             [*lead, Span(cells.ends(path, left), "ink bold")],
-            [Span(" " * width(lead)), Span(told.text[2:], "dim")],
+            [Span(" " * width(lead)), Span(effect.text[2:], "dim")],
         ]
-    if data.given not in (data.path, f"./{data.path}"):
-        spelled = safe_text.one_line(data.given, len(data.given) + 1)
-        head.append([Span(" the model wrote ", "dim"), Span(cells.ends(spelled, max(12, room - 18)), "dim")])
-    if data.guard:
-        guard = safe_text.one_line(data.guard, 200)
-        head.append([Span(f" ▲ {guard}: asked for each time", "warn bold")])
+    if approval.given_path not in (approval.path, f"./{approval.path}"):
+        given_path = safe_text.one_line(approval.given_path, len(approval.given_path) + 1)
+        head.append([Span(" the model wrote ", "dim"), Span(cells.ends(given_path, max(12, room - 18)), "dim")])
+    if approval.guard:
+        guard = safe_text.one_line(approval.guard, 200)
+        head.append([Span(f" ▲ {guard}: ctxtui asks each time", "warn bold")])
     return [*head, [Span(" ")]]

@@ -1,4 +1,4 @@
-"""Lays out what a tool that waits for the user's leave would write."""
+"""Prepares the approval pane for a tool that waits for permission."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from ctxtui.views.blocks import live_text
 
 
 class Approvals:
-    """Knows which tool of `host` waits for leave and what is shown of it; `made` is called when that is laid out."""
+    """Finds the tool of `host` that waits for permission and lays out its content; then calls `on_laid_out`."""
 
-    def __init__(self, host: Host, access: ScreenAccess, made: Callable[[], None]) -> None:
+    def __init__(self, host: Host, access: ScreenAccess, on_laid_out: Callable[[], None]) -> None:
         self._host = host
         self._access = access
-        self._made = made
+        self._on_laid_out = on_laid_out
         self._last: tuple[str, int, Approval] | None = None
-        """What was laid out last: the call's id, the cells of a line, what is shown."""
+        """Last layout: call id, cells of a line, approval."""
 
     @property
-    def waiting(self) -> ToolCall | None:
-        """The first call that waits for the user."""
+    def waiting_call(self) -> ToolCall | None:
+        """The first call that waits for the user, or None."""
         runner = self._host.runner
         if runner is None or not runner.state.planned:
             return None
         return next(call for call in runner.state.calls if call.id == runner.state.to_ask[0])
 
     @property
-    def shown(self) -> Approval | None:
-        """What is shown of the call that waits; None where it is not laid out."""
-        call = self.waiting
+    def approval(self) -> Approval | None:
+        """The approval shown for the waiting call; None until it is laid out."""
+        call = self.waiting_call
         return self._last[2] if call is not None and self._last is not None and self._last[0] == call.id else None
 
     @property
-    def fits(self) -> bool:
-        """Whether that was laid out for the screen's width of now."""
-        return self.shown is not None and self._last is not None and self._last[1] == self._room
+    def is_current(self) -> bool:
+        """Whether it was laid out for the present width."""
+        return self.approval is not None and self._last is not None and self._last[1] == self._room
 
-    def answered(self) -> ToolCall | None:
-        """The call that an answer is for: an answer holds for what was on the screen."""
-        call = self.waiting if self.shown is not None else None
+    def take_answered_call(self) -> ToolCall | None:
+        """Return the call that an answer is for: only one whose content was on the screen."""
+        call = self.waiting_call if self.approval is not None else None
         if call is not None:
             self._last = None
         return call
@@ -54,8 +54,8 @@ class Approvals:
         return max(20, self._access.width - 2)
 
     def lay_out(self) -> None:
-        """Lay out what the call that waits would write, in a worker: a large file takes a moment, and no key waits."""
-        call, runner, room = self.waiting, self._host.runner, self._room
+        """Lay out the content of the waiting call in a worker: a large file takes time and no key may wait."""
+        call, runner, room = self.waiting_call, self._host.runner, self._room
         planned = runner.plan_of(call) if call is not None and runner is not None else None
         if call is None or planned is None:
             return
@@ -64,34 +64,34 @@ class Approvals:
             lines = live_text.render_file_change(
                 None, json.dumps(planned.given, ensure_ascii=False, indent=2).encode(), room
             )
-            made = Approval(
+            approval = Approval(
                 tool=call.name,
                 path=planned.what,
-                given=planned.what,
-                told=planned.told,
+                given_path=planned.what,
+                effect=planned.told,
                 guard=planned.guard,
                 lines=lines,
-                runs=True,
+                is_call=True,
             )
-            self._take((call.id, room, made))
+            self._set_approval((call.id, room, approval))
             return
 
         def work() -> None:
             lines = live_text.render_file_change(planned.before, planned.after, room)
-            told = live_text.describe_file_change(planned.before, planned.after)
-            made = Approval(
+            effect = live_text.describe_file_change(planned.before, planned.after)
+            approval = Approval(
                 tool=call.name,
                 path=planned.path,
-                given=planned.given_path,
-                told=told,
+                given_path=planned.given_path,
+                effect=effect,
                 guard=planned.guard,
                 lines=lines,
             )
-            self._access.deliver(lambda: self._take((call.id, room, made)))
+            self._access.deliver(lambda: self._set_approval((call.id, room, approval)))
 
         self._access.work(work, "approval", exclusive=True)
 
-    def _take(self, laid_out: tuple[str, int, Approval]) -> None:
+    def _set_approval(self, laid_out: tuple[str, int, Approval]) -> None:
         self._last = laid_out
-        if self.shown is not None:
-            self._made()
+        if self.approval is not None:
+            self._on_laid_out()

@@ -1,4 +1,4 @@
-"""The part of a chat's screen that shows the figures of the next request while the view stands at the end."""
+"""Figures of the next request in a chat while its end is shown."""
 
 from __future__ import annotations
 
@@ -27,75 +27,75 @@ else:
     composition = later("ctxtui.views.inspector.composition")
 
 
-_LEAST_SLACK = 0.1
-"""The share by which a count may be off before a report below it means anything."""
+_MIN_SLACK = 0.1
+"""Least relative difference of count and report that is taken for a cut."""
 
 
 class FiguresController(ChatController):
-    """Shows composition and fill of what would be sent now, the answer that comes in included."""
+    """Shows composition and size of the next request, including the answer being received."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
-        self.foretold: RequestForecast | None = None
-        """What the drafted request was foretold to be."""
+        self.forecast: RequestForecast | None = None
+        """Forecast of the drafted request."""
         self._next: Scene | None = None
-        self._teller: RequestForecaster | None = None
+        self._forecaster: RequestForecaster | None = None
         self._level = 0
-        self._checked = ""
+        self._checked_call = ""
         self._alarmed = False
-        state.on.shown.subscribe(self._shown)
-        state.tells.grown.subscribe(self._grown)
+        state.on.shown.subscribe(self._on_shown)
+        state.tells.grown.subscribe(self._update_figures)
         state.tells.began.subscribe(self._call_began)
 
     @property
-    def coming(self) -> dict[int, int]:
-        """Tokens by category of the answer that comes in, as far as counted."""
-        found: dict[int, int] = {}
+    def incoming(self) -> dict[int, int]:
+        """Counted tokens by category of the answer being received."""
+        tokens: dict[int, int] = {}
         for block in self.state.rows.live if self.state.rows is not None else ():
-            found[block.category] = found.get(block.category, 0) + (block.tokens or 0)
-        return found
+            tokens[block.category] = tokens.get(block.category, 0) + (block.tokens or 0)
+        return tokens
 
-    def _shown(self) -> None:
+    def _on_shown(self) -> None:
         self._show_next()
-        self._check_cut()
+        self._check_truncation()
 
     def _show_next(self) -> None:
-        """Show the figures of the next request, once they are known."""
-        scene, partner = self.panels.scene, self.host.chat_model
+        """Show the figures of the next request."""
+        scene, model = self.panels.scene, self.host.chat_model
         staging, header_ = self.panels.staging, self.panels.header.what
         if scene is None or not scene.last or (header_ is not None and header_.after is not None):
-            # The panes have the next request already, under what is about to change it.
+            # The panes already show the next request under pending changes.
             self._next = None
             return
         if staging is not None and not staging.unsent:
-            # The context without edits is not what leaves.
+            # The request is sent with edits.
             self._next = replace(scene, figures=staging.following)
         else:
-            self._next = composition.next_scene(scene, partner.model if partner is not None else "") or self._next
-        self._grown()
+            self._next = composition.next_scene(scene, model.model if model is not None else "") or self._next
+        self._update_figures()
 
-    def _grown(self) -> None:
-        """The answer that comes in has grown."""
+    def _update_figures(self) -> None:
+        """Update the figures: the answer has grown."""
         now, scene, study = self._next, self.panels.scene, self.state.study
         if now is None or scene is None or study is None or not scene.last:
             return
-        known = study.thread(self.state.thread)
-        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
+        thread_study = study.thread(self.state.thread)
+        spent = thread_study.spent[scene.number] if scene.number < len(thread_study.spent) else None
         before = scene.figures if scene.call.id else None
-        what = composition.composition(now, before, None, self.state.shown)
-        self.panels.context.show(composition.with_answer(what, self.coming))
-        shown = header.header(now, self.state.word, spent, scene.number < len(known.spent))
-        used = None if shown.used is None else shown.used + sum(self.coming.values())
-        record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
+        context_figures = composition.composition(now, before, None, self.state.shown)
+        self.panels.context.show(composition.with_answer(context_figures, self.incoming))
+        header_figures = header.header(now, self.state.word, spent, scene.number < len(thread_study.spent))
+        used = None if header_figures.used is None else header_figures.used + sum(self.incoming.values())
+        record = thread_study.records[scene.number] if scene.number < len(thread_study.records) else (0, 0)
         number = scene.number if scene.call.id else 0
-        partial = scene.number < len(known.lacking) and known.lacking[scene.number] > 0
+        partial = scene.number < len(thread_study.lacking) and thread_study.lacking[scene.number] > 0
         self.panels.header.show(
-            replace(shown, used=used, call=number, record=record, partial=partial, totals=study.totals)
+            replace(header_figures, used=used, call=number, record=record, partial=partial, totals=study.totals)
         )
         self._warn(used or 0, now.limits.usable)
 
     def _warn(self, used: int, usable: int) -> None:
-        """Say once that a threshold of the settings is passed, again when the context fell below it meanwhile."""
+        """Warn once when a threshold of the settings is passed, and again after the context fell below it."""
         level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
             if level.number == CRITICAL:
@@ -104,65 +104,65 @@ class FiguresController(ChatController):
                 self.say(warned(level.description))
         self._level = level.number
 
-    def _check_cut(self) -> None:
-        """Whether a local server read all of the last call's prompt; the first time it did not, an alarm says so."""
-        scene, partner, rows = self.panels.scene, self.host.chat_model, self.state.rows
-        if scene is None or partner is None or rows is None or not partner.endpoint.local or partner.is_offline:
+    def _check_truncation(self) -> None:
+        """Raise an alarm the first time a local server cut off part of a prompt."""
+        scene, model, rows = self.panels.scene, self.host.chat_model, self.state.rows
+        if scene is None or model is None or rows is None or not model.endpoint.local or model.is_offline:
             return
         call, usage = scene.call, scene.call.usage
-        if call.id == self._checked or usage is None or not scene.counted:
+        if call.id == self._checked_call or usage is None or not scene.counted:
             return
-        self._checked = call.id
-        slack = max(_LEAST_SLACK, scene.book.whole_slack(call.model, call.sent_head) or 0.0)
-        found = truncated_prompt.cut_prompt(
+        self._checked_call = call.id
+        slack = max(_MIN_SLACK, scene.book.whole_slack(call.model, call.sent_head) or 0.0)
+        cut = truncated_prompt.cut_prompt(
             scene.session.tree,
             call.sent_head,
             scene.running.block_tokens,
             scene.running.sent_tokens(call.sent_head, call.sent_head),
             slack=slack,
             read=usage.input,
-            window=partner.window,
+            window=model.window,
         )
-        rows.unseen = frozenset(found.unseen) if found is not None else frozenset()
-        if found is not None and not self._alarmed:
+        rows.unseen = frozenset(cut.unseen) if cut is not None else frozenset()
+        if cut is not None and not self._alarmed:
             self._alarmed = True
-            fix = truncated_prompt.fix_for(partner.endpoint.kind, found.sent)
-            told = f"{partner.endpoint.name} read {found.read:,} of about {found.sent:,} tokens: the rest was cut. Fix:"
-            self.state.tells.alarm.emit(f"{told} {fix}")
-        if found is not None:
+            fix = truncated_prompt.fix_for(model.endpoint.kind, cut.sent)
+            message = f"{model.endpoint.name} read {cut.read:,} of about {cut.sent:,} tokens and cut the rest. Fix:"
+            self.state.tells.alarm.emit(f"{message} {fix}")
+        if cut is not None:
             self.panels.transcript.redraw()
 
     async def judge(self, draft: Draft) -> str:
-        """Foretell the drafted request; why a rule wants it held."""
+        """Forecast the drafted request; return why a rule holds it, or ""."""
         from ctxtui.services.chat.request_forecast import has_hold_rules
 
         settings = self.host.config.settings
         if not has_hold_rules(settings):
-            self.access.run(self._foretell(draft), "foretelling")
+            self.access.run(self._forecast_draft(draft), "foretelling")
             return ""
-        return await self._foretell(draft)
+        return await self._forecast_draft(draft)
 
-    async def _foretell(self, draft: Draft) -> str:
+    async def _forecast_draft(self, draft: Draft) -> str:
         from ctxtui.services.chat.request_forecast import hold_reason
 
-        study, partner = self.state.study, self.host.chat_model
-        if study is None or partner is None:
+        study, model = self.state.study, self.host.chat_model
+        if study is None or model is None:
             return ""
-        if self._teller is None or self._teller.chat_model != partner:
-            self._teller = self.state.source.forecaster(study, partner)
-        self.foretold = await asyncio.to_thread(self._teller.forecast, draft, self.host.clock())
-        return hold_reason(self.foretold, self.host.config.settings)
+        if self._forecaster is None or self._forecaster.chat_model != model:
+            self._forecaster = self.state.source.forecaster(study, model)
+        self.forecast = await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock())
+        return hold_reason(self.forecast, self.host.config.settings)
 
     async def compare(self, drafts: Sequence[Draft]) -> list[RequestForecast | None]:
-        """What each of these would come to if it left now."""
-        study, partner = self.state.study, self.host.chat_model
-        if study is None or partner is None:
+        """Forecast each of these drafts, as if sent now."""
+        study, model = self.state.study, self.host.chat_model
+        if study is None or model is None:
             return [None for _ in drafts]
-        if self._teller is None or self._teller.chat_model != partner:
-            self._teller = self.state.source.forecaster(study, partner)
-        return [await asyncio.to_thread(self._teller.forecast, draft, self.host.clock()) for draft in drafts]
+        if self._forecaster is None or self._forecaster.chat_model != model:
+            self._forecaster = self.state.source.forecaster(study, model)
+        return [await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock()) for draft in drafts]
 
     def _call_began(self, draft: Draft, at: float) -> None:
-        """The answer to `draft` begins: the cache holds it from now on."""
-        if self._teller is not None:
-            self._teller.note_answer_begun(draft, at)
+        """Tell the forecaster that the answer to `draft` began: the cache holds it from now on."""
+        if self._forecaster is not None:
+            self._forecaster.note_answer_begun(draft, at)

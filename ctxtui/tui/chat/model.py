@@ -1,4 +1,4 @@
-"""The part of a chat's screen about whom it talks to: another model, the next request as bytes, what limits leave."""
+"""Model choice of a chat, and its next request as bytes."""
 
 from __future__ import annotations
 
@@ -23,71 +23,71 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 
-def _entry(one: ModelOffer) -> type[Command]:
-    told = [f"{numbers.tokens(one.window)} window" if one.window else "window not known"]
-    if one.fresh is not None and one.output is not None:
-        told.append(f"${one.fresh:,.2f} in, ${one.output:,.2f} out per 1M")
-    told += [] if one.listed else ["from the price list"]
-    named = {"name": safe_text.one_line(one.id, 60), "action": one.id, "__doc__": " · ".join(told)}
-    return type("Model", (Command,), named)
+def _model_command(offer: ModelOffer) -> type[Command]:
+    details = [f"{numbers.tokens(offer.window)} window" if offer.window else "window unknown"]
+    if offer.fresh is not None and offer.output is not None:
+        details.append(f"${offer.fresh:,.2f} in, ${offer.output:,.2f} out per 1M")
+    details += [] if offer.listed else ["from the price list"]
+    attributes = {"name": safe_text.one_line(offer.id, 60), "action": offer.id, "__doc__": " · ".join(details)}
+    return type("Model", (Command,), attributes)
 
 
 class ChatAsker:
-    """Asks the chat's own model for summaries, too."""
+    """Uses the chat's own model for summaries."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """The model that is talked to; that of the call shown before there is one."""
+        """Return the chat's model; before there is one, that of the call shown."""
         from ctxtui.services.chat.model_summary import parse_choice
 
-        partner = self._host.chat_model
-        if partner is not None:
-            return replace(self._host.choice, model=partner.model, name="")
+        model = self._host.chat_model
+        if model is not None:
+            return replace(self._host.choice, model=model.model, name="")
         return parse_choice(scene.call.model) if scene.call.model else None
 
     @property
     def config(self) -> Config:
-        """That of the chat."""
+        """The chat's configuration."""
         return self._host.config
 
 
 class ModelController(ChatController):
-    """Acts on the partner of the chat. `pager` is the user's setting."""
+    """Changes the chat's model and shows its next request. `pager` is the user's setting."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pager: str) -> None:
         super().__init__(state, prompt, access)
         self._pager = pager
 
     async def choose_model(self) -> None:
-        """All models that the provider has, to go on with."""
+        """Offer all models of the provider."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
-        partner = self.host.chat_model
-        if partner is None:
+        model = self.host.chat_model
+        if model is None:
             return
-        # The price library takes a moment to load.
-        found = await asyncio.to_thread(list_offers, partner, prices_for(self.host.config.settings))
+        # Loading the price library takes time.
+        offered = await asyncio.to_thread(list_offers, model, prices_for(self.host.config.settings))
 
         def run(command: type[Command] | None) -> None:
             if command is not None:
                 self.use_model(command.action)
 
-        self.access.push(PaletteScreen([_entry(one) for one in found], title="models"), run)
+        self.access.push(PaletteScreen([_model_command(one) for one in offered], title="models"), run)
 
     def use_model(self, name: str) -> None:
-        """Go on with the model `name`."""
+        """Continue with the model `name`."""
         try:
             self.host.change_model(name)
         except CtxtuiError as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
             return
-        self.say([Span("◊ ", "cat-document"), Span(f"from now on {safe_text.one_line(name, 60)}", "dim")])
+        self.say([Span("◊ ", "cat-document"), Span(f"from now on: {safe_text.one_line(name, 60)}", "dim")])
         self.state.grow_soon()
 
     def show_request(self) -> None:
-        """The next request in the pager, byte for byte."""
+        """Show the next request in the pager, byte for byte."""
         runner = self.host.runner
         if runner is None:
             return
@@ -100,12 +100,12 @@ class ModelController(ChatController):
         self.access.repaint()
 
     async def show_rendered(self) -> None:
-        """The next request as the server's template renders it, in the pager."""
-        runner, partner = self.host.runner, self.host.chat_model
-        if runner is None or partner is None:
+        """Show the next request as the server's template renders it, in the pager."""
+        runner, model = self.host.runner, self.host.chat_model
+        if runner is None or model is None:
             return
         try:
-            text = await render_prompt(partner.endpoint, runner.conversation.draft().body)
+            text = await render_prompt(model.endpoint, runner.conversation.draft().body)
             with self.access.suspended():
                 show_in_pager(safe_text.lines(text), self._pager)
         except (CtxtuiError, NoPager) as error:

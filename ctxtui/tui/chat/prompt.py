@@ -1,4 +1,4 @@
-"""The part of a chat's screen in which one talks: the prompt, leave for tools, holding, interrupting, going away."""
+"""The chat prompt: messages, permissions for tools, holding, interrupting, leaving."""
 
 from __future__ import annotations
 
@@ -26,319 +26,321 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
-HINT: Spans = [Span("i ", "accent bold"), Span("say something", "faint")]
-_DRAFT = 0.7
-"""Seconds after the last key until the draft is kept."""
-_LEAVES = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
+HINT: Spans = [Span("i ", "accent bold"), Span("type a message", "faint")]
+_DRAFT_SAVE_SECONDS = 0.7
+"""Seconds after the last key until the draft is saved."""
+_PERMISSIONS = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
 _ANSWERS = {"y": "once", "a": "always", "n": "no", "N": "never"}
-PAUSE = 0.7
-"""Seconds for which a question for leave must have been readable, with nothing typed, before a key answers it."""
+PAUSE_SECONDS = 0.7
+"""Seconds a permission question must be visible, with nothing typed, before a key answers it."""
 
 
 class TalkController(ChatController):
-    """Takes what the user says. `edits` are those of the context, which stay when the chat is left."""
+    """Takes the user's messages. `edits` are those of the context, which stay when the chat is left."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)
         self._edits = edits
-        self._talk: Question | None = None
-        self._own: Question | None = None
-        """What was asked here last: to talk, for leave, whether to quit."""
-        self._leave: Question | None = None
-        """The last question for leave."""
-        self._leave_first = ""
-        """The id of the call that is asked about although something was typed."""
+        self._talk_question: Question | None = None
+        self._own_question: Question | None = None
+        """The last question of this controller: message, permission or quit."""
+        self._permission_question: Question | None = None
+        """The last question for permission."""
+        self._permission_first = ""
+        """Id of the call to ask about even though something is typed."""
         self._files = MessageFiles(self.host, access, self.refresh_keys)
-        self._approvals = Approvals(self.host, access, self._approval_made)
-        self._early: tuple[str, ...] = ()
-        self._edited: int | None = None
-        """The node at which what is said next branches off; None: at the end."""
-        self._branch = ""
-        """What the prompt's line says of that."""
+        self._approvals = Approvals(self.host, access, self._on_approval_laid_out)
+        self._early_messages: tuple[str, ...] = ()
+        self._branch_node: int | None = None
+        """Node where the next message branches off; None: at the end."""
+        self._branch_hint = ""
+        """Hint about the branch on the prompt line."""
         self._draft_timer: Timer | None = None
         self._draft = ""
-        self._aside = ""
-        """The draft that waits while an earlier message is edited."""
+        self._draft_aside = ""
+        """The draft put aside while an earlier message is edited."""
         state.on.complete.subscribe(self.talk)
-        state.tells.leave.subscribe(self._leave_wanted)
+        state.tells.permission.subscribe(self._ask_permission_if_idle)
 
     def facts(self) -> set[str]:
-        """One question at a time: the answer to the one is never taken for that to another."""
-        own = self.prompt.question is self._own
-        found = {TALKING if own else QUESTION} if self.prompt.asking else set()
+        """Return what the prompt line is used for, so that a key never answers the wrong question."""
+        is_own = self.prompt.question is self._own_question
+        facts = {TALKING if is_own else QUESTION} if self.prompt.is_asking else set()
         transcript = self.panels.transcript
         on_user_row = (
             transcript.data is not None and transcript.row_count and transcript.data.is_user_row(transcript.cursor)
         )
-        waits = self.waiting_for_leave is not None
-        return found | ({USER_ROW} if on_user_row else set()) | ({PERMISSION} if waits else set())
+        is_waiting = self.waiting_call is not None
+        return facts | ({USER_ROW} if on_user_row else set()) | ({PERMISSION} if is_waiting else set())
 
     @property
-    def waiting_for_leave(self) -> ToolCall | None:
-        """The first call that waits for the user."""
-        return self._approvals.waiting
+    def waiting_call(self) -> ToolCall | None:
+        """The first call that waits for permission, or None."""
+        return self._approvals.waiting_call
 
     def talk(self, text: str = "") -> None:
-        """Talk; or answer for a tool that waits."""
-        if self.waiting_for_leave is not None:
-            self._ask_leave()
+        """Open the prompt, or ask about a tool that waits for permission."""
+        if self.waiting_call is not None:
+            self._ask_permission()
             return
-        self._keep_draft()
-        self._talk_on(text or self._draft)
+        self._save_draft()
+        self._open_prompt(text or self._draft)
 
     @property
-    def talking(self) -> bool:
-        """Whether the prompt takes what is said."""
-        return self.prompt.question is not None and self.prompt.question is self._talk
+    def is_talking(self) -> bool:
+        """Whether the prompt takes a message."""
+        return self.prompt.question is not None and self.prompt.question is self._talk_question
 
     def _ask_own(self, question: Question) -> None:
-        """One of the questions that wait while another part of the screen asks something, and are asked again."""
-        self._own = question
+        """Ask one of the questions that are paused by other questions and then asked again."""
+        self._own_question = question
         self.prompt.ask(question)
 
-    def _back_to_talk(self) -> None:
-        self._talk_on(self._draft)
-        self._leave_wanted()
+    def _resume_talk(self) -> None:
+        self._open_prompt(self._draft)
+        self._ask_permission_if_idle()
 
-    def _back_to_leave(self) -> None:
-        self._talk_on(self._draft)
-        self._ask_leave()
+    def _resume_permission(self) -> None:
+        self._open_prompt(self._draft)
+        self._ask_permission()
 
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
         waits = self.state.status == "held"
-        held = [Span("held next ", "warn")] if hold and not waits else []
-        branch = [Span(f"{self._branch} ", "warn")] if self._branch else []
+        hold_hint = [Span("held next ", "warn")] if hold and not waits else []
+        branch = [Span(f"{self._branch_hint} ", "warn")] if self._branch_hint else []
         return [
-            *self._files.words,
+            *self._files.description,
             *branch,
             *headroom(self.host.headroom, time.time()),
-            *held,
+            *hold_hint,
             *self._permission_words,
         ]
 
     @property
     def _permission_words(self) -> Spans:
-        """What stands in the prompt while a tool waits and something is typed: which tool it is; `esc` asks."""
-        call = self.waiting_for_leave
+        """The hint in the prompt while a tool waits and the user types; `esc` opens the question."""
+        call = self.waiting_call
         if call is None:
             return []
-        told = f"{safe_text.one_line(call.name, 40)} needs your permission: "
-        return [Span(told, "warn"), Span("esc", "accent bold"), Span(" answers ", "dim")]
+        message = f"{safe_text.one_line(call.name, 40)} needs your permission: "
+        return [Span(message, "warn"), Span("esc", "accent bold"), Span(" answers ", "dim")]
 
     def refresh_keys(self) -> None:
-        """What stands at the end of the line is something else: the files of the message, whether it is held."""
-        if self._talk is not None and self.talking:
-            self.prompt.edit.right, self.prompt.edit.brief = self._prompt_keys(), self._brief
-            self._talk.esc = self._esc
+        """Update the end of the line: files of the message, held requests, hints."""
+        if self._talk_question is not None and self.is_talking:
+            self.prompt.edit.right, self.prompt.edit.short_right = self._prompt_keys(), self._short_hint
+            self._talk_question.esc = self._esc
             self.prompt.edit.refresh()
 
     @property
-    def _brief(self) -> Spans:
-        return self._permission_words or self._files.words
+    def _short_hint(self) -> Spans:
+        return self._permission_words or self._files.description
 
     @property
     def _esc(self) -> str:
-        return "answer" if self.waiting_for_leave is not None else "look round"
+        return "answer" if self.waiting_call is not None else "to the panes"
 
     def paste_image(self) -> None:
-        """Put the image that is in the clipboard into the message."""
-        if not self.talking:
+        """Add the image in the clipboard to the message."""
+        if not self.is_talking:
             self.talk()
         self._files.paste_image(self.prompt.edit.insert, self.prompt.refuse)
 
-    def _leave_wanted(self) -> None:
-        """A tool waits: ask at once, unless something is being typed or asked."""
-        call = self.waiting_for_leave
-        first = call is not None and call.id == self._leave_first
-        if not self.prompt.asking or (self.talking and (first or not self.prompt.edit.buffer.size)):
-            self._ask_leave()
+    def _ask_permission_if_idle(self) -> None:
+        """Ask about a waiting tool at once, unless the user types or another question is open."""
+        call = self.waiting_call
+        first = call is not None and call.id == self._permission_first
+        if not self.prompt.is_asking or (self.is_talking and (first or not self.prompt.edit.buffer.size)):
+            self._ask_permission()
         self.refresh_keys()
 
-    def asks_leave(self) -> bool:
-        """Whether a tool waits that is asked about now: what is typed waits meanwhile."""
-        call = self.waiting_for_leave
+    def ask_permission_now(self) -> bool:
+        """Ask about a waiting tool even though something is typed; return whether one waits."""
+        call = self.waiting_call
         if call is None:
             return False
-        self._leave_first = call.id
-        self._ask_leave()
+        self._permission_first = call.id
+        self._ask_permission()
         return True
 
     @property
-    def asked_for(self) -> Approval | None:
-        """What leave is asked for now."""
-        return self._approvals.shown if self.prompt.question is self._leave else None
+    def approval(self) -> Approval | None:
+        """The approval that the question is about now, or None."""
+        return self._approvals.approval if self.prompt.question is self._permission_question else None
 
-    def _ask_leave(self) -> None:
-        """Ask for leave to run the first tool that waits, as soon as what it would write can be shown."""
-        shown = self._approvals.shown
-        if shown is not None and self._approvals.fits:
-            self._ask_leave_for(shown)
+    def _ask_permission(self) -> None:
+        """Ask about the first waiting tool once its content is laid out."""
+        shown = self._approvals.approval
+        if shown is not None and self._approvals.is_current:
+            self._ask_permission_for(shown)
         else:
             self._approvals.lay_out()
 
     def lay_out(self) -> None:
-        """The screen has another width: what is asked for is laid out anew."""
-        if self.asked_for is not None:
+        """Lay out the approval again for a new width."""
+        if self.approval is not None:
             self._approvals.lay_out()
 
-    def _approval_made(self) -> None:
-        if self.prompt.question is self._leave and self._leave is not None:
+    def _on_approval_laid_out(self) -> None:
+        if self.prompt.question is self._permission_question and self._permission_question is not None:
             self.access.replan()
         else:
-            self._leave_wanted()
+            self._ask_permission_if_idle()
 
-    def _ask_leave_for(self, made: Approval) -> None:
-        answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and _LEAVES[key] == "SESSION")}
-        lead = [Span(" ? ", "warn bold"), Span("run it?  " if made.runs else "write it?  ")]
+    def _ask_permission_for(self, approval: Approval) -> None:
+        answers = {
+            key: words for key, words in _ANSWERS.items() if not (approval.guard and _PERMISSIONS[key] == "SESSION")
+        }
+        lead = [Span(" ? ", "warn bold"), Span("run it?  " if approval.is_call else "write it?  ")]
         for key, words in answers.items():
             lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
-        self._keep_draft()
-        self._leave = Question(
+        self._save_draft()
+        self._permission_question = Question(
             lead,
-            self._answer_leave,
+            self._answer_permission,
             keys=tuple(answers),
-            right=[Span("↑↓ ", "accent bold"), Span("read on ", "dim")],
+            right=[Span("↑↓ ", "accent bold"), Span("scroll ", "dim")],
             esc="later",
             stays=True,
             on_cancel=self._stop_talking,
-            resume=self._back_to_leave,
-            pause=PAUSE,
+            resume=self._resume_permission,
+            pause=PAUSE_SECONDS,
             on_early=self.typed_early,
         )
-        self._ask_own(self._leave)
+        self._ask_own(self._permission_question)
 
     def typed_early(self, text: str) -> None:
-        """What was being typed when the question came goes on in the prompt; the question waits."""
-        self._draft, self._leave_first = self._draft + text, ""
-        self._talk_on(self._draft)
+        """Put keys typed before the question could be read into the prompt; the question waits."""
+        self._draft, self._permission_first = self._draft + text, ""
+        self._open_prompt(self._draft)
 
-    def _answer_leave(self, key: str) -> None:
-        call = self._approvals.answered()
-        self._talk_on(self._draft)
+    def _answer_permission(self, key: str) -> None:
+        call = self._approvals.take_answered_call()
+        self._open_prompt(self._draft)
         if call is not None:
-            self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_LEAVES[key]]))
+            self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_PERMISSIONS[key]]))
 
     def _answer_quit(self, key: str, leave: Callable[[], None]) -> None:
-        self._talk_on(self._draft)
+        self._open_prompt(self._draft)
         if key == "y":
-            self.access.run(self._leave_for_good(leave), "leaving")
+            self.access.run(self._close_chat(leave), "leaving")
         else:
-            self._leave_wanted()
+            self._ask_permission_if_idle()
 
-    def _said(self, text: str) -> None:
-        """What was typed is said."""
-        self._draft, self._aside = self._aside, ""
-        self._files.look(self._draft)
+    def _submit(self, text: str) -> None:
+        """Send the typed message."""
+        self._draft, self._draft_aside = self._draft_aside, ""
+        self._files.count(self._draft)
         self.prompt.edit.set_text(self._draft)
-        self._keep_now(self._draft)
-        self.tell(text)
-        self._leave_wanted()
+        self._save_now(self._draft)
+        self.send(text)
+        self._ask_permission_if_idle()
 
-    def tell(self, text: str) -> None:
-        """Say `text` to the partner, once it is known that the files which it names can be sent."""
+    def send(self, text: str) -> None:
+        """Send `text` to the model once its files are known to be sendable."""
         words = text.strip()
         if words:
-            self._files.send(words, self._tell, self._talk_on)
+            self._files.send(words, self._send, self._open_prompt)
 
-    def _tell(self, words: str) -> None:
+    def _send(self, words: str) -> None:
         self.say(())
-        if self._edited is not None:
-            self.host.go_back_to(self._edited)
-            self._go_on_from(None)
+        if self._branch_node is not None:
+            self.host.go_back_to(self._branch_node)
+            self._branch_from(None)
         if self.host.runner is None:
-            self._early = (*self._early, words)
-            self.state.tells.early.emit(len(self._early))
+            self._early_messages = (*self._early_messages, words)
+            self.state.tells.early.emit(len(self._early_messages))
             return
-        self.state.go_along()
+        self.state.follow_end()
         self.host.feed(ev.UserSaid(words))
 
-    def _talk_on(self, text: str) -> None:
-        self._talk = Question(
+    def _open_prompt(self, text: str) -> None:
+        self._talk_question = Question(
             _LEAD,
-            self._said,
+            self._submit,
             text=text,
             right=self._prompt_keys(),
             esc=self._esc,
             stays=True,
             on_cancel=self._stop_talking,
-            on_change=self._typed,
-            resume=self._back_to_talk,
-            on_pause=self._keep_text,
+            on_change=self._save_draft_later,
+            resume=self._resume_talk,
+            on_pause=self._save_text,
         )
-        self._ask_own(self._talk)
-        self.prompt.edit.brief, self.prompt.edit.pasted = self._brief, as_mention
+        self._ask_own(self._talk_question)
+        self.prompt.edit.short_right, self.prompt.edit.transform_paste = self._short_hint, as_mention
 
     def _stop_talking(self) -> None:
-        """`esc` closes the prompt; what was typed stays for later."""
-        self._keep_draft()
-        if self._aside:
-            self._draft, self._aside = self._aside, ""
-            self._keep_now(self._draft)
-        self._go_on_from(None)
-        self.access.soon(self._tell_permission)
+        """Close the prompt on `esc`; the draft is kept."""
+        self._save_draft()
+        if self._draft_aside:
+            self._draft, self._draft_aside = self._draft_aside, ""
+            self._save_now(self._draft)
+        self._branch_from(None)
+        self.access.soon(self._show_permission_hint)
 
-    def _tell_permission(self) -> None:
-        """In the panes: a tool waits, and `i` answers."""
-        call = self.waiting_for_leave
-        if call is not None and not self.prompt.asking:
-            told = f"{safe_text.one_line(call.name, 40)} needs your permission: "
-            self.say([Span("? ", "warn bold"), Span(told), Span("i", "accent bold"), Span(" answers", "dim")])
+    def _show_permission_hint(self) -> None:
+        """Show in the panes that a tool waits, and that `i` answers."""
+        call = self.waiting_call
+        if call is not None and not self.prompt.is_asking:
+            message = f"{safe_text.one_line(call.name, 40)} needs your permission: "
+            self.say([Span("? ", "warn bold"), Span(message), Span("i", "accent bold"), Span(" answers", "dim")])
 
-    def tell_early(self) -> None:
-        """Say what was said before there was anyone to hear it."""
-        early, self._early = self._early, ()
+    def send_early(self) -> None:
+        """Send messages that were typed before the model was ready."""
+        early, self._early_messages = self._early_messages, ()
         for words in early:
-            self.tell(words)
+            self.send(words)
 
-    def put(self, text: str) -> None:
-        """Put `text` into the prompt, behind what was typed."""
-        self._keep_draft()
+    def append_draft(self, text: str) -> None:
+        """Append `text` to the draft."""
+        self._save_draft()
         self._draft = f"{self._draft.rstrip()}\n\n{text}".lstrip() if self._draft.strip() else text
-        self._talk_on(self._draft)
+        self._open_prompt(self._draft)
 
     def recover_draft(self, text: str) -> None:
-        """Offer what stood in the prompt when the chat ended, unless something was typed already."""
-        if self._draft or (self.talking and self.prompt.edit.text):
+        """Restore the draft of the chat's end, unless something is typed already."""
+        if self._draft or (self.is_talking and self.prompt.edit.text):
             return
         self._draft = text
-        if self.talking or not self.prompt.asking:
-            self._talk_on(text)
+        if self.is_talking or not self.prompt.is_asking:
+            self._open_prompt(text)
 
-    def _keep_draft(self) -> None:
-        if self.talking:
-            self._keep_text()
+    def _save_draft(self) -> None:
+        if self.is_talking:
+            self._save_text()
 
-    def _keep_text(self) -> None:
+    def _save_text(self) -> None:
         self._draft = self.prompt.edit.text
-        self._keep_now(self._draft)
-        self._files.look(self._draft)
+        self._save_now(self._draft)
+        self._files.count(self._draft)
 
-    def _keep_now(self, text: str) -> None:
+    def _save_now(self, text: str) -> None:
         if self._draft_timer is not None:
             self._draft_timer.stop()
             self._draft_timer = None
         self.host.keep_draft(text)
 
-    def _typed(self) -> None:
-        """What is being typed is kept when the keys rest: not before, it may be long."""
+    def _save_draft_later(self) -> None:
+        """Save the draft once the keys rest, since it may be long."""
         if self._draft_timer is not None:
             self._draft_timer.stop()
-        self._draft_timer = self.access.timer(_DRAFT, self._keep_draft)
+        self._draft_timer = self.access.timer(_DRAFT_SAVE_SECONDS, self._save_draft)
 
     # The turn
 
     def hold(self) -> None:
-        """Hold the next request, or release the one that is held."""
+        """Hold the next request, or release the held one."""
         runner = self.host.runner
         if runner is None:
-            self.say([Span("○ ", "dim"), Span("there is nobody to hold a request for yet", "dim")])
+            self.say([Span("○ ", "dim"), Span("The model is not ready, so there is no request to hold.", "dim")])
             return
         self.host.feed(ev.Released() if self.state.status == "held" else ev.HoldNext())
         if self.state.status == "held" or not runner.state.hold:
             self.say(())
-        elif not self.talking:
-            self.say([Span("‖ ", "warn"), Span("the next request is held before it is sent", "dim")])
+        elif not self.is_talking:
+            self.say([Span("‖ ", "warn"), Span("The next request will be held before it is sent.", "dim")])
         self.refresh_keys()
 
     def interrupt(self) -> None:
@@ -346,44 +348,46 @@ class TalkController(ChatController):
         self.host.feed(ev.Interrupted())
 
     def resend(self) -> None:
-        """The context once more."""
+        """Send the context once more."""
         self.host.feed(ev.Released())
 
     def leave(self) -> None:
-        """`esc` outside the prompt closes one thing, in this order: a search, marks, another pane; with nothing open it
-        interrupts what runs. It never discards staged edits."""
+        """Close one thing on `esc`: a search, marks, another pane; else interrupt a running turn.
+
+        Staged edits are never discarded.
+        """
         if self.state.on.closed.emit():
             self.prompt.leave()
         elif self.state.unmark():
             return
         elif not self.panels.transcript.has_focus:
             self.prompt.leave()
-        elif self.state.running:
+        elif self.state.is_running:
             self.interrupt()
         else:
             self.prompt.leave()
 
     def edit_message(self) -> None:
-        """The user's message under the cursor, to be sent anew."""
+        """Edit the user message under the cursor; sending it starts a branch."""
         node, study = self.panels.transcript.node, self.state.study
-        if not node or study is None or self.state.running:
+        if not node or study is None or self.state.is_running:
             return
         tree = study.session.tree
-        before = tree[node].parent
-        while tree[before].place.section == "messages" and tree[before].place.role == tree[node].place.role:
-            is_head = tree[before].block.kind == HEADER
-            before = tree[before].parent
+        parent = tree[node].parent
+        while tree[parent].place.section == "messages" and tree[parent].place.role == tree[node].place.role:
+            is_head = tree[parent].block.kind == HEADER
+            parent = tree[parent].parent
             if is_head:
                 break
-        self._keep_draft()
-        if self._edited is None:
-            self._aside = self._draft
+        self._save_draft()
+        if self._branch_node is None:
+            self._draft_aside = self._draft
         self.talk(read(tree[node].block).text)
-        self._go_on_from(before, "sent anew as a branch")
+        self._branch_from(parent, "starts a branch here")
 
     def branch_here(self) -> None:
-        """What is said next goes on from the call shown: a branch of this chat."""
-        if self.state.study is None or self.state.running:
+        """Let the next message continue from the call shown, as a branch of this chat."""
+        if self.state.study is None or self.state.is_running:
             return
         calls = self.state.study.thread(self.state.thread).calls
         call = calls[min(self.state.index, len(calls) - 1)]
@@ -392,24 +396,24 @@ class TalkController(ChatController):
             return
         number = self.state.index + 1
         self.talk()
-        self._go_on_from(call.response_head or call.raw_head, f"a branch after call {number}")
+        self._branch_from(call.response_head or call.raw_head, f"branch after call {number}")
 
-    def _go_on_from(self, node: int | None, words: str = "") -> None:
-        """What is said next branches off at `node` (None: it goes on at the end); the prompt's line says so."""
-        self._edited, self._branch = node, words
+    def _branch_from(self, node: int | None, words: str = "") -> None:
+        """Let the next message branch off at `node` (None: at the end); the prompt shows `words`."""
+        self._branch_node, self._branch_hint = node, words
         self.refresh_keys()
 
     # Going away
 
     def may_quit(self, leave: Callable[[], None]) -> bool:
-        """Whether the chat may be left at once; asks otherwise, and calls `leave` where the answer is yes."""
-        self._keep_draft()
+        """Whether the chat may be left at once; if not, asks, and calls `leave` on yes."""
+        self._save_draft()
         staged = len(self._edits.overlay.staged) if self._edits.overlay is not None else 0
-        if not self.state.running and not staged:
+        if not self.state.is_running and not staged:
             return True
-        what = "a turn runs: end it and leave?  " if self.state.running else ""
-        what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and kept: leave?  "
-        lead = [Span(" ? ", "warn bold"), Span(what)]
+        question = "A turn is running. End it and leave?  " if self.state.is_running else ""
+        question = question or f"{staged} staged edit{'s' if staged > 1 else ''} not applied (kept for later). Leave?  "
+        lead = [Span(" ? ", "warn bold"), Span(question)]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
         self._ask_own(
             Question(
@@ -418,12 +422,12 @@ class TalkController(ChatController):
                 keys=("y", "n"),
                 stays=True,
                 on_cancel=self._stop_talking,
-                resume=self._back_to_talk,
+                resume=self._resume_talk,
             )
         )
         return False
 
-    async def _leave_for_good(self, leave: Callable[[], None]) -> None:
+    async def _close_chat(self, leave: Callable[[], None]) -> None:
         if self.host.runner is not None:
             await self.host.runner.close()
             await asyncio.sleep(0)

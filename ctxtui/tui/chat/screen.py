@@ -1,4 +1,4 @@
-"""A chat: the Inspector with a prompt and a running agent."""
+"""The chat screen: the inspector with a prompt and a running agent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.held import HeldController
 from ctxtui.tui.chat.model import ChatAsker, ModelController
 from ctxtui.tui.chat.prompt import HINT, TalkController
-from ctxtui.tui.chat.servers import ServersController, missing
+from ctxtui.tui.chat.servers import ServersController, missing_servers
 from ctxtui.tui.chat.start import StartController, StartPane
 from ctxtui.tui.chat.state import ChatState
 from ctxtui.tui.chat.turn import TurnController
@@ -46,29 +46,31 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class AlarmLine(Widget):
-    """Shows `words`; without any it has no place on the screen. What is not on record comes before any other alarm, and
-    stays for as long as it is true."""
+    """Shows `words`, and takes no row without any.
+
+    A warning about unrecorded events comes before any other alarm and stays as long as it is true.
+    """
 
     ALLOW_SELECT = False
 
     def __init__(self) -> None:
         super().__init__(id="alarm")
         self.unrecorded = ""
-        """Why nothing is recorded now."""
+        """Why events are not recorded now."""
         self._other = ""
 
     @property
     def words(self) -> str:
-        """What is shown."""
+        """The text shown."""
         return self.unrecorded or self._other
 
     def show(self, words: str) -> None:
-        """Another alarm, or none ("")."""
+        """Show another alarm, or none ("")."""
         self._other = words
         self.refresh()
 
     def show_unrecorded(self, words: str) -> None:
-        """Something is not on record; "" when all is again."""
+        """Show that events could not be recorded; "" when all are."""
         self.unrecorded = words
         self.refresh()
 
@@ -79,43 +81,43 @@ class AlarmLine(Widget):
         return paint.strip([Span(text, "crit reverse bold")], room, look_of(self.app))
 
 
-_BREAKS = ("ctrl+j", "shift+enter", "alt+enter")
+_LINE_BREAK_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
 
 
 class TalkEdit(LineEdit):
     """A `LineEdit` whose text may have several lines, shown as one (a break is ``·``)."""
 
-    def _typed(self, room: int) -> list[Span]:
+    def _typed_spans(self, room: int) -> list[Span]:
         if self.has_focus and not self.buffer.size and not self.keys:
-            # What is said stays readable while nothing is typed.
+            # Keep the message visible while nothing is typed.
             return [Span(" ", "ink reverse"), Span(" "), *self.hint]
-        return super()._typed(room)
+        return super()._typed_spans(room)
 
     def on_key(self, event: events.Key) -> None:
-        """A line break; everything else is the line's own."""
-        if event.key in _BREAKS and not self.keys:
+        """Insert a line break; the base class handles other keys."""
+        if event.key in _LINE_BREAK_KEYS and not self.keys:
             event.stop()
             event.prevent_default()
             self.insert("\n")
 
     def on_paste(self, event: events.Paste) -> None:
-        """All lines of what is pasted."""
+        """Insert all lines of a paste."""
         event.stop()
         event.prevent_default()
         if not self.keys:
-            self.insert(self.pasted(event.text.replace("\r\n", "\n")))
+            self.insert(self.transform_paste(event.text.replace("\r\n", "\n")))
 
 
-_BESIDE = frozenset({"header", "alarm", "edge", "prompt", "keys"})
-"""What stays on the screen while leave is asked for, and before the first word."""
+_FIXED_PANES = frozenset({"header", "alarm", "edge", "prompt", "keys"})
+"""Panes that stay visible with the approval or the start pane."""
 
 
-def _alone(name: str, boxes: dict[str, Box], width: int) -> dict[str, Box]:
-    """The pane `name` in place of all panes but the lines at the edges."""
-    kept = {each: box for each, box in boxes.items() if each in _BESIDE}
-    top = max(box.y for each, box in kept.items() if each in ("header", "alarm")) + 1
-    end = min(box.y for each, box in kept.items() if each in ("edge", "prompt", "keys"))
-    return {**kept, name: Box(0, top, width, max(1, end - top))}
+def _only_pane(name: str, boxes: dict[str, Box], width: int) -> dict[str, Box]:
+    """Show the pane `name` in place of all others, except the lines at the edges."""
+    fixed = {each: box for each, box in boxes.items() if each in _FIXED_PANES}
+    top = max(box.y for each, box in fixed.items() if each in ("header", "alarm")) + 1
+    end = min(box.y for each, box in fixed.items() if each in ("edge", "prompt", "keys"))
+    return {**fixed, name: Box(0, top, width, max(1, end - top))}
 
 
 class ChatScreen(SessionScreen):
@@ -137,7 +139,7 @@ class ChatScreen(SessionScreen):
         self.figures = FiguresController(*every)
         self.start = StartController(*every, self.start_pane)
         session = session_controllers(*every, self.edits, pager, ChatAsker(source.host))
-        log = next(one for one in session if isinstance(one, EditLogController))
+        log = next(controller for controller in session if isinstance(controller, EditLogController))
         self.controllers = (
             *session,
             NavigationController(*every, [Span(" call › ", "accent bold")]),
@@ -148,31 +150,31 @@ class ChatScreen(SessionScreen):
             self.start,
             ModelController(*every, pager),
             self.figures,
-            ServersController(*every, self.figures.compare, self.talk.put, pager),
+            ServersController(*every, self.figures.compare, self.talk.append_draft, pager),
         )
         self.state.on.complete.subscribe(self._complete)
-        self.state.tells.alarm.subscribe(self._alarmed)
+        self.state.tells.alarm.subscribe(self._show_alarm)
 
     def compose(self) -> ComposeResult:
-        """The Inspector's panes, and the line for an alarm."""
+        """Yield the inspector's panes, the alarm, the approval and the start pane."""
         yield from super().compose()
         yield self.alarm
         yield self.approval
         yield self.start_pane
 
     def on_mount(self) -> None:
-        """The first frame says that it is being found out who answers. (Textual calls the Inspector's own, too.)"""
+        """Show that the model is being looked up. (Textual calls the inspector's handler, too.)"""
         self.start.open()
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
         boxes = self._panes(width, height)
-        asked = self.talk.asked_for
-        if self.approval.data is not asked:
-            self.call_later(self.approval.show, asked)
-        if asked is not None:
-            # What is asked for stands in place of the panes: nothing else is to be read now.
-            return _alone("approval", boxes, width)
-        return _alone("start", boxes, width) if self.start.shows else boxes
+        approval = self.talk.approval
+        if self.approval.data is not approval:
+            self.call_later(self.approval.show, approval)
+        if approval is not None:
+            # The approval replaces the panes: the user should read nothing else now.
+            return _only_pane("approval", boxes, width)
+        return _only_pane("start", boxes, width) if self.start.is_shown else boxes
 
     def _panes(self, width: int, height: int) -> dict[str, Box]:
         if not self.alarm.words or (height < 16 and not self.alarm.unrecorded):
@@ -182,13 +184,13 @@ class ChatScreen(SessionScreen):
         return {**moved, "alarm": Box(0, 1, width, 1)}
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lines of another width."""
+        """Lay out the approval for the new width."""
         super().on_resize(event)
         self.talk.lay_out()
 
     def on_key(self, event: events.Key) -> None:
-        """What is to be written is read on by the keys that scroll."""
-        if self.talk.asked_for is not None and event.key in APPROVAL_KEYS:
+        """Scroll the approval."""
+        if self.talk.approval is not None and event.key in APPROVAL_KEYS:
             event.stop()
             event.prevent_default()
             self.approval.scroll_by(event.key)
@@ -196,91 +198,96 @@ class ChatScreen(SessionScreen):
     # Beginning and ending
 
     def enter_prompt(self) -> None:
-        """Talk."""
         self.talk.talk()
 
     @property
-    def doing(self) -> tuple[str, ...]:
-        """The groups of commands that what one is doing is about, for the help."""
-        return (*super().doing, "chat")
+    def current_groups(self) -> tuple[str, ...]:
+        """Groups of commands for the current task, for the help."""
+        return (*super().current_groups, "chat")
 
     def leave_prompt(self) -> None:
-        """Marks go before the prompt in which one talks is left; any other question is closed first. Where a tool waits
-        behind a draft, that is asked next."""
-        if not (self.talk.talking and (self.talk.asks_leave() or self.state.unmark())):
+        """Leave the prompt, but first ask about a waiting tool or clear the marks.
+
+        Any other question is closed first.
+        """
+        if not (self.talk.is_talking and (self.talk.ask_permission_now() or self.state.unmark())):
             super().leave_prompt()
 
     def _complete(self) -> None:
-        """The session is open: now the partner is met."""
+        """Start the host once the session is open."""
         self.run_worker(self._begin(), group="host", exit_on_error=True)
 
     async def _begin(self) -> None:
         host = self.state.host
-        # Looked up before this chat is on record itself.
-        left = await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.name else ""
+        # Look this up before this chat is recorded itself.
+        unfinished = (
+            await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.name else ""
+        )
         host.overlay = lambda: self.edits.overlay
         host.on_released = self.edits.changed
         host.judge = self.figures.judge
         if host.config.settings.mcp:
-            self.line.say([Span("the MCP servers are being started", "dim")])
+            self.line.say([Span("starting the MCP servers", "dim")])
         try:
             await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
         except CtxtuiError as error:
-            self._alarmed(str(error))
+            self._show_alarm(str(error))
             return
-        # What the SDK brought along stays: collections need not look through it while an answer comes in.
+        # Freeze the SDK's objects so that collections skip them while an answer arrives.
         gc.freeze()
-        partner = host.chat_model
-        assert partner is not None
-        told = f"{partner.model} of {partner.endpoint}" if not partner.is_offline else "the offline provider, no model"
-        why = f" ({partner.why})" if partner.why else ""
-        # A new chat says it in a pane of its own.
-        words = [] if self.start.shows else [Span(f"{told}{why}", "dim")]
-        if partner.origin == ASSUMED_ORIGIN:
-            words.append(Span(f"it tells no window: {partner.window:,} tokens assumed", "warn"))
+        model = host.chat_model
+        assert model is not None
+        model_name = f"{model.model} of {model.endpoint}" if not model.is_offline else "the offline provider, no model"
+        why = f" ({model.why})" if model.why else ""
+        # A new chat shows this in the start pane.
+        words = [] if self.start.is_shown else [Span(f"{model_name}{why}", "dim")]
+        if model.origin == ASSUMED_ORIGIN:
+            words.append(Span(f"the server reports no context window; assuming {model.window:,} tokens", "warn"))
         if host.recovered:
-            words.append(Span("went on where the chat ended", "dim"))
+            words.append(Span("continued where the chat ended", "dim"))
         if host.recovered.others:
-            words.append(Span("what another process had begun here is a call of its own", "warn"))
+            words.append(Span("a call that another process began here is listed separately", "warn"))
         if waiting := len(host.recovered.queue):
-            words.append(Span(f"{waiting} message{'s' if waiting > 1 else ''} go with your next one", "warn"))
-        if left:
-            words.append(Span(f"the last chat here ended in a turn: ctxtui chat --continue {left}", "warn"))
+            words.append(
+                Span(f"{waiting} waiting message{'s' if waiting > 1 else ''} will be sent with your next one", "warn")
+            )
+        if unfinished:
+            words.append(Span(f"the last chat here ended during a turn: ctxtui chat --continue {unfinished}", "warn"))
         if host.lost:
             words.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
-        said = [part for n, one in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), one)]
-        self.line.say([*said, *missing(host)])
+        spans = [part for n, one in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), one)]
+        self.line.say([*spans, *missing_servers(host)])
         if host.recovered.draft:
             self.talk.recover_draft(host.recovered.draft)
-        self.talk.tell_early()
+        self.talk.send_early()
 
     def _record_changed(self) -> None:
-        """The record can be written no longer, or again."""
+        """Show or clear the alarm about unrecorded events."""
         writer = self.state.host.writer
-        trouble = writer.trouble if writer is not None else None
-        words = f"not recorded: {trouble}" if trouble is not None else ""
+        error = writer.trouble if writer is not None else None
+        words = f"not recorded: {error}" if error is not None else ""
         self.alarm.show_unrecorded(safe_text.one_line(words, 400))
         self.access.replan()
 
-    def _alarmed(self, words: str) -> None:
-        """Say it under the header until it is dismissed."""
+    def _show_alarm(self, words: str) -> None:
+        """Show an alarm below the header until it is dismissed."""
         self.alarm.show(safe_text.one_line(words, 400))
         self.access.replan()
 
     @on(events.Unmount)
-    async def part(self) -> None:
-        """The turn ends, its record is written."""
+    async def close_chat(self) -> None:
+        """End the turn and write its record."""
         if not await self.state.host.close() and isinstance(self.app, CtxtuiApp):
             writer = self.state.host.writer
             why = str(writer.trouble) if writer is not None and writer.trouble is not None else "it took too long"
             left = writer.pending if writer is not None else 0
             self.app.unrecorded = True
-            self.app.farewell = f"the end of the chat is not on record ({left:,} events): {why}"
+            self.app.farewell = f"The end of the chat was not recorded ({left:,} events): {why}"
 
     def may_quit(self, leave: Callable[[], None]) -> bool:
-        """Whether the program may end at once; asks otherwise."""
+        """Whether the program may end at once; if not, asks."""
         return self.talk.may_quit(leave)
 
     def may_close(self, close: Callable[[], None]) -> bool:
-        """Whether the chat may be left for another screen at once; asks otherwise."""
+        """Whether the chat may be left for another screen at once; if not, asks."""
         return self.talk.may_quit(close)

@@ -1,4 +1,4 @@
-"""The part of a chat's screen that says who answers, before the first word is said."""
+"""The start pane of a chat: model, provider and price before the first message."""
 
 from __future__ import annotations
 
@@ -27,78 +27,76 @@ class StartPane(Board):
         self.data: ChatStart | None = None
 
     def show(self, data: ChatStart) -> None:
-        """What is known now."""
         if data != self.data:
             self.data = data
             self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Its lines, as many as fit."""
         return chat_start.lines(self.data, width)[:height] if self.data is not None else ()
 
 
 class StartController(ChatController):
-    """Fills `pane`. It is there until the chat has begun."""
+    """Fills `pane`, which is shown until the chat has begun."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pane: StartPane) -> None:
         super().__init__(state, prompt, access)
         self._pane = pane
-        self._begun = bool(self.host.choice.name)
-        state.on.shown.subscribe(self._look)
-        state.tells.early.subscribe(self._waits)
-        state.tells.partner.subscribe(self._introduce)
+        self._has_begun = bool(self.host.choice.name)
+        state.on.shown.subscribe(self._check_begun)
+        state.tells.early.subscribe(self._show_waiting)
+        state.tells.model.subscribe(self._show_model)
 
     @property
-    def shows(self) -> bool:
-        """Whether nothing was said yet."""
-        return not self._begun
+    def is_shown(self) -> bool:
+        """Whether no message was sent yet."""
+        return not self._has_begun
 
     @property
-    def known(self) -> ChatStart:
-        """What is known of the partner."""
+    def content(self) -> ChatStart:
+        """The content so far."""
         home, folder = os.path.expanduser("~"), str(self.host.cwd)
         if self._pane.data is not None:
             return self._pane.data
         return ChatStart(folder="~" + folder[len(home) :] if folder.startswith(home + os.sep) else folder)
 
     def open(self) -> None:
-        """The first frame."""
-        if self.shows:
-            self._pane.show(self.known)
+        """Show the pane in the first frame."""
+        if self.is_shown:
+            self._pane.show(self.content)
 
-    def _introduce(self, partner: ChatModel) -> None:
-        """It is known who answers; what that costs is looked up beside the screen."""
-        if not self.shows:
+    def _show_model(self, model: ChatModel) -> None:
+        """Show the model; its price is looked up in a worker."""
+        if not self.is_shown:
             return
-        end = partner.endpoint
-        local = end.local or partner.is_offline
+        end = model.endpoint
+        local = end.local or model.is_offline
         self._pane.show(
             replace(
-                self.known,
-                model=partner.model,
+                self.content,
+                model=model.model,
                 of=end.name,
                 address=end.base_url,
                 local=local,
-                keeps=stays_on_machine(partner),
-                offline=partner.is_offline,
-                why=partner.why,
-                window=partner.window,
+                keeps=stays_on_machine(model),
+                offline=model.is_offline,
+                why=model.why,
+                window=model.window,
             )
         )
-        if not stays_on_machine(partner):
-            self.access.work(lambda: self._price(partner), "price")
+        if not stays_on_machine(model):
+            self.access.work(lambda: self._price(model), "price")
 
-    def _price(self, partner: ChatModel) -> None:
-        found = listed_rates(partner, prices_for(self.host.config.settings))
-        self.access.deliver(lambda: self._pane.show(replace(self.known, usd=found, priced=True)))
+    def _price(self, model: ChatModel) -> None:
+        rates = listed_rates(model, prices_for(self.host.config.settings))
+        self.access.deliver(lambda: self._pane.show(replace(self.content, usd=rates, priced=True)))
 
-    def _waits(self, messages: int) -> None:
-        """So many messages were said before there was anyone to hear them."""
-        if self.shows:
-            self._pane.show(replace(self.known, waiting=messages))
+    def _show_waiting(self, messages: int) -> None:
+        """Show how many messages wait for the model."""
+        if self.is_shown:
+            self._pane.show(replace(self.content, waiting=messages))
 
-    def _look(self) -> None:
-        """The panes come as soon as something is said."""
-        if not self._begun and (self.state.running or self.host.session.calls):
-            self._begun = True
+    def _check_begun(self) -> None:
+        """Replace the start pane by the inspector's panes after the first message."""
+        if not self._has_begun and (self.state.is_running or self.host.session.calls):
+            self._has_begun = True
             self.access.replan()

@@ -1,4 +1,4 @@
-"""What a chat's screen shows: a session that is being hosted, and an answer that comes in."""
+"""State of a chat screen: a hosted session, and the answer being received."""
 
 from __future__ import annotations
 
@@ -16,89 +16,94 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class ChatState(InspectorState):
-    """The chat that `source` hosts. `status` is what the turn does, in a word or two; `along` says that the view goes
-    along with the chat: until the user looks elsewhere."""
+    """The chat that `source` hosts.
+
+    `status` is the state of the turn in a word or two; `is_following`: the view follows the chat, until the user moves
+    away.
+    """
 
     source: ChatSource
 
     def __init__(self, source: ChatSource, panels: Panels, access: ScreenAccess) -> None:
         super().__init__(source, panels, access, follow=True)
         self.status = ""
-        self.along = True
+        self.is_following = True
         self.tells = ChatSignals()
         self.on.moved.subscribe(self._moved)
 
     @property
     def host(self) -> Host:
-        """What hosts the chat."""
+        """The chat's host."""
         return self.source.host
 
     @property
-    def running(self) -> bool:
-        """Whether a turn is under way."""
+    def is_running(self) -> bool:
+        """Whether a turn is running."""
         runner = self.host.runner
         return runner is not None and runner.state.is_running
 
     @property
     def rows(self) -> LiveRows | None:
-        """The transcript's rows."""
+        """The transcript's rows, or None."""
         data = self.panels.transcript.data
         return data if isinstance(data, LiveRows) else None
 
     @property
     def at_end(self) -> bool:
-        """Whether the view goes along."""
-        return self.along
+        """Whether the view follows."""
+        return self.is_following
 
     @property
     def word(self) -> str:
-        """The header's word."""
+        """The header's state word."""
         return "held" if self.status == "held" else "live"
 
     def go(self, index: int, *, to_end: bool = False) -> None:
-        """Show call `index`; the end of the last one goes along."""
+        """Show call `index`; at the end of the last one, follow the chat."""
         super().go(index, to_end=to_end)
-        self.along = self.index >= self.count - 1 and (to_end or self.panels.transcript.at_last)
+        self.is_following = self.index >= self.count - 1 and (to_end or self.panels.transcript.at_last)
 
-    def go_along(self) -> None:
-        """To the end, and on with the chat."""
+    def follow_end(self) -> None:
+        """Go to the end and follow the chat."""
         self.go(self.count - 1, to_end=True)
-        self.along = True
+        self.is_following = True
 
     def _moved(self) -> None:
-        """The user moved the cursor: away from the end, or back to it."""
-        self.along = self.index >= self.count - 1 and self.panels.transcript.at_last
+        """Follow the chat only while the cursor is at its end."""
+        self.is_following = self.index >= self.count - 1 and self.panels.transcript.at_last
 
-    def hear(self, news: RecordingNews) -> None:
-        """There is more on record; in the event loop."""
+    def add_hosted_news(self, news: RecordingNews) -> None:
+        """Add new records; runs in the event loop."""
         if self.loaded is not None:
-            self.loaded.take(news)
+            self.loaded.add_news(news)
             self.grow_soon()
 
     def grow_soon(self) -> None:
-        """Show what there is, once, when what is under way is done."""
+        """Update the view once current work is done."""
         self._planner.once(self._grow)
 
     def _grow(self) -> None:
         self.grow(at_end=self.at_end)
 
-    def doing(self, status: str) -> None:
-        """What the turn does, in a word or two."""
+    def set_status(self, status: str) -> None:
+        """Set the state of the turn, in a word or two."""
         self.status = status
         self.grow_soon()
 
 
 class ChatSignals:
-    """What the controllers of a chat tell each other: the answer to a draft `began` (in seconds since 1970), has
-    `grown`; it is known who the `partner` is;
-    a tool waits for `leave`; a request is `held`; so many messages were said `early`; something must not be
-    overlooked (`alarm`, "" when it was seen)."""
+    """Signals between the controllers of a chat.
+
+    `began`: the answer to a draft began (Unix seconds); `grown`: it has grown; `model`: the model is known;
+    `permission`: a tool waits for permission; `held`: a request is held; `early`: number of messages typed before the
+    model was ready; `alarm`: an alarm, "" when dismissed.
+    """
 
     def __init__(self) -> None:
         self.began: Signal[[Draft, float]] = Signal()
         self.grown: Signal[[]] = Signal()
-        self.leave: Signal[[]] = Signal()
-        self.partner: Signal[[ChatModel]] = Signal()
+        self.permission: Signal[[]] = Signal()
+        self.model: Signal[[ChatModel]] = Signal()
         self.held: Signal[[]] = Signal()
         self.early: Signal[[int]] = Signal()
         self.alarm: Signal[[str]] = Signal()
@@ -114,5 +119,5 @@ class ChatController(Controller):
 
     @property
     def host(self) -> Host:
-        """What hosts the chat."""
+        """The chat's host."""
         return self.state.host

@@ -1,4 +1,4 @@
-"""The part of a chat's screen that hears what happens in a turn: the record grows, an answer comes in, is counted."""
+"""Shows the progress of a turn: new records, the answer being received, and its token count."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from ctxtui.views.transcript.open_block import OpenBlock
 if TYPE_CHECKING:
     from ctxtui.services.counting.live_count import LiveCount
 
-FRAME = 1 / 40
-"""Seconds from one frame of an answer that comes in to the next at least: as of any frames that no key waits for."""
-_COUNT = 0.1
-"""Seconds between two counts of it."""
+FRAME_SECONDS = 1 / 40
+"""Least seconds between frames of a streamed answer, as for all frames that no key waits for."""
+_COUNT_SECONDS = 0.1
+"""Seconds between token counts of the answer."""
 
 
-def _load() -> None:
-    """In a worker, while the provider thinks: what an answer is shown with that comes in, and that is on record."""
+def _import_views() -> None:
+    """Import, in a worker while the provider works, what is needed to show an answer."""
     import ctxtui.analysis.content.block_weights
     import ctxtui.analysis.labels.figures
     import ctxtui.views.blocks.code_text
@@ -46,63 +46,63 @@ def _load() -> None:
 
 
 class TurnController(ChatController):
-    """Shows the turns of the host."""
+    """Shows the host's turns."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
-        self._painted = -inf
-        """When the last frame of an answer that comes in was, by the monotonic clock."""
+        self._last_frame = -inf
+        """Monotonic time of the last frame of the answer."""
         self._tail = GrowingAnswer(self.panels.transcript)
-        self._due: Timer | None = None
-        """Waits until there may be another one, where there is more to paint."""
-        self._counts: Timer | None = None
-        self._live: LiveCount | None = None
-        self._waiting_for_frame: list[ChatNews] | None = None
-        """What is heard once the last words of an answer are painted; None: nothing waits for that."""
+        self._frame_timer: Timer | None = None
+        """Timer of the next frame, if there is more to paint."""
+        self._count_timer: Timer | None = None
+        self._live_count: LiveCount | None = None
+        self._deferred_news: list[ChatNews] | None = None
+        """News that wait until the end of an answer is painted; None: none do."""
         self._draft_sent: Draft | None = None
 
     def facts(self) -> set[str]:
-        """Whether a turn runs."""
-        return {RUNNING if self.state.running else RESTING}
+        """Return whether a turn is running."""
+        return {RUNNING if self.state.is_running else RESTING}
 
     def dismiss_alarm(self) -> None:
-        """The alarm was seen."""
+        """Close the alarm."""
         self.state.tells.alarm.emit("")
 
     # What the host tells
 
     def hear(self, news: ChatNews) -> None:
-        """Something happened; in the event loop."""
-        if self._waiting_for_frame is not None:
-            self._waiting_for_frame.append(news)
+        """Handle news of the host; runs in the event loop."""
+        if self._deferred_news is not None:
+            self._deferred_news.append(news)
         elif self._is_unpainted and news.thread == MAIN and isinstance(news.moment, mo.CallEnded):
-            # The block that the answer becomes is laid out anew: its last words do not wait for that.
-            self._waiting_for_frame = [news]
-            if self._due is not None:
-                self._due.stop()
-                self._frame()
-            self.access.after_frame(self._hear_on)
+            # Paint the last words first: laying out the finished block takes longer.
+            self._deferred_news = [news]
+            if self._frame_timer is not None:
+                self._frame_timer.stop()
+                self._paint()
+            self.access.after_frame(self._handle_deferred)
         else:
-            self._hear(news)
+            self._handle(news)
 
     @property
     def _is_unpainted(self) -> bool:
-        """Whether words of an answer may not be on the screen yet."""
-        return self._due is not None or monotonic() < self._painted + FRAME
+        """Whether received text may not be on the screen yet."""
+        return self._frame_timer is not None or monotonic() < self._last_frame + FRAME_SECONDS
 
-    def _hear_on(self) -> None:
-        waiting, self._waiting_for_frame = self._waiting_for_frame or [], None
+    def _handle_deferred(self) -> None:
+        waiting, self._deferred_news = self._deferred_news or [], None
         for news in waiting:
-            self._hear(news)
+            self._handle(news)
 
-    def _hear(self, news: ChatNews) -> None:
+    def _handle(self, news: ChatNews) -> None:
         if news.events:
             from ctxtui.services.recordings.recording import RecordingNews
 
-            self.state.hear(RecordingNews(list(news.events)))
+            self.state.add_hosted_news(RecordingNews(list(news.events)))
         if news.chat_model is not None:
-            self.state.tells.partner.emit(news.chat_model)
-        # What a sub-agent does is read in its own thread.
+            self.state.tells.model.emit(news.chat_model)
+        # Sub-agents are shown in their own threads.
         if news.moment is not None and news.thread == MAIN:
             handler = self._handlers().get(type(news.moment))
             if handler is not None:
@@ -110,47 +110,47 @@ class TurnController(ChatController):
 
     def _handlers(self) -> dict[type, Callable[..., None]]:
         return {
-            mo.Drafted: self._drafted,
-            mo.RequestHeld: self._held,
-            mo.RequestSent: self._sent,
-            mo.CallBegan: self._began,
-            mo.PieceReceived: self._heard,
-            mo.CallEnded: self._ended,
-            mo.CallFailed: self._failed,
-            mo.ToolWaits: self._tool_waits,
-            mo.ToolBegan: self._tool,
-            mo.LeaveAsked: self._leave_asked,
-            mo.RetryWaits: self._waiting,
-            mo.Noted: self._noted,
-            mo.Rested: self._rested,
+            mo.Drafted: self._on_drafted,
+            mo.RequestHeld: self._on_held,
+            mo.RequestSent: self._on_sent,
+            mo.CallBegan: self._on_call_began,
+            mo.PieceReceived: self._on_piece,
+            mo.CallEnded: self._on_call_ended,
+            mo.CallFailed: self._on_call_failed,
+            mo.ToolWaits: self._on_tool_waits,
+            mo.ToolBegan: self._on_tool_began,
+            mo.LeaveAsked: self._on_permission_asked,
+            mo.RetryWaits: self._on_retry_waits,
+            mo.Noted: self._on_noted,
+            mo.Rested: self._on_rested,
         }
 
-    def _drafted(self, moment: mo.Drafted) -> None:
-        self._note("looking at the request")
+    def _on_drafted(self, moment: mo.Drafted) -> None:
+        self._note("preparing the request")
 
-    def _held(self, moment: mo.RequestHeld) -> None:
+    def _on_held(self, moment: mo.RequestHeld) -> None:
         self._note(f"held before sending: {moment.reason}", "held")
         self.state.tells.held.emit()
 
-    def _sent(self, moment: mo.RequestSent) -> None:
+    def _on_sent(self, moment: mo.RequestSent) -> None:
         self._draft_sent = moment.draft
-        # The answer is read among all rows, not among those that edits changed.
+        # Show the answer among all rows, even if only edited ones were shown.
         self.state.show_only_edits(False)
-        partner = self.host.chat_model
+        model = self.host.chat_model
         name = "the provider"
-        if partner is not None:
-            name = "the offline provider" if partner.is_offline else f"{partner.model} of {partner.endpoint.name}"
-        self.access.work(_load, "what shows an answer")
-        self._note(f"{name} was asked" + (f", attempt {moment.attempt}" if moment.attempt > 1 else ""))
-        if self.state.study is not None and partner is not None:
-            self._live = self.state.source.live_count(self.state.study, partner.model)
-        self._counts = self._counts or self.access.every(_COUNT, self._answer_count)
+        if model is not None:
+            name = "the offline provider" if model.is_offline else f"{model.model} of {model.endpoint.name}"
+        self.access.work(_import_views, "what shows an answer")
+        self._note(f"waiting for {name}" + (f", attempt {moment.attempt}" if moment.attempt > 1 else ""))
+        if self.state.study is not None and model is not None:
+            self._live_count = self.state.source.live_count(self.state.study, model.model)
+        self._count_timer = self._count_timer or self.access.every(_COUNT_SECONDS, self._count_answer)
 
-    def _began(self, moment: mo.CallBegan) -> None:
+    def _on_call_began(self, moment: mo.CallBegan) -> None:
         if self._draft_sent is not None and moment.call.first_byte is not None:
             self.state.tells.began.emit(self._draft_sent, moment.call.first_byte)
 
-    def _heard(self, moment: mo.PieceReceived) -> None:
+    def _on_piece(self, moment: mo.PieceReceived) -> None:
         rows = self.state.rows
         if rows is None:
             return
@@ -159,61 +159,61 @@ class TurnController(ChatController):
         room = self.panels.transcript.grid.body
         for block, kind, text in moment.deltas:
             rows.answer.feed(block, kind, text, room)
-            if self._live is not None:
-                self._live.feed(block, kind, text)
+            if self._live_count is not None:
+                self._live_count.feed(block, kind, text)
         if moment.deltas:
-            self._grew()
+            self._paint_soon()
 
-    def _grew(self) -> None:
-        """There is more to paint: at once, or as soon as a frame may be."""
-        if self._due is None:
-            wait = self._painted + FRAME - monotonic()
+    def _paint_soon(self) -> None:
+        """Paint at once, or at the next allowed frame."""
+        if self._frame_timer is None:
+            wait = self._last_frame + FRAME_SECONDS - monotonic()
             if wait > 0:
-                self._due = self.access.timer(wait, self._frame)
+                self._frame_timer = self.access.timer(wait, self._paint)
             else:
-                self._frame()
+                self._paint()
 
-    def _frame(self) -> None:
-        """What came since the last one is painted."""
-        self._due, self._painted = None, monotonic()
+    def _paint(self) -> None:
+        """Paint what was received since the last frame."""
+        self._frame_timer, self._last_frame = None, monotonic()
         self._tail.grew()
 
-    def _answer_count(self) -> None:
-        if self._live is not None:
-            live = self._live
+    def _count_answer(self) -> None:
+        if self._live_count is not None:
+            live = self._live_count
 
             def count() -> None:
                 tokens = live.advance()
-                self.access.deliver(lambda: self._counted(tokens))
+                self.access.deliver(lambda: self._show_counts(tokens))
 
             self.access.work(count, "live count")
 
-    def _counted(self, counted: dict[int, int]) -> None:
-        """The figures of what comes in: tokens by block number."""
+    def _show_counts(self, counted: dict[int, int]) -> None:
+        """Show token counts of the answer by block number."""
         rows = self.state.rows
         if rows is None or rows.answer is None:
             return
         for number, tokens in counted.items():
             if number in rows.answer.blocks:
                 rows.answer.blocks[number].tokens = tokens
-        self._grew()
+        self._paint_soon()
         self.state.tells.grown.emit()
 
-    def _over(self) -> None:
-        """No answer comes in any more."""
-        for timer in (self._due, self._counts):
+    def _end_answer(self) -> None:
+        """Stop timers and clear the answer being received."""
+        for timer in (self._frame_timer, self._count_timer):
             if timer is not None:
                 timer.stop()
-        self._due = self._counts = self._live = None
+        self._frame_timer = self._count_timer = self._live_count = None
         if self.state.rows is not None:
             self.state.rows.answer = None
 
-    def _ended(self, moment: mo.CallEnded) -> None:
-        self._over()
+    def _on_call_ended(self, moment: mo.CallEnded) -> None:
+        self._end_answer()
         self._open_answer(moment.call.raw_head, moment.head)
 
     def _open_answer(self, before: int, head: int) -> None:
-        """What was read while it came in stays open: the words of the answer."""
+        """Keep the text of the finished answer open: the user was reading it."""
         rows, study = self.state.rows, self.state.study
         if rows is None or study is None:
             return
@@ -223,38 +223,40 @@ class TurnController(ChatController):
             if tree[node].category == words and tree[node].block.kind != "header":
                 rows.opened[node] = OpenBlock(ALL_LINES)
 
-    def _failed(self, moment: mo.CallFailed) -> None:
-        self._over()
+    def _on_call_failed(self, moment: mo.CallFailed) -> None:
+        self._end_answer()
 
-    def _tool(self, moment: mo.ToolBegan) -> None:
-        self._note(f"{safe_text.one_line(command_tool.describe_call(moment.call), 80)} runs; in the panes, esc ends it")
+    def _on_tool_began(self, moment: mo.ToolBegan) -> None:
+        self._note(
+            f"{safe_text.one_line(command_tool.describe_call(moment.call), 80)} is running; in the panes, esc ends it"
+        )
 
-    def _tool_waits(self, moment: mo.ToolWaits) -> None:
-        self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is on record")
+    def _on_tool_waits(self, moment: mo.ToolWaits) -> None:
+        self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is recorded")
 
-    def _leave_asked(self, moment: mo.LeaveAsked) -> None:
+    def _on_permission_asked(self, moment: mo.LeaveAsked) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} needs your permission")
-        self.state.tells.leave.emit()
+        self.state.tells.permission.emit()
 
-    def _waiting(self, moment: mo.RetryWaits) -> None:
+    def _on_retry_waits(self, moment: mo.RetryWaits) -> None:
         again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.most})"
         self._note(f"{safe_text.one_line(moment.reason, 80)}; {again}")
 
-    def _noted(self, moment: mo.Noted) -> None:
+    def _on_noted(self, moment: mo.Noted) -> None:
         if moment.kind != "retry":
-            wrong = moment.kind == "error"
-            sign = [Span("✗ ", "crit")] if wrong else []
-            self.say([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if wrong else "dim")])
+            is_error = moment.kind == "error"
+            sign = [Span("✗ ", "crit")] if is_error else []
+            self.say([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if is_error else "dim")])
 
-    def _rested(self, moment: mo.Rested) -> None:
-        self._over()
-        self.state.doing("")
+    def _on_rested(self, moment: mo.Rested) -> None:
+        self._end_answer()
+        self.state.set_status("")
 
     def _note(self, text: str, status: str = "") -> None:
-        """What is waited for stands where the answer will come."""
+        """Show the state of the turn where the answer will appear."""
         rows = self.state.rows
         if rows is not None:
             if rows.answer is None or not rows.answer.blocks:
                 rows.answer = LiveAnswer(note=text)
             self._tail.grew()
-        self.state.doing(status)
+        self.state.set_status(status)

@@ -1,8 +1,8 @@
-"""What a command is: one class, from which its key, palette entry and help line are made."""
+"""Command classes: key, palette entry and help line of a command in one place."""
 
 from __future__ import annotations
 
-from ctxtui.tui.commands.command import Act, Command, Commanded, Situation, bindings, key_text, offered
+from ctxtui.tui.commands.command import Act, Command, CommandContext, Commanded, available_commands, bindings, key_text
 from ctxtui.tui.commands.everywhere import EVERYWHERE
 
-__all__ = ["EVERYWHERE", "Act", "Command", "Commanded", "Situation", "bindings", "key_text", "offered"]
+__all__ = ["EVERYWHERE", "Act", "Command", "CommandContext", "Commanded", "available_commands", "bindings", "key_text"]

@@ -1,4 +1,4 @@
-"""Commands that every screen has."""
+"""Commands of every screen."""
 
 from __future__ import annotations
 
@@ -6,45 +6,46 @@ from ctxtui.tui.commands.command import Command
 
 
 class OpenPalette(Command):
-    """All commands by name: type a part of it."""
+    """Find a command by name: type a part of it."""
 
-    name, action, keys, label, always = "command palette", "palette", ("ctrl+p", "colon"), "palette", True
+    name, action, keys, label, is_always_shown = "command palette", "palette", ("ctrl+p", "colon"), "palette", True
 
 
 class Help(Command):
-    """This page: every key of this screen, and what the glyphs mean."""
+    """Show every key of this screen and what the signs mean."""
 
-    name, action, keys, label, always = "help", "help", ("question_mark", "f1"), "help", True
+    name, action, keys, label, is_always_shown = "help", "help", ("question_mark", "f1"), "help", True
 
 
 class Explain(Command):
-    """What a word, sign or figure of this screen means, with its arithmetic: arrow keys or the mouse go to others."""
+    """Explain a word, sign or figure of this screen, with its arithmetic; move with arrow keys or the mouse."""
 
     name, action, keys, label = "explain: what is this word, sign or figure", "explain", ("equals_sign",), "explain"
 
 
 class Theme(Command):
-    """From dark to light and back."""
+    """Switch between the dark and the light theme."""
 
     name, action = "switch between dark and light", "switch_theme"
 
 
 class Redraw(Command):
-    """The whole screen is written anew, where another program wrote over it."""
+    """Redraw the whole screen, for example after another program wrote over it."""
 
-    name, action, keys = "draw the screen anew", "redraw", ("ctrl+l",)
+    name, action, keys = "redraw the screen", "redraw", ("ctrl+l",)
 
 
 class Back(Command):
-    """One level back: from a list to the session, from a session to Home. On the first screen it leaves ctxtui; `^q`
-    does from anywhere. It asks where something would be lost."""
+    """Go one level back: from a list to the session, from a session to Home. On the first screen this quits; `^q`
+    quits from anywhere. You are asked first if something would be lost.
+    """
 
     name, action, keys, label = "back", "back", ("q",), "back"
-    beside, together = ("Quit",), ("q ^q", "back, quit")
+    help_partners, help_row = ("Quit",), ("q ^q", "back, quit")
 
 
 class Quit(Command):
-    """Leave ctxtui from wherever you are. A recording is never changed; it asks where something would be lost."""
+    """Quit ctxtui from any screen. Recordings are never changed; you are asked first if something would be lost."""
 
     name, action, keys = "quit", "quit", ("ctrl+q",)
 

@@ -1,4 +1,4 @@
-"""Keys of versions before 1.0 that do something else now, or nothing: what they did, and where it is found."""
+"""Keys from before 1.0 that now do something else or nothing, and their replacements."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ MOVED: Final[tuple[tuple[str, str, str], ...]] = (
     ("d", "take edit back (edit log)", "`u`"),
     ("k", "keep literal in the summary (what it breaks)", "`⏎`"),
 )
-"""Key, name of its command (with the screen, but in the inspector), how it is reached now."""
+"""Old key, command name (with the screen, except for the inspector), replacement."""
 _NAMES: Final = {
     "&": "ampersand",
     "'": "apostrophe",
@@ -110,17 +110,17 @@ _NAMES: Final = {
     "<": "less_than_sign",
     ">": "greater_than_sign",
 }
-"""What Textual calls keys that are a sign."""
+"""Textual's key names of signs."""
 
 
 def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """The keys that `commands` leave free, or need for some time only, each to say where its old command is."""
+    """Bind old keys that `commands` do not use, or use only at times, to a hint about their old command."""
     used = {key for command in commands if not command.key_needs for key in command.keys}
     keys = {old: _NAMES.get(old, old.replace("^", "ctrl+")) for old, name, _ in MOVED if not name.endswith(")")}
     return [Binding(key, f"moved({old!r})", show=False) for old, key in keys.items() if key not in used]
 
 
-def now(key: str) -> str:
-    """What a key that does nothing in the inspector did before, and how that is reached now; "" of any other key."""
-    found = [(name, way) for old, name, way in MOVED if old == key and not name.endswith(")")]
-    return "; ".join(f"{name}: {way.replace('`', '').replace('*', '')}" for name, way in found)
+def describe_moved_key(key: str) -> str:
+    """Return the old command of an inspector key and its replacement; "" for any other key."""
+    replacements = [(name, way) for old, name, way in MOVED if old == key and not name.endswith(")")]
+    return "; ".join(f"{name}: {way.replace('`', '').replace('*', '')}" for name, way in replacements)

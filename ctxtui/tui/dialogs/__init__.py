@@ -1,1 +1,1 @@
-"""What opens over any screen: help, explanations, tips, the command palette, find, the text editor."""
+"""Dialogs over any screen: help, explanations, tips, the command palette, find, the text editor."""

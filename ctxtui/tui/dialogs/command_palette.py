@@ -1,4 +1,4 @@
-"""The command palette: every command that is available now, found by a part of its name."""
+"""The command palette: finds an available command by part of its name."""
 
 from __future__ import annotations
 
@@ -18,70 +18,74 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans
 
-_NAME = 36
-_PART = 4
-"""Letters of a word looked for from which on a part of it is enough."""
+_NAME_CELLS = 36
+_MIN_PARTIAL_LETTERS = 4
+"""Fewest letters of a query that may match part of a synonym."""
 
 
 class MatchingCommands(Pane):
-    """The commands that match, best first; Enter does one."""
+    """The matching commands, best first; Enter runs one."""
 
     can_focus = False
 
     def __init__(self, commands: Sequence[type[Command]], title: str) -> None:
         super().__init__(title=title, id="found")
-        self.every = commands
-        self.found = list(commands)
+        self.all_commands = commands
+        self.matches = list(commands)
 
-    def search(self, words: str) -> None:
-        """Keep the commands whose name has the letters of `words`, or whose help has the words themselves; first those
-        that are looked for by them."""
-        self.found = list(self.every)
+    def search(self, query: str) -> None:
+        """Keep commands whose name has the letters of `query`, or whose help contains them.
 
-        def sought(each: type[Command]) -> bool:
-            return plain in each.sought or (len(plain) >= _PART and any(plain in one for one in each.sought))
+        Commands with a matching synonym (`synonyms`) come first.
+        """
+        self.matches = list(self.all_commands)
 
-        if words.strip():
-            matcher, plain = Matcher(words.strip()), words.strip().lower()
+        def has_synonym(each: type[Command]) -> bool:
+            return text in each.synonyms or (
+                len(text) >= _MIN_PARTIAL_LETTERS and any(text in one for one in each.synonyms)
+            )
+
+        if query.strip():
+            matcher, text = Matcher(query.strip()), query.strip().lower()
             scored = [
-                (sought(each) * 9 or matcher.match(each.name) or (plain in each.help().lower()) / 100, each)
-                for each in self.every
+                (has_synonym(each) * 9 or matcher.match(each.name) or (text in each.help().lower()) / 100, each)
+                for each in self.all_commands
             ]
-            self.found = [each for score, each in sorted(scored, key=lambda pair: -pair[0]) if score > 0]
+            self.matches = [each for score, each in sorted(scored, key=lambda pair: -pair[0]) if score > 0]
         self.reload(cursor=0)
 
     @property
     def row_count(self) -> int:
-        """How many match."""
-        return len(self.found)
+        """Number of matches."""
+        return len(self.matches)
 
     def row_state(self, index: int, line: int) -> str:
-        """The cursor's ground, though the focus stays in the line above."""
+        """Return the cursor's ground, although the focus is in the line above."""
         return "on-cur" if index == self.cursor else ""
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Name, what it does, its keys."""
-        each = self.found[index]
+        """Render name, help and keys."""
+        each = self.matches[index]
         keys = " ".join(map(key_text, each.keys))
-        room = max(0, width - _NAME - 3 - 8)
+        room = max(0, width - _NAME_CELLS - 3 - 8)
         return [
             Span("▸ " if index == self.cursor else "  ", "accent"),
-            Span(cells.left(each.name, _NAME)),
+            Span(cells.left(each.name, _NAME_CELLS)),
             Span(cells.left(each.help(), room), "dim"),
             Span(cells.right(keys, 8) + " ", "accent"),
         ]
 
     def empty(self) -> Spans:
-        """Nothing matches."""
-        return [Span(f" No {self.title.removesuffix('s')} of that name.", "dim")]
+        """Return the text for no match."""
+        return [Span(f" No {self.title.removesuffix('s')} matches.", "dim")]
 
     def notes(self) -> Spans:
-        """How to leave."""
-        return [Span("⏎", "accent bold"), Span(" do  ", "dim"), Span("esc", "accent bold"), Span(" close", "dim")]
+        """Return the keys that run and close."""
+        return [Span("⏎", "accent bold"), Span(" run  ", "dim"), Span("esc", "accent bold"), Span(" close", "dim")]
 
 
 class PaletteScreen(Dialog[type[Command] | None]):
-    """The palette over the screen whose commands it offers; ends with the one that was chosen, or None."""
+    """The palette; closes with the chosen command, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False),
@@ -98,38 +102,38 @@ class PaletteScreen(Dialog[type[Command] | None]):
 
     def __init__(self, commands: Sequence[type[Command]], *, title: str = "commands") -> None:
         super().__init__()
-        self.words = LineEdit(id="words")
-        self.found = MatchingCommands(commands, title)
+        self.query_line = LineEdit(id="words")
+        self.pane = MatchingCommands(commands, title)
 
     def compose(self) -> ComposeResult:
-        """A line to type in, and what it finds."""
-        yield self.words
-        yield self.found
+        """Yield the line to type in and the matches."""
+        yield self.query_line
+        yield self.pane
 
     def on_mount(self) -> None:
-        """Typing starts at once."""
-        self.words.show([Span(" › ", "accent bold")])
-        self.words.focus()
-        self.found.search("")
+        """Focus the line, so that typing searches at once."""
+        self.query_line.show([Span(" › ", "accent bold")])
+        self.query_line.focus()
+        self.pane.search("")
 
     def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
-        """Search for what is typed."""
-        self.found.search(message.edit.text)
+        """Search for the typed text."""
+        self.pane.search(message.edit.text)
 
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
-        """Do the command under the cursor."""
-        if self.found.found:
-            self.dismiss(self.found.found[self.found.cursor])
+        """Run the command under the cursor."""
+        if self.pane.matches:
+            self.dismiss(self.pane.matches[self.pane.cursor])
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """A double click does a command."""
-        self.dismiss(self.found.found[message.index])
+        """Run a double-clicked command."""
+        self.dismiss(self.pane.matches[message.index])
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the palette closes it."""
+        """Close on a click outside the palette."""
         if self.get_widget_at(event.screen_x, event.screen_y)[0] is self:
             self.dismiss(None)
 
     def action_move(self, rows: int) -> None:
         """Move the cursor."""
-        self.found.action_move(rows)
+        self.pane.action_move(rows)

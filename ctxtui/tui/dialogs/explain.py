@@ -1,4 +1,4 @@
-"""What a word, sign or figure of a screen means: over the screen, each in two sentences with its arithmetic."""
+"""Explanations of the words, signs and figures of a screen, with arithmetic, shown over it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctxtui.services.config.package_data import glossary
 from ctxtui.tui.commands.command import Commanded
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.tui.widgets.snapshot import Lit, Over, Snapshot
+from ctxtui.tui.widgets.snapshot import Highlight, Note, Snapshot
 from ctxtui.views.glossary import note, spots
 from ctxtui.views.glossary.spots import Region, Spot
 from ctxtui.views.text import cells
@@ -25,46 +25,45 @@ from ctxtui.views.text.sums import ROW
 
 _KEYS: Spans = (
     Span("← → ↑ ↓", "accent bold"),
-    Span(" others  ", "dim"),
+    Span(" move  ", "dim"),
     Span("⏎", "accent bold"),
     Span(" more in the help  ", "dim"),
     Span("esc", "accent bold"),
     Span(" close", "dim"),
 )
 _SIGN: Final = 5
-"""The cell of a row in which the sign of its kind stands."""
+"""Cell of a row that holds the sign of its kind."""
 
 
-def painted(screen: Screen[Any]) -> list[Strip]:
-    """The screen as it is painted now."""
+def painted_lines(screen: Screen[Any]) -> list[Strip]:
+    """Return the screen's lines as currently painted."""
     return list(screen._compositor.render_strips())
 
 
 def spots_of(screen: Screen[Any], strips: Sequence[Strip]) -> list[Spot]:
-    """All that can be explained of a screen."""
+    """Return everything on a screen that can be explained."""
     lines = [strip.text for strip in strips]
-    found = spots.find_spots(lines, panes_of(screen), glossary())
-    return [spot for spot in found if not screen.is_text(spot)] if isinstance(screen, Commanded) else found
+    all_spots = spots.find_spots(lines, panes_of(screen), glossary())
+    return [spot for spot in all_spots if not screen.is_text(spot)] if isinstance(screen, Commanded) else all_spots
 
 
 def panes_of(screen: Screen[Any]) -> Iterator[tuple[str, Region]]:
-    """The panes of a screen, each with its place."""
+    """Yield the panes of a screen with their regions."""
     for widget in screen.walk_children(Widget):
         region = widget.region
         if not widget.children and widget.display and region.area:
             yield widget.id or type(widget).__name__.lower(), Region(*region)
 
 
-def explained(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
-    """What a spot means: two sentences, and the sum behind the figure where the screen knows it."""
+def explain(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
+    """Return the explanation of `spot`: the glossary's sentences, and the arithmetic if the screen has it."""
     sums = screen.sums(spot) if isinstance(screen, Commanded) else {}
     sum_ = sums.get(spot.entry.word, "") or (sums.get(ROW, "") if spot.figure else "")
     return [(spot.entry.says, "ink"), (sum_, "dim")]
 
 
 class ExplainScreen(Dialog[str]):
-    """Explains one spot of the `screen` below after the other; closes with the word that more is wanted of, or
-    ""."""
+    """Explains one spot of `screen` at a time; closes with the word to look up in the help, or ""."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,shift+tab", "go(-1, 0)", show=False),
@@ -78,52 +77,52 @@ class ExplainScreen(Dialog[str]):
 
     def __init__(self, screen: Screen[Any]) -> None:
         super().__init__()
-        self._below = screen
-        strips = painted(screen)
+        self._screen_below = screen
+        strips = painted_lines(screen)
         self.spots = spots_of(screen, strips)
         self._page = Snapshot(strips)
         self.spot: Spot | None = spots.nearest_spot(self.spots, *_focus(screen))
 
     def compose(self) -> ComposeResult:
-        """The screen below as it is, with what is said over it."""
+        """Yield the picture of the screen below."""
         yield self._page
 
     def on_mount(self) -> None:
-        """Begin at what has the focus."""
+        """Start at the focus."""
         self._show()
 
     def _show(self) -> None:
         spot = self.spot
         if spot is None:
             return
-        said = [*explained(self._below, spot)]
+        sentences = [*explain(self._screen_below, spot)]
         text = cells.fit(spot.text.strip(), 12)
         title = [Span(spot.entry.word, "accent bold")]
         title = title if text == spot.entry.word else [Span(f"{text}  "), *title]
-        lines = note.lines(title, said, _KEYS, self.app.size.width)
+        lines = note.lines(title, sentences, _KEYS, self.app.size.width)
         size = width(lines[0]), len(lines)
         x, y = note.position_note(Region(spot.x, spot.y, spot.width, 1), size, self.app.size)
-        self._page.show([Over(x, y, lines)], [Lit(spot.x, spot.y, spot.width)])
+        self._page.show([Note(x, y, lines)], [Highlight(spot.x, spot.y, spot.width)])
 
     def action_go(self, columns: int, rows: int) -> None:
-        """To the next one in a direction."""
+        """Go to the next spot in a direction."""
         if self.spot is not None:
             self.spot = spots.next_spot(self.spots, self.spot, columns, rows)
             self._show()
 
     def action_more(self) -> None:
-        """All of the help that has to do with it."""
+        """Look the word up in the help."""
         self.dismiss(self.spot.entry.word if self.spot is not None else "")
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """What is under the mouse."""
+        """Explain the spot under the mouse."""
         under = spots.spot_at(self.spots, event.screen_x, event.screen_y)
         if under is not None and under != self.spot:
             self.spot = under
             self._show()
 
     def on_click(self, event: events.Click) -> None:
-        """A click on another one explains it, elsewhere it closes."""
+        """Explain the clicked spot; elsewhere, close."""
         under = spots.spot_at(self.spots, event.screen_x, event.screen_y)
         if under is None:
             self.dismiss()
@@ -132,19 +131,19 @@ class ExplainScreen(Dialog[str]):
             self._show()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another size is another screen: what was painted stands elsewhere."""
+        """Close: after a resize the picture no longer fits."""
         if event.size.height != len(self._page.strips) or event.size.width != self._page.strips[0].cell_length:
             self.dismiss()
 
 
 def _focus(screen: Screen[Any]) -> tuple[int, int]:
-    """The cell at which the eye is: the cursor's row in the pane that has the focus."""
+    """Return the cell of the cursor's row in the focused pane."""
     widget = screen.focused
     if widget is None:
         return 0, 0
     x, y, _, height = widget.region
     if isinstance(widget, Pane):
         line = widget.body_top + widget.viewport.heights.line_of(widget.cursor) - widget.viewport.top
-        # Not the cursor itself: what kind of row it is on.
+        # Not the cursor itself, but the sign for the kind of row.
         return x + _SIGN, y + min(max(0, line), height - 1)
     return x, y

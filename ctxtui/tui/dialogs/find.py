@@ -1,7 +1,4 @@
-"""Find a text in every session: typed above, searched in a process of its own, listed as it is found.
-
-Commands of the search through all sessions.
-"""
+"""Search for a text in all sessions, in a separate process; hits are listed as they are found."""
 
 from __future__ import annotations
 
@@ -32,45 +29,45 @@ from ctxtui.views.text.sums import ROW
 
 
 class FindExpression(Command):
-    """What is searched for is a regular expression, or a plain text again."""
+    """Search by regular expression, or by plain text again."""
 
     name, keys, group = "search by regular expression", ("ctrl+x",), "searching"
-    run = Act(lambda: FindScreen, lambda screen: screen.other_way())
+    run = Act(lambda: FindScreen, lambda screen: screen.toggle_regex())
 
 
 FIND: tuple[type[Command], ...] = (FindExpression,)
 
 
-MOST = 2000
-"""Blocks that are listed."""
+MAX_BLOCKS = 2000
+"""Most blocks to list."""
 
 
-class Stepped(Message):
-    """One more session is searched for the text with number `wish`."""
+class SearchStep(Message):
+    """Progress of the search with number `wish`: one more session was searched."""
 
     def __init__(self, wish: int, step: SearchProgress) -> None:
         super().__init__()
-        self.wish = wish
+        self.search_id = wish
         self.step = step
 
 
 class HitPane(Pane):
-    """Sessions, each with its blocks."""
+    """Sessions, each with its matching blocks."""
 
     def __init__(self) -> None:
         super().__init__(title="found", id="found")
         self.rows: list[Row] = []
-        self.said: Spans = ()
-        self.none = ""
-        """What is said where nothing was found."""
+        self.progress: Spans = ()
+        self.empty_text = ""
+        """Text shown without a hit."""
 
     @property
     def row_count(self) -> int:
-        """Blocks and names of sessions."""
+        """Number of blocks and session names."""
         return len(self.rows)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A block, or a session's name."""
+        """Render a block, or a session's name."""
         row, here = self.rows[index], index == self.cursor
         if isinstance(row, FoundSession):
             return cropped(search_hits.session_line(row, width, here=here), width)
@@ -79,87 +76,87 @@ class HitPane(Pane):
         return search_hits.TABLE.draw(row, width, here=here)
 
     def notes(self) -> Spans:
-        """How far the search is."""
-        return self.said
+        """Return the progress of the search."""
+        return self.progress
 
     def empty(self) -> Spans:
-        """Before anything is looked for, and where nothing was found."""
-        if self.none:
-            return [Span(self.none)]
-        return [Span("Type a text and press enter. Capital letters make case matter.", "dim")]
+        """Return the text before a search and without a hit."""
+        if self.empty_text:
+            return [Span(self.empty_text)]
+        return [Span("Type a text and press enter. With a capital letter, case matters.", "dim")]
 
 
 class FindScreen(Commanded, Dialog[None]):
-    """The search; `everywhere` does it."""
+    """Search screen; the `worker` searches."""
 
     commands: ClassVar[tuple[type[Command], ...]] = FIND
     BINDINGS = [*overlay_bindings(FIND), Binding("slash", "ask", show=False)]
     AUTO_FOCUS = "#text"
     DEFAULT_CSS = "FindScreen { background: $background; } FindScreen Board { height: 1fr; }"
 
-    def __init__(self, everywhere: Worker[SessionsSearch]) -> None:
+    def __init__(self, worker: Worker[SessionsSearch]) -> None:
         super().__init__()
-        self.pane, self.words = HitPane(), LineEdit(id="text")
-        self._everywhere = everywhere
-        self._wish = 0
+        self.pane, self.query_line = HitPane(), LineEdit(id="text")
+        self._worker = worker
+        self._search_id = 0
         self._regex = False
-        self._found: list[FoundSession] = []
-        self._blocks = 0
+        self._sessions: list[FoundSession] = []
+        self._block_count = 0
         self._text = ""
 
     def compose(self) -> ComposeResult:
-        """What is looked for, what is found, what the keys do."""
-        self.words.show([Span(" / ", "accent bold")])
-        yield self.words
+        """Yield the line to type in, the hits and the key line."""
+        self.query_line.show([Span(" / ", "accent bold")])
+        yield self.query_line
         yield self.pane
         yield KeyLine(
             [
                 Key("⏎", "search, open"),
                 Key("^x", "expression", "", FindExpression.actions()),
-                Key("/", "another text"),
+                Key("/", "new search"),
                 Key("esc", "close", "", ("dismiss",)),
             ]
         )
 
     def commands_now(self) -> list[type[Command]]:
-        """What the palette offers here."""
+        """Return the commands for the palette."""
         return [*self.commands, *EVERYWHERE]
 
     def on_unmount(self) -> None:
-        """The process ends with the screen."""
-        self._wish += 1
-        self._everywhere.close()
+        """End the search process."""
+        self._search_id += 1
+        self._worker.close()
 
-    def other_way(self) -> None:
-        """A regular expression, or a plain text again."""
+    def toggle_regex(self) -> None:
+        """Switch between a regular expression and plain text."""
         self._regex = not self._regex
-        self.words.lead = [Span(" .* " if self._regex else " / ", "accent bold")]
-        self.words.refresh()
+        self.query_line.lead = [Span(" .* " if self._regex else " / ", "accent bold")]
+        self.query_line.refresh()
 
     def action_ask(self) -> None:
-        """Another text."""
-        self.words.focus()
+        """Type another text."""
+        self.query_line.focus()
 
     @on(LineEdit.Submitted)
     def _search(self) -> None:
-        text = self.words.text
+        text = self.query_line.text
         if not text:
             return
-        self._wish += 1
-        self._blocks, self._found = 0, []
-        self.pane.rows, self.pane.said, self.pane.none = [], [Span("searching", "dim")], "Searching …"
+        self._search_id += 1
+        self._block_count, self._sessions = 0, []
+        self.pane.rows, self.pane.progress, self.pane.empty_text = [], [Span("searching", "dim")], "Searching …"
         self._text = text
         self.pane.reload(cursor=0)
         self.pane.focus()
-        wish, regex = self._wish, self._regex
+        search_id, regex = self._search_id, self._regex
 
         def work() -> None:
-            # Where the process ends, what was found stays.
+            # Keep the hits if the process ends.
             with suppress(ChildGone):
-                for step in self._everywhere.steps(SessionsSearch.search, text, regex):
-                    if wish != self._wish:
+                for step in self._worker.steps(SessionsSearch.search, text, regex):
+                    if search_id != self._search_id:
                         return
-                    self.post_message(Stepped(wish, step))
+                    self.post_message(SearchStep(search_id, step))
 
         self.run_worker(work, thread=True, group="find")
 
@@ -170,52 +167,56 @@ class FindScreen(Commanded, Dialog[None]):
         else:
             self.dismiss(None)
 
-    def on_stepped(self, message: Stepped) -> None:
-        """List what was found."""
+    def on_search_step(self, message: SearchStep) -> None:
+        """List new hits."""
         step, pane = message.step, self.pane
-        if message.wish != self._wish:
+        if message.search_id != self._search_id:
             return
         if step.trouble:
-            pane.said = [Span(f"✗ {step.trouble}", "crit")]
+            pane.progress = [Span(f"✗ {step.trouble}", "crit")]
             pane.refresh_rule()
             return
-        for one in step.found if self._blocks < MOST else ():
-            if not self._found or one.target != self._found[-1].target:
-                self._found.append(FoundSession(one.target, one.title))
-            self._found[-1].blocks.append(one)
-            self._blocks += 1
-        counts = self._blocks, len(self._found), step.direct
-        pane.said = [
-            Span(search_hits.progress_text(step.done, step.total, *counts, capped=self._blocks >= MOST), "dim")
+        for hit in step.found if self._block_count < MAX_BLOCKS else ():
+            if not self._sessions or hit.target != self._sessions[-1].target:
+                self._sessions.append(FoundSession(hit.target, hit.title))
+            self._sessions[-1].blocks.append(hit)
+            self._block_count += 1
+        counts = self._block_count, len(self._sessions), step.direct
+        pane.progress = [
+            Span(
+                search_hits.progress_text(step.done, step.total, *counts, capped=self._block_count >= MAX_BLOCKS), "dim"
+            )
         ]
-        pane.none = search_hits.empty_text(self._text, step.done, step.total)
+        pane.empty_text = search_hits.empty_text(self._text, step.done, step.total)
         if step.found:
-            fresh = not pane.rows
-            pane.rows = search_hits.rows(self._found)
-            # The first block, not its session: Enter opens it.
-            pane.reload(cursor=1 if fresh else pane.cursor)
+            is_first = not pane.rows
+            pane.rows = search_hits.rows(self._sessions)
+            # Start on the first block instead of its session, so that Enter opens it.
+            pane.reload(cursor=1 if is_first else pane.cursor)
         else:
             pane.refresh_rule()
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """What the counts of blocks are made of."""
+        """Return the arithmetic of the block counts."""
         row = self.pane.row_under(spot.line)
         if spot.pane != "found":
             return {}
         if spot.line == 0 or row is None:
-            return {ROW: search_hits.explain_total(self._found)}
+            return {ROW: search_hits.explain_total(self._sessions)}
         return {ROW: search_hits.explain_count(self.pane.rows[row])}
 
     def on_pane_chosen(self) -> None:
-        """Open the session at the hit; the list is there again when it is left. A session's own line shows all of its
-        blocks, or the first ones again."""
-        one = self.pane.rows[self.pane.cursor] if self.pane.rows else None
-        if isinstance(one, (FoundSession, Folded)):
-            session = one if isinstance(one, FoundSession) else one.session
+        """Open the session at the hit, or fold or unfold the blocks of a session.
+
+        The list is still there when the session is closed.
+        """
+        row = self.pane.rows[self.pane.cursor] if self.pane.rows else None
+        if isinstance(row, (FoundSession, Folded)):
+            session = row if isinstance(row, FoundSession) else row.session
             session.opened = not session.opened
-            at = self.pane.cursor if session.opened else self.pane.rows.index(session)
-            self.pane.rows = search_hits.rows(self._found)
-            self.pane.reload(cursor=at)
-        if isinstance(one, BlockHits):
-            aim = Aim(one.thread, one.call, one.digest, self.words.text, self._regex)
-            self.post_message(Open(one.target, aim).on(self))
+            cursor = self.pane.cursor if session.opened else self.pane.rows.index(session)
+            self.pane.rows = search_hits.rows(self._sessions)
+            self.pane.reload(cursor=cursor)
+        if isinstance(row, BlockHits):
+            aim = Aim(row.thread, row.call, row.digest, self.query_line.text, self._regex)
+            self.post_message(Open(row.target, aim).on(self))

@@ -1,5 +1,4 @@
-"""The help: what the signs mean, what every key of the screen does by task, the keys of other screens, and all words.
-What is typed filters it."""
+"""The help: signs, keys of the screen by task, keys of other screens and all words, with a filter."""
 
 from __future__ import annotations
 
@@ -21,101 +20,112 @@ from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
 TASKS: Final[Mapping[str, str]] = {
-    "sessions": "find a session, and keep it",
-    "calls": "go from call to call; what one cost, and why",
+    "sessions": "find and keep sessions",
+    "calls": "move between calls; costs and reasons",
     "searching": "find a text",
-    "lists": "what is heavy, repeated, forked: lists",
+    "lists": "lists: large blocks, duplicates, forks",
     "the block under the cursor": "read a block",
     "editing the context": "change the context: mark, stage, price, apply, undo",
-    "chat": "talk, or go on from here",
-    "notes and bookmarks": "remember a place: notes and bookmarks",
-    "what is shown": "show more, or less",
-    "threads and following": "subagents, and recordings that grow",
+    "chat": "chat, or continue from here",
+    "notes and bookmarks": "notes and bookmarks",
+    "what is shown": "show more or less",
+    "threads and following": "subagents, and live recordings",
     "general": "on every screen",
 }
-"""Headings of the groups of commands, in their order; any other group stands behind them under its own name."""
+"""Headings of command groups in order; other groups follow under their own names."""
 MOVING: Final = (
-    ("↑ ↓ j k", "row by row", "The row above, the row below; `pgup` and `pgdn` go by pages."),
+    ("↑ ↓ j k", "row by row", "Go to the row above or below; `pgup` and `pgdn` go by pages."),
     (
         "g g  G",
         "first row, last row",
-        "The first row of this pane or list, the last; also `ctrl+home`, `ctrl+end`.",
+        "Go to the first or last row of this pane or list; also `ctrl+home`, `ctrl+end`.",
     ),
 )
-"""The keys of every pane and list: signs, what they are called, what they do."""
-_KEYS: Final = 9
-_NAME: Final = 38
-_WIDE: Final = 110
-"""Columns from which a command's name and what it does share a line."""
+"""Keys of every pane and list: keys, name, help."""
+_KEY_CELLS: Final = 9
+_NAME_CELLS: Final = 38
+_WIDE_COLUMNS: Final = 110
+"""Columns from which a command's name and help share a line."""
 _GAP: Final = 2
 
 
 class Help(Struct, frozen=True):
-    """What the help of a screen is made of: its `commands`, those of them that can be used `now`, the groups that come
-    `first` for what one is doing, the commands of `others` by the name of their screen."""
+    """Content of a screen's help.
+
+    `commands` are the screen's, `now` those available now, `first` the groups that come first for the current task,
+    `others` the commands of other screens by screen name.
+    """
 
     commands: Sequence[type[Command]]
     now: frozenset[type[Command]] = frozenset()
-    first: tuple[str, ...] = ()
+    has_priority: tuple[str, ...] = ()
     others: Callable[[], Mapping[str, Sequence[type[Command]]]] = dict
 
 
-def rows(what: Help, words: str, room: int) -> list[Spans]:
-    """The page in `room` cells, with only what all of `words` occur in; without any, a legend of the signs first."""
-    wanted = words.casefold().split()
-    shared = {name for each in what.commands for name in each.beside}
+def rows(page: Help, words: str, room: int) -> list[Spans]:
+    """Return the page in `room` cells, filtered by all of `words`; without a filter, signs come first."""
+    terms = words.casefold().split()
+    shared = {name for each in page.commands for name in each.help_partners}
     out: list[Spans] = []
-    if not wanted:
-        out += [*_section("signs on the screens (= explains each where it stands)"), *_legend(room)]
-    meant = [each for each in what.commands if wanted and set(wanted) <= set(each.sought)]
-    if meant:
-        out += _section("what you may be looking for")
-        out += [line for each in meant for line in _command(each, each in what.now or not what.now, room)]
-    for title, members in _by_task(what):
-        if not wanted:
+    if not terms:
+        out += [*_section("signs on the screens (`=` explains each of them in place)"), *_legend(room)]
+    best_matches = [each for each in page.commands if terms and set(terms) <= set(each.synonyms)]
+    if best_matches:
+        out += _section("best matches")
+        out += [line for each in best_matches for line in _command_lines(each, each in page.now or not page.now, room)]
+    for title, members in _by_task(page):
+        if not terms:
             found = [each for each in members if each.keys and each.__name__ not in shared]
         else:
-            found = [each for each in members if _has(wanted, each.name, each.help(), _keys(each), title, *each.sought)]
-        found = [each for each in found if each not in meant]
-        moving = [one for one in MOVING if _has(wanted, *one)] if title == TASKS["general"] else []
+            found = [
+                each
+                for each in members
+                if _contains_all(terms, each.name, each.help(), _keys(each), title, *each.synonyms)
+            ]
+        found = [each for each in found if each not in best_matches]
+        moving = [entry for entry in MOVING if _contains_all(terms, *entry)] if title == TASKS["general"] else []
         if found or moving:
             out += _section(title)
-            can = [(each, each in what.now or not what.now) for each in found]
-            out += [line for each, now in can for line in _command(each, now, room, alone=not wanted)]
-            out += [line for keys, name, does in moving for line in _told(_lit(keys), name, does, "ink", room)]
-    if not wanted and (more := sum(not each.keys for each in what.commands)):
-        line = [_lit("^p"), Span(f"{more} more by name"), Span("; what you type here finds them, too", "dim")]
+            availability = [(each, each in page.now or not page.now) for each in found]
+            out += [line for each, now in availability for line in _command_lines(each, now, room, alone=not terms)]
+            out += [
+                line for keys, name, does in moving for line in _help_lines(_key_span(keys), name, does, "ink", room)
+            ]
+    if not terms and (more := sum(not each.keys for each in page.commands)):
+        line = [_key_span("^p"), Span(f"{more} more by name"), Span("; type here to find them, too", "dim")]
         out += [[], cropped(line, room)]
-    own = {each.__name__ for each in what.commands}
-    for name, commands in what.others().items() if wanted else ():
+    own = {each.__name__ for each in page.commands}
+    for name, commands in page.others().items() if terms else ():
         found = [each for each in commands if each.__name__ not in own]
-        found = [each for each in found if _has(wanted, each.name, each.help(), name, *each.sought)]
+        found = [each for each in found if _contains_all(terms, each.name, each.help(), name, *each.synonyms)]
         if found:
-            out += _section(f"elsewhere: {name}")
-            out += [line for each in found for line in _command(each, False, room)]
+            out += _section(f"on another screen: {name}")
+            out += [line for each in found for line in _command_lines(each, False, room)]
     for group, entries in glossary().grouped():
-        told = [one for one in entries if _has(wanted, one.word, one.says, *one.labels, *one.glyphs)]
-        if told:
+        matches = [
+            entry for entry in entries if _contains_all(terms, entry.word, entry.says, *entry.labels, *entry.glyphs)
+        ]
+        if matches:
             out += _section(f"words: {group}")
-            out += [line for one in told for line in _entry(one, room)]
+            out += [line for entry in matches for line in _entry_lines(entry, room)]
     if not out:
-        return [[], [Span(f"  Nothing of that name. Empty the line for everything: {len(what.commands)} keys.", "dim")]]
+        return [[], [Span(f"  Nothing matches. Clear the line to see all {len(page.commands)} commands.", "dim")]]
     return out[1:] if not out[0] else out
 
 
-def _by_task(what: Help) -> Iterator[tuple[str, list[type[Command]]]]:
+def _by_task(page: Help) -> Iterator[tuple[str, list[type[Command]]]]:
     groups: dict[str, list[type[Command]]] = {}
-    for command in what.commands:
+    for command in page.commands:
         groups.setdefault(command.group, []).append(command)
-    for group in dict.fromkeys([*what.first, *TASKS, *groups]):
+    for group in dict.fromkeys([*page.has_priority, *TASKS, *groups]):
         if group in groups:
-            # What the key line names comes first.
+            # Commands in the key line come first.
             yield TASKS.get(group, group), sorted(groups[group], key=lambda each: not each.label)
 
 
-def _has(wanted: Iterable[str], *texts: str) -> bool:
+def _contains_all(words: Iterable[str], *texts: str) -> bool:
     hay = "\0".join(texts).casefold()
-    return all(word in hay for word in wanted)
+    return all(word in hay for word in words)
 
 
 def _keys(command: type[Command]) -> str:
@@ -126,53 +136,56 @@ def _section(title: str) -> list[Spans]:
     return [[], [Span(" "), Span(title, "accent bold")]]
 
 
-def _command(command: type[Command], can: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
-    """A command: its keys (none: the palette's), its name there, what it does. What cannot be done now is dim. Where it
-    stands `alone` for all that share its line, their keys and names."""
-    shared = command.together if alone and command.beside else ("", "")
+def _command_lines(command: type[Command], can: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
+    """Render a command: keys (`^p` if it has none), name, help. Unavailable commands are dim.
+
+    `alone`: it also represents the commands that share its line, with their keys and names.
+    """
+    shared = command.help_row if alone and command.help_partners else ("", "")
     keys, name = shared[0] or _keys(command) or "^p", shared[1] or command.name
     style = ("accent bold" if can else "accent") if command.keys else "faint"
-    yield from _told(Span(_right(keys), style), name, command.help(), "ink" if can else "dim", room)
+    yield from _help_lines(Span(_right_aligned(keys), style), name, command.help(), "ink" if can else "dim", room)
 
 
-def _right(keys: str) -> str:
-    return cells.right(keys, _KEYS) + "  "
+def _right_aligned(keys: str) -> str:
+    return cells.right(keys, _KEY_CELLS) + "  "
 
 
-def _lit(keys: str) -> Span:
-    return Span(_right(keys), "accent bold")
+def _key_span(keys: str) -> Span:
+    return Span(_right_aligned(keys), "accent bold")
 
 
-def _told(keys: Span, name: str, says: str, style: str, room: int) -> Iterator[Spans]:
-    """Keys, a name, what they do: in a line where there is room, else below each other."""
+def _help_lines(keys: Span, name: str, says: str, style: str, room: int) -> Iterator[Spans]:
+    """Render keys, a name and help: in one line if it is wide enough, else below each other."""
     bold = f"{style} bold" if style == "ink" else style
-    if room >= _WIDE:
-        told = safe_text.wrap(says, room - _KEYS - _NAME - 5)
-        yield [keys, Span(cells.left(name, _NAME) + " ", bold), *style_markup(told[0], "dim")]
-        yield from ([Span(" " * (_KEYS + _NAME + 3)), *style_markup(line, "dim")] for line in told[1:])
+    if room >= _WIDE_COLUMNS:
+        lines = safe_text.wrap(says, room - _KEY_CELLS - _NAME_CELLS - 5)
+        yield [keys, Span(cells.left(name, _NAME_CELLS) + " ", bold), *style_markup(lines[0], "dim")]
+        yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *style_markup(line, "dim")] for line in lines[1:])
         return
-    yield [keys, Span(cells.fit(name, room - _KEYS - 3), bold)]
+    yield [keys, Span(cells.fit(name, room - _KEY_CELLS - 3), bold)]
     yield from (
-        [Span(" " * (_KEYS + 2)), *style_markup(line, "dim")] for line in safe_text.wrap(says, room - _KEYS - 4)
+        [Span(" " * (_KEY_CELLS + 2)), *style_markup(line, "dim")]
+        for line in safe_text.wrap(says, room - _KEY_CELLS - 4)
     )
 
 
-def _drawn(entry: Entry) -> list[Span]:
+def _sign_spans(entry: Entry) -> list[Span]:
     signs = {sign.glyph: sign.style for sign in entry.signs}
     return [Span(glyph, signs.get(glyph, "accent")) for glyph in entry.glyphs]
 
 
 def _legend(room: int) -> Iterator[Spans]:
-    """Signs with their words, as many as fit in a line."""
+    """Yield signs with their words, as many as fit in a line."""
     line: list[Span] = [Span("  ")]
     for _, entries in glossary().grouped():
-        for one in entries:
-            if not one.signs:
+        for entry in entries:
+            if not entry.signs:
                 continue
-            digits = "".join(sign.key for sign in one.signs)
+            digits = "".join(sign.key for sign in entry.signs)
             shown = [
-                *_drawn(one),
-                Span(f" {one.word}"),
+                *_sign_spans(entry),
+                Span(f" {entry.word}"),
                 Span(f" {digits}" if digits else "", "accent"),
                 Span("   "),
             ]
@@ -185,20 +198,21 @@ def _legend(room: int) -> Iterator[Spans]:
             line = [Span("  ")]
 
 
-def _entry(entry: Entry, room: int) -> Iterator[Spans]:
-    """A word: its signs, itself, its two sentences."""
-    signs = _drawn(entry)[:3]
-    lead = _KEYS - width(signs) - max(0, len(signs) - 1)
+def _entry_lines(entry: Entry, room: int) -> Iterator[Spans]:
+    """Render a glossary word: its signs, the word, its sentences."""
+    signs = _sign_spans(entry)[:3]
+    lead = _KEY_CELLS - width(signs) - max(0, len(signs) - 1)
     spaced = [span for sign in signs for span in (sign, Span(" "))]
     head = [Span(" " * max(0, lead)), *spaced, Span(" " * (2 - bool(spaced)))]
-    if room >= _WIDE:
-        told = safe_text.wrap(entry.says, room - _KEYS - _NAME - 5)
-        yield [*head, Span(cells.left(entry.word, _NAME) + " ", "ink bold"), *style_markup(told[0], "dim")]
-        yield from ([Span(" " * (_KEYS + _NAME + 3)), *style_markup(line, "dim")] for line in told[1:])
+    if room >= _WIDE_COLUMNS:
+        lines = safe_text.wrap(entry.says, room - _KEY_CELLS - _NAME_CELLS - 5)
+        yield [*head, Span(cells.left(entry.word, _NAME_CELLS) + " ", "ink bold"), *style_markup(lines[0], "dim")]
+        yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *style_markup(line, "dim")] for line in lines[1:])
         return
     yield [*head, Span(entry.word, "ink bold")]
     yield from (
-        [Span(" " * (_KEYS + 2)), *style_markup(line, "dim")] for line in safe_text.wrap(entry.says, room - _KEYS - 4)
+        [Span(" " * (_KEY_CELLS + 2)), *style_markup(line, "dim")]
+        for line in safe_text.wrap(entry.says, room - _KEY_CELLS - 4)
     )
 
 
@@ -207,40 +221,39 @@ class HelpPage(ScrolledRows):
 
     def __init__(self, what: Help) -> None:
         super().__init__(title="help", id="help")
-        self._what = what
-        self._words = ""
+        self._help = what
+        self._query = ""
         self._rows: list[Spans] = []
-        self._made: tuple[str, int] | None = None
+        self._built_for: tuple[str, int] | None = None
 
     def search(self, words: str) -> None:
-        """Show only what these words occur in."""
-        self._words, self.viewport.top = words, 0
+        """Show only entries with these words."""
+        self._query, self.viewport.top = words, 0
         self.reload()
 
     @property
     def row_count(self) -> int:
-        """Lines of the page."""
+        """Number of lines."""
         return len(self._rows)
 
     def measure(self) -> None:
-        """Another width, or other words, give other lines."""
-        if self._made != (self._words, self.body_width):
-            self._made = self._words, self.body_width
-            self._rows = rows(self._what, self._words, self.body_width)
+        """Build the lines again if the width or the filter changed."""
+        if self._built_for != (self._query, self.body_width):
+            self._built_for = self._query, self.body_width
+            self._rows = rows(self._help, self._query, self.body_width)
         super().measure()
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A line."""
         return self._rows[index]
 
     def notes(self) -> Spans:
-        """How to go on, and how to leave."""
+        """Return the keys that scroll and close."""
         keys = (("↑ ↓ pgdn", " scroll  "), ("esc", " close"))
         return [span for key, text in keys for span in (Span(key, "accent bold"), Span(text, "dim"))]
 
 
 class HelpScreen(Dialog[None]):
-    """The help over the screen that it explains; `words` stand in its filter at first."""
+    """The help over the screen that it explains; the filter starts as `words`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "dismiss", show=False),
@@ -257,23 +270,23 @@ class HelpScreen(Dialog[None]):
         super().__init__()
         self._page = HelpPage(what)
         self._filter = LineEdit(id="filter")
-        self._begin = words
+        self._first_query = words
 
     def compose(self) -> ComposeResult:
-        """What is looked for, and the page."""
+        """Yield the filter and the page."""
         yield self._filter
         yield self._page
 
     def on_mount(self) -> None:
-        """Typing filters at once."""
-        hint = [Span("type what you look for: drop, cache, cost, ▲ …", "faint")]
+        """Focus the filter, so that typing filters at once."""
+        hint = [Span("type to search: drop, cache, cost, ▲ …", "faint")]
         self._filter.hint = hint
-        self._filter.show([Span(" ? ", "accent bold"), *([] if self._begin else hint)], self._begin)
+        self._filter.show([Span(" ? ", "accent bold"), *([] if self._first_query else hint)], self._first_query)
         self._filter.focus()
-        self._page.search(self._begin)
+        self._page.search(self._first_query)
 
     def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
-        """Show what is looked for; the key that opened the help closes it."""
+        """Filter by the typed text; `?` alone closes the help."""
         text = message.edit.text
         if text == "?":
             self.dismiss(None)
@@ -282,7 +295,6 @@ class HelpScreen(Dialog[None]):
         self._page.search(text)
 
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
-        """Close."""
         self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:

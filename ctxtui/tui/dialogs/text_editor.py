@@ -1,7 +1,4 @@
-"""An editor on the screen: several lines of text, staged by one key, left by another.
-
-Commands of the editor on the screen.
-"""
+"""A text editor on the screen: one key stages the text, another discards it."""
 
 from __future__ import annotations
 
@@ -22,21 +19,21 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class StageText(Command):
-    """Stage the text as it stands here. A text that was not changed stages nothing."""
+    """Stage this text as it is now. An unchanged text stages nothing."""
 
     run = Act(lambda: TextEditor, lambda editor: editor.stage())
     name, keys, label, group = "stage this text", ("ctrl+s",), "stage", "editing a text"
 
 
 class LeaveText(Command):
-    """Leave; the text stays as it was."""
+    """Close the editor without changing the text."""
 
     run = Act(lambda: TextEditor, lambda editor: editor.leave())
     name, keys, label, group = "leave without change", ("escape",), "leave", "editing a text"
 
 
 class UndoTyping(Command):
-    """Undo what was typed; `ctrl+y` brings it back."""
+    """Undo typing; `ctrl+y` redoes it."""
 
     run = Act(lambda: TextEditor, lambda editor: editor.undo_typing())
     name, keys, label, group = "undo typing", ("ctrl+z",), "undo", "editing a text"
@@ -45,44 +42,47 @@ class UndoTyping(Command):
 TEXT_EDITOR: tuple[type[Command], ...] = (StageText, LeaveText, UndoTyping)
 
 
-_TYPED = ("ctrl+p", "f1", "ctrl+q")
-"""The keys of every screen that are not typed into a text."""
+_KEYS_WHILE_TYPING = ("ctrl+p", "f1", "ctrl+q")
+"""Keys of every screen that work while typing."""
 
 
 class _Head(Board):
-    """What is edited."""
+    """Title of the text being edited."""
 
-    told = ""
+    details = ""
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Nothing below the rule."""
+        """Return nothing: there is only the rule."""
         return ()
 
     def notes(self) -> Spans:
-        """More about it."""
-        return [Span(self.told, "dim")] if self.told else []
+        return [Span(self.details, "dim")] if self.details else []
 
 
 class _Area(TextArea):
-    """The text, as `editable` shows it."""
+    """The text area, showing `editable`."""
 
     def __init__(self, editable: Editable) -> None:
         super().__init__(editable.shown, id="text", compact=True)
         self._editable = editable
 
     def on_paste(self, event: events.Paste) -> None:
-        """What is pasted is shown like the rest; Textual puts it in."""
+        """Show pasted text like the rest; Textual inserts it."""
         event.text = self._editable.escape_paste(event.text)
 
 
 class TextEditor(Commanded, Dialog[str | None]):
-    """Edits `text`; `title` and `told` say what it is. Closes with the text as it was left, None where it was left
-    without staging it."""
+    """Edits `text`; `title` and `details` describe it. Closes with the text, or None if it was not staged."""
 
     commands: ClassVar[tuple[type[Command], ...]] = TEXT_EDITOR
     BINDINGS = [
         *bindings(TEXT_EDITOR[:2]),
-        *(Binding(key, f"app.{each.action}", show=False) for each in EVERYWHERE for key in each.keys if key in _TYPED),
+        *(
+            Binding(key, f"app.{each.action}", show=False)
+            for each in EVERYWHERE
+            for key in each.keys
+            if key in _KEYS_WHILE_TYPING
+        ),
     ]
     AUTO_FOCUS = "#text"
     DEFAULT_CSS = """
@@ -92,26 +92,26 @@ class TextEditor(Commanded, Dialog[str | None]):
     TextEditor TextArea .text-area--cursor-line { background: $background; }
     """
 
-    def __init__(self, text: str, title: str, told: str = "") -> None:
+    def __init__(self, text: str, title: str, details: str = "") -> None:
         super().__init__()
         self._editable = Editable(text)
         self._head = _Head(title=title)
-        self._head.told = told
+        self._head.details = details
 
     @property
     def area(self) -> TextArea:
-        """Where the text is."""
+        """The text area."""
         return self.query_one(TextArea)
 
     def compose(self) -> ComposeResult:
-        """What it is, the text, the keys."""
+        """Yield title, text and key line."""
         yield self._head
         yield _Area(self._editable)
         shown = [Key(*each.key_line()) for each in self.commands]
         yield KeyLine(shown, right=WHILE_TYPING)
 
     def commands_now(self) -> list[type[Command]]:
-        """What the palette offers here."""
+        """Return the commands for the palette."""
         return [*self.commands, *EVERYWHERE]
 
     def stage(self) -> None:
@@ -119,9 +119,9 @@ class TextEditor(Commanded, Dialog[str | None]):
         self.dismiss(self._editable.unescape(self.area.text))
 
     def leave(self) -> None:
-        """Close without."""
+        """Close without the text."""
         self.dismiss(None)
 
     def undo_typing(self) -> None:
-        """As the text's own key does."""
+        """Undo, as the text area's own key does."""
         self.area.undo()

@@ -1,4 +1,4 @@
-"""The tips over the first inspector: numbered at its panes, one key each."""
+"""Tips over the first inspector, numbered at its panes."""
 
 from __future__ import annotations
 
@@ -11,116 +11,116 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from ctxtui.tui.dialog import Dialog
-from ctxtui.tui.dialogs.explain import painted, panes_of
-from ctxtui.tui.widgets.snapshot import Lit, Over, Snapshot
+from ctxtui.tui.dialogs.explain import painted_lines, panes_of
+from ctxtui.tui.widgets.snapshot import Highlight, Note, Snapshot
 from ctxtui.views.glossary import note, tips
 from ctxtui.views.glossary.spots import Region
 from ctxtui.views.text.span import Span, width
 
-_AGAIN: Final = 0.4
-"""Seconds after which the screen below is looked at again: its figures are still coming in."""
-_BADGE: Final = 3
-"""Cells of a tip's number."""
+_UPDATE_SECONDS: Final = 0.4
+"""Seconds between updates of the picture below, whose figures may still be loading."""
+_NUMBER_CELLS: Final = 3
+"""Width of a tip's number."""
 _NEXT: Final = "space,enter,right,down,tab"
-_BEFORE: Final = "left,up,shift+tab"
-_OWN_KEYS: Final = frozenset(f"{_NEXT},{_BEFORE},q".split(","))
-_SIGNS: Final = 9
-"""Cells at the left of the transcript in which its signs stand."""
+_PREVIOUS: Final = "left,up,shift+tab"
+_OWN_KEYS: Final = frozenset(f"{_NEXT},{_PREVIOUS},q".split(","))
+_SIGN_CELLS: Final = 9
+"""Cells at the left of the transcript for its signs."""
 
 
-def _free(line: str) -> int:
-    """The cell of a pane's first line at which a number of three cells hides no word."""
-    # Where no blanks are left, a bar hides nothing that is read as a word.
-    found = re.search(r"(?<=[─━ ·])[─━ ·╱]{3}", line) or re.search(r"[█░·╱┃▏▎▍▌▋▊▉]{3}", line)
-    return found.start() if found is not None else 0
+def _free_cell(line: str) -> int:
+    """Return the cell of a pane's first line where a three-cell number hides no word."""
+    # If there are no blanks, cover part of a bar, which is no word.
+    match = re.search(r"(?<=[─━ ·])[─━ ·╱]{3}", line) or re.search(r"[█░·╱┃▏▎▍▌▋▊▉]{3}", line)
+    return match.start() if match is not None else 0
 
 
 class TipsScreen(Dialog[None]):
-    """The tips over the `screen` below. A key that is none of theirs closes them, and does what it does there."""
+    """The tips over the `screen` below. A key that is not one of theirs closes them and acts below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(_NEXT, "step(1)", show=False),
-        Binding(_BEFORE, "step(-1)", show=False),
+        Binding(_PREVIOUS, "step(-1)", show=False),
         Binding("q", "dismiss", show=False),
     ]
     DEFAULT_CSS = "TipsScreen { background: $background; }"
 
     def __init__(self, screen: Screen[Any]) -> None:
         super().__init__()
-        self._below = screen
-        self._at = 0
-        self._page = Snapshot(painted(screen))
+        self._screen_below = screen
+        self._index = 0
+        self._page = Snapshot(painted_lines(screen))
 
     def compose(self) -> ComposeResult:
-        """The screen below, with the tips over it."""
+        """Yield the picture of the screen below."""
         yield self._page
 
     def on_mount(self) -> None:
-        """Begin with the first."""
+        """Show the first tip."""
         self._show()
-        self.set_interval(_AGAIN, self._look)
+        self.set_interval(_UPDATE_SECONDS, self._update_picture)
 
-    def _look(self) -> None:
-        self._page.strips = painted(self._below)
+    def _update_picture(self) -> None:
+        self._page.strips = painted_lines(self._screen_below)
         self._show()
 
     def _show(self) -> None:
-        panes = dict(panes_of(self._below))
-        every = tips.place_tips(panes)
-        if not every:
+        panes = dict(panes_of(self._screen_below))
+        placed = tips.place_tips(panes)
+        if not placed:
             self.dismiss(None)
             return
-        self._at = min(self._at, len(every) - 1)
+        self._index = min(self._index, len(placed) - 1)
         size = self.app.size
         numbers = []
-        for number, (_, pane) in enumerate(every):
+        for number, (_, pane) in enumerate(placed):
             region = panes[pane]
-            here = "accent-ink on-accent bold" if number == self._at else "accent bold"
+            here = "accent-ink on-accent bold" if number == self._index else "accent bold"
             y = min(region.y, size.height - 1)
-            x = region.x + _free(self._page.strips[y].text[region.x : region.x + region.width])
+            x = region.x + _free_cell(self._page.strips[y].text[region.x : region.x + region.width])
             if pane == "keys":
-                # Each key is to be seen: its number stands on the line above.
-                x, y = region.x + region.width - 2 * _BADGE, max(0, y - 1)
-            numbers.append(Over(x, y, [[Span(f" {number + 1} ", here)]]))
-        tip, pane = every[self._at]
+                # Keep each key visible: put the number on the line above.
+                x, y = region.x + region.width - 2 * _NUMBER_CELLS, max(0, y - 1)
+            numbers.append(Note(x, y, [[Span(f" {number + 1} ", here)]]))
+        tip, pane = placed[self._index]
         region = panes[pane]
-        # What it says of the signs at the left can be looked at meanwhile.
-        tall = Region(min(region.x + _SIGNS, max(0, size.width - note.MAX_WIDTH)), region.y, region.width, 1)
+        # Keep the signs at the left visible while the tip explains them.
+        tall = Region(min(region.x + _SIGN_CELLS, max(0, size.width - note.MAX_WIDTH)), region.y, region.width, 1)
         about = region if region.height < size.height // 2 else tall
-        last = self._at == len(every) - 1
-        title = [Span(f"{self._at + 1} of {len(every)}  ", "dim"), Span(tip.title, "accent bold")]
+        last = self._index == len(placed) - 1
+        title = [Span(f"{self._index + 1} of {len(placed)}  ", "dim"), Span(tip.title, "accent bold")]
         foot = [
             Span("space", "accent bold"),
             Span(" done   " if last else " next   ", "dim"),
             Span("esc", "accent bold"),
-            Span(" close; they come again by ^p tips", "dim"),
+            Span(" close (^p tips shows them again)", "dim"),
         ]
         lines = note.lines(title, [(tip.text, "ink")], foot, size.width)
         x, y = note.position_note(about, (width(lines[0]), len(lines)), (size.width, size.height))
-        self._page.show([*numbers, Over(x, y, lines)], [Lit(about.x, about.y, 0)])
+        self._page.show([*numbers, Note(x, y, lines)], [Highlight(about.x, about.y, 0)])
 
     def action_step(self, step: int) -> None:
-        """To the next tip, or back; behind the last one they are over."""
-        self._at += step
-        if self._at >= len(tips.place_tips(dict(panes_of(self._below)))):
+        """Go to the next tip, or back; close after the last one."""
+        self._index += step
+        if self._index >= len(tips.place_tips(dict(panes_of(self._screen_below)))):
             self.dismiss(None)
             return
-        self._at = max(0, self._at)
+        self._index = max(0, self._index)
         self._show()
 
     async def on_key(self, event: events.Key) -> None:
-        """A tip's number goes to it; any other key closes the tips and does what it does."""
+        """Go to the tip of a number; any other key closes the tips and acts on the screen below."""
         if self.is_current and event.key.isdecimal() and 1 <= int(event.key) <= len(tips.TIPS):
             event.stop()
-            self._at = int(event.key) - 1
+            self._index = int(event.key) - 1
             self._show()
         elif not self.is_current or event.key not in _OWN_KEYS:
-            # A key of the same burst may still come here when they are closed.
+            # A key of the same burst may still arrive after closing.
             self.dismiss(None)
             event.stop()
             event.prevent_default()
             self.app.call_later(self.app.simulate_key, event.key)
 
     def on_click(self, event: events.Click) -> None:
-        """A click goes on."""
+        """Go to the next tip."""
         self.action_step(1)

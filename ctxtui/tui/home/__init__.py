@@ -1,1 +1,1 @@
-"""Home: the screen that lists the user's sessions, and what its keys do to them."""
+"""Home: the list of sessions and its actions."""

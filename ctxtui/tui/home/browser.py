@@ -1,4 +1,4 @@
-"""The middle of Home: the filter, the welcome, the list under its heads, the preview of the session at the cursor."""
+"""The middle of Home: filter, welcome, session list with heads, preview."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class OrderChanged(Message):
-    """Another order or another filter: `Browser.wanted`."""
+    """The sort order or the filter (`Browser.list_order`) changed."""
 
 
 class Browser(Vertical):
-    """Shows entries and knows which ones are `wanted`; `home` is the folder that is written ``~``.
+    """Shows entries and holds the requested order, `list_order`. `home` is the folder that is written ``~``.
 
-    Posts `OrderChanged` when others are wanted, and what its list posts (`Pane.Moved`, `Pane.Chosen`).
+    Posts `OrderChanged` when the order or filter changes, and its list's `Pane.Moved` and `Pane.Chosen`.
     """
 
     DEFAULT_CSS = """
@@ -44,16 +44,16 @@ class Browser(Vertical):
 
     def __init__(self, home: str, *, welcome: bool = False) -> None:
         super().__init__()
-        self.wanted = ListOrder()
+        self.list_order = ListOrder()
         self.rows = SessionList(home, id="sessions")
-        self.words = LineEdit(id="filter")
+        self.filter = LineEdit(id="filter")
         self._welcome = Welcome(title="welcome", id="welcome")
-        self._welcomes = welcome
+        self._shows_welcome = welcome
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
-        self.words.lead, self.words.hint = [Span(" / ", "accent bold")], [Span("type to filter", "faint")]
-        yield self.words
+        """Yield the parts from top to bottom."""
+        self.filter.lead, self.filter.hint = [Span(" / ", "accent bold")], [Span("type to filter", "faint")]
+        yield self.filter
         yield self._welcome
         yield Heads()
         yield self.rows
@@ -62,78 +62,78 @@ class Browser(Vertical):
             yield GrowthPreview(self.rows.home, title="growth", join="┬", id="growth")
 
     def on_mount(self) -> None:
-        """Ages are counted from now; the welcome is there at the first run only."""
+        """Set the time for ages; show the welcome at the first run."""
         self.rows.now = time.time()
-        self._welcome.styles.height, self._welcome.display = WELCOME_HEIGHT, self._welcomes
+        self._welcome.styles.height, self._welcome.display = WELCOME_HEIGHT, self._shows_welcome
 
     def on_resize(self, event: events.Resize) -> None:
-        """The preview gets what the screen allows."""
+        """Give the preview the space that the screen allows."""
         parts = preview_size(self.app.size.width, self.app.size.height)
         preview = self.query_one("#preview")
         preview.styles.height, preview.display = parts.height, parts.height > 0
         self.query_one("#composition").styles.width = parts.composition
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """What the figures at a spot are made of: those of a row, and of the preview of the one under the cursor."""
+        """Return the arithmetic of the figures of a row, or of the preview."""
         if spot.pane == "sessions":
             return {ROW: self.rows.sum_at(spot.x - self.rows.region.x, spot.line)}
-        one = self.rows.current
-        return explain_figures(one) if one is not None and one.known else {}
+        session = self.rows.current
+        return explain_figures(session) if session is not None and session.known else {}
 
     # Showing
 
-    def show(self, entries: Sequence[Entry], *, any_: bool, to_top: bool = False) -> None:
-        """Show these; `any_` says whether there are sessions at all."""
-        self.rows.none = empty_list_text(any_, self.wanted.words)
+    def show(self, entries: Sequence[Entry], *, has_sessions: bool, to_top: bool = False) -> None:
+        """Show these entries; `has_sessions`: whether there are sessions at all."""
+        self.rows.empty_text = empty_list_text(has_sessions, self.list_order.words)
         self._welcome.show(not any(isinstance(entry, SessionsSought) for entry in entries))
         self.rows.show(entries, to_top=to_top)
-        self.query_one(Heads).show(sorts()[self.wanted.sort].name)
+        self.query_one(Heads).show(sorts()[self.list_order.sort].name)
         self.preview()
 
     def preview(self) -> None:
-        """Show the session at the cursor below."""
+        """Show the session at the cursor in the preview."""
         self.query_one(CompositionPreview).show(self.rows.current)
         self.query_one(GrowthPreview).show(self.rows.current)
 
     def progress(self, done: int, total: int, reading: bool) -> None:
-        """So many sessions are read."""
-        right = status_line(done, total, reading, self.wanted)
-        if right != self.words.right:
-            self.words.right = right
-            self.words.refresh()
+        """Show how many sessions are read."""
+        right = status_line(done, total, reading, self.list_order)
+        if right != self.filter.right:
+            self.filter.right = right
+            self.filter.refresh()
 
     def in_view(self) -> Iterator[SessionSummary]:
-        """The sessions on the screen."""
+        """Yield the sessions in view."""
         for index in self.rows.in_view():
             entry = self.rows.entries[index]
             if isinstance(entry, SessionSummary):
                 yield entry
 
-    # Wishes
+    # Order and filter
 
     def sort(self, number: int | None = None) -> None:
-        """Sort by the column of this number in `columns.sorts`, or by the next one."""
-        able = sorts()
-        at = (self.wanted.sort + 1) % len(able) if number is None else number
-        self._want(replace(self.wanted, sort=at, falling=able[at].falling))
+        """Sort by column `number` of `columns.sorts`, or by the next column."""
+        orders = sorts()
+        index = (self.list_order.sort + 1) % len(orders) if number is None else number
+        self._set_order(replace(self.list_order, sort=index, falling=orders[index].falling))
 
     def reverse(self) -> None:
-        """The other way round."""
-        self._want(replace(self.wanted, falling=not self.wanted.falling))
+        """Reverse the order."""
+        self._set_order(replace(self.list_order, falling=not self.list_order.falling))
 
     def leave(self) -> bool:
-        """Close the welcome, or else the filter; whether there was any."""
+        """Close the welcome, or else clear the filter; return whether there was one."""
         if self._welcome.display:
             self._welcome.display = False
             return True
-        if self.wanted.words:
-            self.words.set_text("")
-            self._want(replace(self.wanted, words=""))
+        if self.list_order.words:
+            self.filter.set_text("")
+            self._set_order(replace(self.list_order, words=""))
             return True
         return False
 
-    def _want(self, wanted: ListOrder) -> None:
-        self.wanted = wanted
+    def _set_order(self, order: ListOrder) -> None:
+        self.list_order = order
         self.post_message(OrderChanged())
 
     @on(Heads.Clicked)
@@ -141,30 +141,30 @@ class Browser(Vertical):
         self.sort_by(message.head)
 
     def sort_by(self, name: str) -> None:
-        """Sort by the column `name`; by it already: the other way round."""
+        """Sort by the column `name`; if it is sorted by it already, reverse the order."""
         number = next((i for i, sort in enumerate(sorts()) if sort.name == name), None)
-        if number == self.wanted.sort:
+        if number == self.list_order.sort:
             self.reverse()
         elif number is not None:
             self.sort(number)
 
     @on(LineEdit.Changed, "#filter")
-    def _typed(self) -> None:
-        self._want(replace(self.wanted, words=self.words.text))
+    def _filter_changed(self) -> None:
+        self._set_order(replace(self.list_order, words=self.filter.text))
 
     @on(LineEdit.Submitted, "#filter")
-    def _kept(self) -> None:
+    def _filter_submitted(self) -> None:
         self.rows.focus()
 
     @on(LineEdit.Left, "#filter")
-    def _left(self) -> None:
+    def _filter_left(self) -> None:
         self.rows.focus()
-        self.words.set_text("")
-        self._want(replace(self.wanted, words=""))
+        self.filter.set_text("")
+        self._set_order(replace(self.list_order, words=""))
 
     def on_key(self, event: events.Key) -> None:
-        """The list moves while the filter is typed."""
-        if not self.words.has_focus:
+        """Move in the list while the filter is typed."""
+        if not self.filter.has_focus:
             return
         if event.key in ("up", "down"):
             self.rows.action_move(1 if event.key == "down" else -1)

@@ -1,4 +1,4 @@
-"""The commands of Home, in the order of their use."""
+"""Home's commands, in the order of use."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.views.home.columns import sorts
 
 FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
-"""Facts about the session under the cursor: it is a file, the database holds it, it is archived, it can be read."""
+"""Facts about the session under the cursor: it is a file, is in the database, is archived, is readable."""
 HELD = "held"
-"""A request of some session waits for the user."""
+"""A request of some session is held for the user."""
 
 
 class HomeActions:
-    """What the commands of Home do; its screen does it."""
+    """Actions of Home's commands, implemented by its screen."""
 
     def open_session(self) -> None:
         """Open the session under the cursor."""
 
     def open_held(self) -> None:
-        """Open the session of which a request waits for the user."""
+        """Open the session whose request is held."""
 
     def change(self, what: str) -> None:
         """Import, export, rename, tag, archive or delete the session under the cursor."""
 
     def show_archived(self) -> None:
-        """List archived sessions too, or not."""
+        """Show or hide archived sessions."""
 
     def filter(self) -> None:
-        """Into the filter."""
+        """Focus the filter."""
 
     def find(self) -> None:
-        """A text in every session."""
+        """Search for a text in every session."""
 
     def show_tools(self) -> None:
-        """The tools of every session."""
+        """List the tools of all sessions."""
 
     def show_stats(self) -> None:
-        """Where tokens and money went."""
+        """List tokens and cost of all sessions."""
 
     def sort(self) -> None:
         """Sort by the next column."""
 
     def sort_by(self, name: str) -> None:
-        """Sort by a column; by it already: the other way round."""
+        """Sort by a column, or reverse the order if it is sorted by it."""
 
     def reverse(self) -> None:
-        """The other way round."""
+        """Reverse the order."""
 
     def leave(self) -> None:
-        """Close the notice, the welcome, the filter: one at a time."""
+        """Close the notice, the welcome, then the filter, one at a time."""
 
 
 class _Change(Command):
-    """A command that changes the session under the cursor, or copies it."""
+    """A command that changes or copies the session under the cursor."""
 
     what: ClassVar[str] = ""
 
@@ -72,15 +72,15 @@ class OpenSession(Command):
 
 
 class OpenHeld(Command):
-    """Open the session of which a request waits for you, and decide about it."""
+    """Open the session with a held request, to release or change it."""
 
-    name, keys, label, short, group = "held request", ("ctrl+o",), "held request", "held", "sessions"
+    name, keys, label, short_label, group = "held request", ("ctrl+o",), "held request", "held", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.open_held())
     needs = frozenset({HELD})
 
 
 class FilterSessions(Command):
-    """Show only sessions in which every word occurs: title, model, source, directory, first text, tags."""
+    """Show only sessions that contain every word in title, model, source, directory, first text or tags."""
 
     name, keys, label, group = "filter sessions", ("slash",), "filter", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.filter())
@@ -89,24 +89,26 @@ class FilterSessions(Command):
 class FindText(Command):
     """Find a text in the blocks of every session; Enter opens one at the hit."""
 
-    name, keys, label, short, group = "find text in all sessions", ("ctrl+f",), "find text", "find", "sessions"
+    name, keys, label, short_label, group = "find text in all sessions", ("ctrl+f",), "find text", "find", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.find())
 
 
 class ShowToolLedger(Command):
-    """The tools of all sessions by server: what their definitions took, whether they were called, and whether to keep,
-    defer or drop each."""
+    """List the tools of all sessions by server: tokens of their definitions, calls, and whether to keep,
+    defer or drop each.
+    """
 
-    name, group, sought = "tools of all sessions", "sessions", ("mcp", "servers")
+    name, group, synonyms = "tools of all sessions", "sessions", ("mcp", "servers")
     run = Act(lambda: HomeActions, lambda home: home.show_tools())
 
 
 class ShowStats(Command):
-    """Where tokens and money of all sessions went: by project, model, tool, client version, skill, week, windows of 5
-    hours; hit share, misses, calls over the usable window."""
+    """Show tokens and cost of all sessions by project, model, tool, client version, skill, week or window of 5
+    hours; also cache hits, misses and calls over the usable window.
+    """
 
     name, keys, label, group = "stats of all sessions", ("dollar_sign",), "stats", "sessions"
-    sought = ("total", "week", "quota", "usage", "money")
+    synonyms = ("total", "week", "quota", "usage", "money")
     run = Act(lambda: HomeActions, lambda home: home.show_stats())
 
 
@@ -118,26 +120,26 @@ class NextSort(Command):
 
     @classmethod
     def help(cls) -> str:
-        """The help line, with the columns."""
+        """Return the help line with the columns."""
         return f"Sort by the next column: {', '.join(column.name for column in sorts())}."
 
 
 class SortByCost(Command):
-    """The dearest session first; again: the cheapest."""
+    """Sort by cost, most expensive first; again: cheapest first."""
 
     name, group = "sort by cost", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.sort_by("cost"))
 
 
 class ReverseSort(Command):
-    """Turn the order round."""
+    """Reverse the sort order."""
 
     name, group = "reverse order", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.reverse())
 
 
 class Import(_Change):
-    """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
+    """Copy the session into ctxtui's database, so that it remains when its file is deleted. The file is not changed."""
 
     name, group = "import session", "sessions"
     what = "import"
@@ -153,7 +155,7 @@ class ExportSession(_Change):
 
 
 class Rename(_Change):
-    """Give the session a title of your own; it is imported first."""
+    """Give the session your own title; this imports it first."""
 
     name, group = "rename session", "sessions"
     what = "rename"
@@ -161,7 +163,7 @@ class Rename(_Change):
 
 
 class Tag(_Change):
-    """Set the session's tags, separated by blanks; it is imported first."""
+    """Set the session's tags, separated by blanks; this imports it first."""
 
     name, group = "tag session", "sessions"
     what = "tag"
@@ -169,7 +171,7 @@ class Tag(_Change):
 
 
 class Archive(_Change):
-    """Take the session out of the list, or back into it; it is imported first."""
+    """Hide the session from the list, or show it again; this imports it first."""
 
     name, group = "archive session", "sessions"
     what = "archive"
@@ -177,7 +179,7 @@ class Archive(_Change):
 
 
 class Subscription(_Change):
-    """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
+    """Mark the session as paid by a subscription (tokens come first, cost is the list price), or by use."""
 
     name, group = "paid by subscription or by use", "sessions"
     what = "subscription"
@@ -185,14 +187,14 @@ class Subscription(_Change):
 
 
 class ShowArchived(Command):
-    """List archived sessions too, or hide them again."""
+    """Show or hide archived sessions."""
 
     name, group = "show or hide archived sessions", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.show_archived())
 
 
 class Delete(_Change):
-    """Delete ctxtui's copy of the session; a recording that another program wrote is never touched."""
+    """Delete ctxtui's copy of the session; recordings of other programs are never touched."""
 
     name, keys, label, group = "delete stored session", ("delete",), "delete", "sessions"
     what = "delete"
@@ -200,7 +202,7 @@ class Delete(_Change):
 
 
 class CloseOpen(Command):
-    """Close what is open: the welcome, then the filter."""
+    """Close the welcome, then clear the filter."""
 
     name, keys, group = "close what is open", ("escape",), "sessions"
     run = Act(lambda: HomeActions, lambda home: home.leave())

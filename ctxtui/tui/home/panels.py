@@ -1,4 +1,4 @@
-"""What stands around the list on Home: header, column heads, the preview's two panes, the welcome."""
+"""Home's panels around the list: header, column heads, preview panes, welcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class HomeHeader(Widget):
-    """The first line: where we are, and the sums over all sessions."""
+    """The first line: directory and totals of all sessions."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "HomeHeader { height: 1; }"
@@ -36,7 +36,7 @@ class HomeHeader(Widget):
         self.totals = Totals()
 
     def show(self, totals: Totals) -> None:
-        """Other sums."""
+        """Show other totals."""
         if totals != self.totals:
             self.totals = totals
             self.refresh()
@@ -65,7 +65,7 @@ class Heads(Widget):
         self.sort = ""
 
     def show(self, sort: str) -> None:
-        """The list is sorted by the column `sort`."""
+        """Mark `sort` as the column of the order."""
         self.sort = sort
         self.refresh()
 
@@ -74,7 +74,7 @@ class Heads(Widget):
         return paint.strip(columns.heads(self.size.width, self.sort), self.size.width, look_of(self.app))
 
     def on_click(self, event: events.Click) -> None:
-        """Say which head it was."""
+        """Post which head was clicked."""
         event.stop()
         head = columns.TABLE.head_at(self.size.width, event.x)
         if head:
@@ -87,67 +87,66 @@ class SessionPreview(Board):
     session: SessionSummary | None = None
 
     def show(self, session: SessionSummary | None) -> None:
-        """Another session, or the same with other figures."""
+        """Show another session, or new figures of the same."""
         if session != self.session:
             self.session = session
             self.redraw()
 
 
 class CompositionPreview(SessionPreview):
-    """What the largest context was made of."""
+    """Composition of the largest context by category."""
 
     def notes(self) -> Spans:
-        """The call of the largest context."""
+        """Return the call of the largest context."""
         return preview.composition_notes(self.session) if self.session else ()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Categories with bars."""
+        """Draw categories with bars."""
         return preview.composition(self.session, width, height) if self.session else ()
 
 
 class GrowthPreview(SessionPreview):
-    """How the context grew, and what was said. `home` is the folder that is written ``~``."""
+    """Growth of the context, and texts. `home` is the folder that is written ``~``."""
 
     def __init__(self, home: str, *, title: str, join: str, id: str) -> None:
         super().__init__(title=title, join=join, id=id)
         self.home = home
 
     def notes(self) -> Spans:
-        """Calls, misses, compactions, changes of model."""
+        """Return calls, misses, compactions, changes of model."""
         return preview.growth_notes(self.session) if self.session else ()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """The strip, the sentence, texts, the place."""
+        """Draw the strip, the sentence, texts and the directory."""
         if self.session is None:
             return ()
         return preview.growth(self.session, width, height, home=self.home, colour=self.look.coloured)
 
 
 class Welcome(Board):
-    """The first run's three lines and five keys."""
+    """Three lines and five keys for the first run."""
 
     def notes(self) -> Spans:
-        """How it goes away for good."""
+        """Return the key that closes it."""
         return [Span("esc", "accent bold"), Span(" close", "dim")]
 
-    found = True
+    has_sessions = True
 
-    def show(self, found: bool) -> None:
-        """Whether there are sessions beside the samples."""
-        if found != self.found:
-            self.found = found
+    def show(self, has_sessions: bool) -> None:
+        """Set whether there are sessions besides the samples."""
+        if has_sessions != self.has_sessions:
+            self.has_sessions = has_sessions
             self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """As `views.home.preview`."""
-        return welcome(width, has_sessions=self.found)
+        return welcome(width, has_sessions=self.has_sessions)
 
 
-_SOURCE = 16
+_SOURCE_CELLS = 16
 
 
 class SessionList(Pane):
-    """Groups of sessions. The cursor stays on its session, and that on its line, whatever comes or goes above it."""
+    """Groups of sessions. The cursor stays on its session and line when rows above change."""
 
     def __init__(self, home: str = "", *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -155,47 +154,46 @@ class SessionList(Pane):
         """The folder that is written ``~``."""
         self.entries: Sequence[Entry] = ()
         self.now = 0.0
-        """The time for which ages are shown, in Unix seconds."""
-        self.none: Spans = ()
-        """What an empty list says."""
+        """Present time for ages, in Unix seconds."""
+        self.empty_text: Spans = ()
+        """Text of an empty list."""
 
     @property
     def row_count(self) -> int:
-        """Sessions and heads of groups."""
+        """Number of sessions and group headings."""
         return len(self.entries)
 
     @property
     def current(self) -> SessionSummary | None:
-        """The session under the cursor."""
+        """The session under the cursor, or None."""
         entry = self.entries[self.cursor] if self.cursor < len(self.entries) else None
         return entry if isinstance(entry, SessionSummary) else None
 
     def selectable(self, index: int) -> bool:
-        """Heads of groups are passed over."""
+        """Skip group headings."""
         return isinstance(self.entries[index], SessionSummary)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A session, the rule of a group, or where sessions were looked for."""
+        """Render a session, a group heading, or a place that was searched."""
         entry = self.entries[index]
         if isinstance(entry, Group):
             return rule(width, entry.name, after=[Span(entry.note, "dim")])
         if isinstance(entry, SessionsSought):
-            words = f"  {cells.fit(entry.source, _SOURCE - 1):{_SOURCE}}"
+            words = f"  {cells.fit(entry.source, _SOURCE_CELLS - 1):{_SOURCE_CELLS}}"
             return [Span(words), Span(cells.left(entry.where, max(0, width - len(words))), "dim")]
         return row(entry, width, self.now, cursor=index == self.cursor, home=self.home)
 
     def sum_at(self, x: int, line: int) -> str:
-        """What the figure at cell `x` of line `line` is made of."""
-        at = self.row_under(line)
-        entry = self.entries[at] if at is not None and at < len(self.entries) else None
+        """Return the arithmetic of the figure at cell `x` of line `line`; "" if there is none."""
+        index = self.row_under(line)
+        entry = self.entries[index] if index is not None and index < len(self.entries) else None
         return sum_at(entry, self.body_width, x - bool(self.join)) if isinstance(entry, SessionSummary) else ""
 
     def empty(self) -> Spans:
-        """The sentence of a list without rows."""
-        return self.none
+        return self.empty_text
 
     def show(self, entries: Sequence[Entry], *, to_top: bool = False) -> None:
-        """Show another list; the cursor follows its session, or goes to the first one with `to_top`."""
+        """Show another list; the cursor stays on its session, or goes to the first one with `to_top`."""
         current, line = self.current, self.viewport.heights.line_of(self.cursor) - self.viewport.top
         self.entries = entries
         if to_top or current is None:
@@ -203,13 +201,13 @@ class SessionList(Pane):
             self.reload(cursor=0)
             return
         keys = {entry.key: i for i, entry in enumerate(entries) if isinstance(entry, SessionSummary)}
-        found = keys.get(current.key, min(self.cursor, max(0, len(entries) - 1)))
-        self.reload(cursor=found)
+        cursor = keys.get(current.key, min(self.cursor, max(0, len(entries) - 1)))
+        self.reload(cursor=cursor)
         self.scroll_to_line(self.viewport.heights.line_of(self.cursor) - line)
         self.reveal()
 
     def reveal(self, *, downwards: bool = True) -> bool:
-        """The head of a group comes into view with its first session."""
+        """Show the group heading together with its first session."""
         moved = super().reveal(downwards=downwards)
         above = self.cursor - 1
         if above >= 0 and above < self.viewport.top and isinstance(self.entries[above], Group) and self.body_height > 1:
@@ -217,7 +215,7 @@ class SessionList(Pane):
         return moved
 
     def tick(self, now: float) -> None:
-        """Time went on: paint the rows in view whose age became another."""
+        """Set the time and repaint the rows in view whose age changed."""
         before, self.now = self.now, now
         for index in self.in_view():
             entry = self.entries[index]
@@ -225,5 +223,5 @@ class SessionList(Pane):
                 self.refresh_row(index)
 
     def in_view(self) -> range:
-        """Rows that are on the screen."""
+        """Return the rows in view."""
         return range(min(self.viewport.top, self.row_count), min(self.viewport.top + self.body_height, self.row_count))

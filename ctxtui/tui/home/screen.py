@@ -1,7 +1,4 @@
-"""Home: the user's sessions, painted from names, filled in as they are read (look book 4).
-
-Home made of the user's own sessions.
-"""
+"""Home: the list of the user's sessions. Names come first, figures as sessions are read."""
 
 from __future__ import annotations
 
@@ -20,13 +17,21 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, is_first_run, mark_welcomed
 from ctxtui.services.worker import Worker
-from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
+from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, Commanded, available_commands, bindings
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
 from ctxtui.tui.home.commands import ARCHIVED, FILE, HELD, HOME, READABLE, STORED, HomeActions
-from ctxtui.tui.home.loader import TICK, Figured, Filled, HeldSeen, SessionsListed, Touched, Watch
+from ctxtui.tui.home.loader import (
+    TICK_SECONDS,
+    HeldRequestsChanged,
+    ReadingDone,
+    SessionFigures,
+    SessionsChanged,
+    SessionsListed,
+    SessionWatcher,
+)
 from ctxtui.tui.home.panels import HomeHeader, SessionList
-from ctxtui.tui.home.session_actions import Changes
+from ctxtui.tui.home.session_actions import SessionQuestions
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
@@ -47,15 +52,17 @@ else:
     held_requests = later("ctxtui.services.attach.held_requests")
 
 
-_AT_ONCE = 4
-"""Keys of the key line before the one that leaves: open, filter, find, sort."""
+_KEYS_BEFORE_QUIT = 4
+"""Keys of the key line before the quit key: open, filter, find, sort."""
 
 
 class HomeScreen(HomeActions, Commanded, Screen[None]):
-    """The list of sessions. `source` finds and reads them, `keeper` changes them, `directory` is where ctxtui was
-    started, `home` the user's home folder, `sought` are sources with the places where their sessions are looked for.
-    With `first_run` it says once what ctxtui is; `find` makes what searches all sessions, `ledger` what lists their
-    tools."""
+    """The list of sessions.
+
+    `source` finds and reads them, `actions` changes them. `directory` is where ctxtui was started, `home` the user's
+    home folder, `searched_places` maps sources to the places that are searched. `first_run` shows the welcome. `find`,
+    `ledger` and `stats` make workers: search in all sessions, tools of all sessions, stats.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (*HOME, *EVERYWHERE)
     BINDINGS = bindings(HOME)
@@ -68,12 +75,12 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
     def __init__(
         self,
         source: SessionLibrary,
-        keeper: SessionActions,
+        actions: SessionActions,
         directory: Path,
         home: Path,
         *,
         first_run: bool = False,
-        sought: Iterable[tuple[str, Iterable[str]]] = (),
+        searched_places: Iterable[tuple[str, Iterable[str]]] = (),
         find: Callable[[], Worker[SessionsSearch]] | None = None,
         ledger: Callable[[], Worker[LedgerMaker]] | None = None,
         stats: Callable[[], Worker[StatsMaker]] | None = None,
@@ -82,138 +89,144 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.collection = Collection(str(directory), abbreviate_home(str(directory), str(home)))
         self.collection.sought = tuple(
             SessionsSought(name, " · ".join(abbreviate_home(place, str(home)) for place in where))
-            for name, where in sought
+            for name, where in searched_places
         )
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
-        self.lookout = Watch(self, source, lambda: held_requests.hold_reasons(attached_dir()))
-        self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
+        self.watcher = SessionWatcher(self, source, lambda: held_requests.hold_reasons(attached_dir()))
+        self.changes = SessionQuestions(
+            self.prompt, self.browser.rows, actions, lambda: self.watcher.request_listing(True)
+        )
         self._trouble = ""
-        """What was told of the database."""
+        """Last message about the database."""
         self._glimpses = source.glimpses
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """Yield the parts from top to bottom."""
         yield HomeHeader(self.collection.name)
         yield self.browser
         yield self.prompt
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Names and times stand in the first frame; the rest begins after it."""
+        """Show names and times in the first frame, and start watching after it."""
         self.collection.update(self._glimpses())
         self.show(to_top=True)
-        self.call_after_refresh(self.lookout.start)
-        self.set_interval(TICK, self._tick)
+        self.call_after_refresh(self.watcher.start)
+        self.set_interval(TICK_SECONDS, self._tick)
 
     def on_unmount(self) -> None:
-        """The reading processes end with the screen."""
-        self.lookout.stop()
+        """Stop the reading threads."""
+        self.watcher.stop()
 
     # Finding and reading
 
     def on_sessions_listed(self, message: SessionsListed) -> None:
-        """Show what is there, read what is new or has grown."""
-        # It waits for the next listing where a key's answer or a question stands on the line.
+        """Show the sessions, and read new and changed ones."""
+        # If the line shows a question or a notice, this waits for the next listing.
         if message.trouble and message.trouble != self._trouble and not self.prompt.display:
             self._trouble = message.trouble
-            self.changes.tell(warned(f"the database was left out: {message.trouble}"))
+            self.changes.show_notice(warned(f"Sessions in the database are not shown: {message.trouble}"))
         if self.collection.update(message.sessions):
             self.show()
         self._read()
 
-    def on_touched(self, message: Touched) -> None:
-        """Ages and live marks in place; figures follow."""
-        for one in message.sessions:
-            self.collection.mark_changed(one)
+    def on_sessions_changed(self, message: SessionsChanged) -> None:
+        """Update ages and live signs in place; figures follow."""
+        for session in message.sessions:
+            self.collection.mark_changed(session)
         self.show()
         self._read()
 
     def _read(self) -> None:
-        self.lookout.read(self.collection.sessions[key] for key in self.collection.keys_to_read(time.monotonic()))
+        self.watcher.read(self.collection.sessions[key] for key in self.collection.keys_to_read(time.monotonic()))
         self._progress()
 
-    def on_figured(self, message: Figured) -> None:
-        """Figures replace dots in place."""
-        for one in message.sessions:
-            self.collection.add_figures(one, time.monotonic())
+    def on_session_figures(self, message: SessionFigures) -> None:
+        """Show figures in place of dots."""
+        for session in message.sessions:
+            self.collection.add_figures(session, time.monotonic())
         self.show()
 
-    def on_held_seen(self, message: HeldSeen) -> None:
-        """Requests wait for the user, or do not any more."""
+    def on_held_requests_changed(self, message: HeldRequestsChanged) -> None:
+        """Show which sessions have held requests."""
         self.collection.held = message.held
         self.show()
 
-    def on_filled(self, message: Filled) -> None:
-        """All is read."""
-        self.lookout.filled()
+    def on_reading_done(self, message: ReadingDone) -> None:
+        """Show that all is read."""
+        self.watcher.finish_reading()
         self._progress()
 
     def _tick(self) -> None:
-        if self.lookout.awake:
+        if self.watcher.is_awake:
             self.browser.rows.tick(time.time())
             if self.collection.stale:
                 self._read()
 
     def on_screen_suspend(self) -> None:
-        """A session covers the list: nothing is looked at."""
-        self.lookout.awake = False
+        """Pause watching while a session covers the list."""
+        self.watcher.is_awake = False
 
     def on_screen_resume(self) -> None:
-        """Back from a session: look at once, also into the database."""
-        if not self.lookout.awake:
-            self.lookout.awake = True
-            self.lookout.look(True)
+        """List all sessions again, including the database."""
+        if not self.watcher.is_awake:
+            self.watcher.is_awake = True
+            self.watcher.request_listing(True)
 
     # Showing
 
     @on(OrderChanged)
-    def _ordered(self) -> None:
+    def _order_changed(self) -> None:
         self.show(to_top=True)
 
     def show(self, *, to_top: bool = False) -> None:
-        """The list, the sums and the preview as they are now."""
-        entries = self.collection.entries(self.browser.wanted)
-        self.browser.show(entries, any_=bool(self.collection.sessions), to_top=to_top)
-        self.query_one(HomeHeader).show(self.collection.totals(self.browser.wanted.words))
+        """Update list, totals and preview."""
+        entries = self.collection.entries(self.browser.list_order)
+        self.browser.show(entries, has_sessions=bool(self.collection.sessions), to_top=to_top)
+        self.query_one(HomeHeader).show(self.collection.totals(self.browser.list_order.words))
         self._progress()
-        self._at_another()
+        self._cursor_moved()
 
     def _progress(self) -> None:
-        self.browser.progress(*self.collection.progress(), self.lookout.reading)
+        self.browser.progress(*self.collection.progress(), self.watcher.is_reading)
 
     @on(SessionList.Moved)
-    def _at_another(self) -> None:
+    def _cursor_moved(self) -> None:
         on_screen = tuple(self.browser.in_view())
-        live = (one for one in self.collection.sessions.values() if one.live)
-        self.lookout.feed.front = tuple(one.key for one in on_screen)
-        self.lookout.near = tuple({one.key: one for one in (*on_screen, *live)}.values())
+        live = (session for session in self.collection.sessions.values() if session.live)
+        self.watcher.queue.front = tuple(session.key for session in on_screen)
+        self.watcher.watched = tuple({session.key: session for session in (*on_screen, *live)}.values())
         self.browser.preview()
-        shown = [command for command in self.commands_now() if command.label and not command.always]
+        shown = [command for command in self.commands_now() if command.label and not command.is_always_shown]
         keys = [Key(*each.key_line()) for each in shown if each is not Back]
         question = self.changes.line.question
         if question is not None:
             self.query_one(KeyLine).show([LEAVE] if question.keys else [ACCEPT, LEAVE], right=WHILE_TYPING)
         else:
-            out = Key("q", "quit", "", Back.actions())
-            self.query_one(KeyLine).show([*keys[:_AT_ONCE], out, *keys[_AT_ONCE:]])
+            quit_key = Key("q", "quit", "", Back.actions())
+            self.query_one(KeyLine).show([*keys[:_KEYS_BEFORE_QUIT], quit_key, *keys[_KEYS_BEFORE_QUIT:]])
 
     def on_descendant_focus(self) -> None:
-        """Other keys act while something is asked."""
-        self._at_another()
+        """Update the key line: other keys act while a question is open."""
+        self._cursor_moved()
 
     def commands_now(self) -> list[type[Command]]:
-        """The commands that are available, in the order of their use."""
-        one = self.browser.rows.current
+        """Return the available commands, in the order of use."""
+        session = self.browser.rows.current
         facts = {
-            FILE: bool(one and one.path and not one.stored),
-            STORED: bool(one and one.stored),
-            ARCHIVED: bool(one and one.archived),
-            READABLE: bool(one and not one.error),
+            FILE: bool(session and session.path and not session.stored),
+            STORED: bool(session and session.stored),
+            ARCHIVED: bool(session and session.archived),
+            READABLE: bool(session and not session.error),
             HELD: bool(self.collection.held),
         }
-        return list(offered(self.commands, Situation("sessions", facts=frozenset(f for f, on in facts.items() if on))))
+        return list(
+            available_commands(
+                self.commands, CommandContext("sessions", facts=frozenset(f for f, on in facts.items() if on))
+            )
+        )
 
     # What the keys do
 
@@ -222,49 +235,48 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.open_session()
 
     def open_session(self) -> None:
-        """Open the session under the cursor."""
-        one = self.browser.rows.current
-        if one is not None and not one.error:
-            self.post_message(Open(one.path or one.stored).on(self))
+        session = self.browser.rows.current
+        if session is not None and not session.error:
+            self.post_message(Open(session.path or session.stored).on(self))
 
     def open_held(self) -> None:
-        """Open the session of which a request waits for the user: the one under the cursor, else the first."""
-        one, held = self.browser.rows.current, self.collection.held
-        path = one.path if one is not None and one.path in held else next(iter(held), "")
+        """Open the session of a held request: the one under the cursor, else the first."""
+        session, held_paths = self.browser.rows.current, self.collection.held
+        path = session.path if session is not None and session.path in held_paths else next(iter(held_paths), "")
         if path:
             self.post_message(Open(path).on(self))
 
     def change(self, what: str) -> None:
         """Import, export, rename, tag, archive or delete the session under the cursor."""
-        one = self.browser.rows.current
-        if one is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
-            self.changes.begin(what, one)
+        session = self.browser.rows.current
+        if session is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
+            self.changes.begin(what, session)
 
     def show_archived(self) -> None:
-        """List archived sessions too, or not."""
+        """Show or hide archived sessions."""
         self.collection.archived = not self.collection.archived
         self.show()
 
     def filter(self) -> None:
-        """Into the filter."""
-        self.browser.words.focus()
+        """Focus the filter."""
+        self.browser.filter.focus()
 
     def find(self) -> None:
-        """A text in every session."""
+        """Open the search in all sessions."""
         if self._make_find is not None:
             from ctxtui.tui.dialogs.find import FindScreen
 
             self.app.push_screen(FindScreen(self._make_find()))
 
     def show_tools(self) -> None:
-        """The tools of every session."""
+        """Open the tools of all sessions."""
         if self._make_ledger is not None:
             from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
 
             self.app.push_screen(LedgerScreen(self._make_ledger()))
 
     def show_stats(self) -> None:
-        """Where tokens and money went."""
+        """Open the stats."""
         if self._make_stats is not None:
             from ctxtui.tui.lists.costs.stats import StatsScreen
 
@@ -275,9 +287,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
             self.post_message(Open(miss.key, note="`c` lists its misses").on(self))
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """What the figures at a spot are made of."""
+        """Return the arithmetic of the figures at a spot."""
         if spot.pane == "homeheader":
-            return explain_totals(self.collection.totals(self.browser.wanted.words))
+            return explain_totals(self.collection.totals(self.browser.list_order.words))
         return self.browser.sums(spot)
 
     def sort(self) -> None:
@@ -285,15 +297,15 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.browser.sort()
 
     def sort_by(self, name: str) -> None:
-        """Sort by a column; by it already: the other way round."""
+        """Sort by a column, or reverse the order if it is sorted by it."""
         self.browser.sort_by(name)
 
     def reverse(self) -> None:
-        """The other way round."""
+        """Reverse the order."""
         self.browser.reverse()
 
     def leave(self) -> None:
-        """Close the notice, the welcome, the filter: one at a time."""
+        """Close the notice, the welcome, then the filter, one at a time."""
         if self.prompt.display:
             self.changes.close()
         else:
@@ -308,15 +320,15 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.changes.close()
 
     def on_key(self, event: events.Key) -> None:
-        """A notice goes with the next key."""
-        if self.prompt.display and not self.changes.asking and event.key != "escape":
+        """Close a notice at the next key."""
+        if self.prompt.display and not self.changes.is_asking and event.key != "escape":
             self.changes.close()
 
 
 def home_screen(settings: Settings, directory: Path) -> HomeScreen:
-    """Home as it is for this user in `directory`; the welcome comes once."""
-    new = is_first_run(settings)
-    if new:
+    """Make Home for this user in `directory`; the welcome is shown once."""
+    shows_welcome = is_first_run(settings)
+    if shows_welcome:
         mark_welcomed(settings)
 
     def find() -> Worker[SessionsSearch]:
@@ -339,8 +351,8 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         SessionActions(settings),
         directory,
         Path.home(),
-        first_run=new,
-        sought=search_places(settings.clients),
+        first_run=shows_welcome,
+        searched_places=search_places(settings.clients),
         find=find,
         ledger=ledger,
         stats=stats,

@@ -1,5 +1,7 @@
-"""What Home can do to a session: import, export, rename, tag, archive, delete; asked on the prompt line, not in a
-dialog. Only ctxtui's own database is changed, never a recording."""
+"""Home's actions on a session: import, export, rename, tag, archive, delete.
+
+Questions are asked on the prompt line. Only ctxtui's own database is changed, never a recording.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,30 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 FORMATS: Final = {"c": "ctxtui", "a": "anthropic", "o": "openai-chat", "r": "openai-responses"}
-"""Key and name of what can be exported to."""
+"""Export formats by key."""
 
 
-class Changes:
-    """The questions and their answers. `prompt` is the line they are asked on, `after` takes the focus when it is
-    left; work is done in a thread, `done` is called after it."""
+class SessionQuestions:
+    """Asks for and runs changes of a session.
 
-    def __init__(self, prompt: LineEdit, after: Widget, keeper: SessionActions, done: Callable[[], object]) -> None:
+    `prompt` is the prompt line; `after` gets the focus when it closes. Work runs in a thread; `done` is called after
+    it.
+    """
+
+    def __init__(self, prompt: LineEdit, after: Widget, actions: SessionActions, done: Callable[[], object]) -> None:
         self._prompt = prompt
         self._after = after
-        self._keeper = keeper
+        self._actions = actions
         self._done = done
         self.line = PromptLine(prompt, self._opened, self._closed)
 
     @property
-    def asking(self) -> bool:
+    def is_asking(self) -> bool:
         """Whether a question is open."""
-        return self.line.asking
+        return self.line.is_asking
 
     def begin(self, what: str, one: SessionSummary) -> None:
-        """Do `what` (``import``, ``export``, ``rename``, ``tag``, ``archive``, ``subscription`` ...) to a session."""
+        """Start the action `what` (``import``, ``export``, ``rename``, ``tag``, ``archive`` ...) on a session."""
         todo = {
             "import": self.import_,
             "export": self.export,
@@ -49,45 +54,45 @@ class Changes:
         }
         todo[what](one)
 
-    def import_(self, one: SessionSummary) -> None:
+    def import_(self, session: SessionSummary) -> None:
         """Copy the session into the database."""
-        self._work(lambda: self._keeper.import_(one), "importing")
+        self._run(lambda: self._actions.import_(session), "importing")
 
-    def rename(self, one: SessionSummary) -> None:
+    def rename(self, session: SessionSummary) -> None:
         """Ask for a title."""
-        self._ask("title", one.title, lambda title: self._keeper.rename(one, title))
+        self._ask("title", session.title, lambda title: self._actions.rename(session, title))
 
-    def tag(self, one: SessionSummary) -> None:
+    def tag(self, session: SessionSummary) -> None:
         """Ask for tags."""
-        self._ask("tags", " ".join(one.tags), lambda words: self._keeper.tag(one, words.split()))
+        self._ask("tags", " ".join(session.tags), lambda words: self._actions.tag(session, words.split()))
 
-    def archive(self, one: SessionSummary) -> None:
-        """Into the archive, or back."""
-        self._work(lambda: self._keeper.archive(one, not one.archived), "archiving")
+    def archive(self, session: SessionSummary) -> None:
+        """Archive the session, or restore it."""
+        self._run(lambda: self._actions.archive(session, not session.archived), "archiving")
 
-    def subscription(self, one: SessionSummary) -> None:
-        """Paid by a subscription, or by use."""
-        self._work(lambda: self._keeper.subscription(one, not one.subscription), "marking")
+    def subscription(self, session: SessionSummary) -> None:
+        """Switch between paid by subscription and paid by use."""
+        self._run(lambda: self._actions.subscription(session, not session.subscription), "marking")
 
-    def delete(self, one: SessionSummary) -> None:
-        """Ask whether it is meant."""
-        kept = "; its recording stays where it is" if one.path else ", the only one there is"
-        question = f"delete ctxtui's copy of “{safe_text.one_line(one.title, 60)}”{kept}?"
-        self._offer(question, {"y": "delete"}, lambda _: self._work(lambda: self._keeper.delete(one), "deleting"))
+    def delete(self, session: SessionSummary) -> None:
+        """Ask for confirmation, then delete."""
+        consequence = "? Its recording is not touched." if session.path else ", its only copy?"
+        question = f"delete ctxtui's copy of “{safe_text.one_line(session.title, 60)}”{consequence}"
+        self._ask_key(question, {"y": "delete"}, lambda _: self._run(lambda: self._actions.delete(session), "deleting"))
 
-    def export(self, one: SessionSummary) -> None:
+    def export(self, session: SessionSummary) -> None:
         """Ask for the format, then for the file."""
 
         def chosen(key: str) -> None:
             form = FORMATS[key]
-            name = self._keeper.export_name(one, form)
-            self._ask(f"{form} file", name, lambda path: self._keeper.export(one, form, path))
+            name = self._actions.export_name(session, form)
+            self._ask(f"{form} file", name, lambda path: self._actions.export(session, form, path))
 
-        self._offer("export as", FORMATS, chosen)
+        self._ask_key("export as", FORMATS, chosen)
 
     def close(self) -> None:
-        """Leave the question, or the notice."""
-        if self.line.asking:
+        """Close the question, or the notice."""
+        if self.line.is_asking:
             self.line.cancel()
         else:
             self._closed()
@@ -102,37 +107,37 @@ class Changes:
         if had_focus:
             self._after.focus()
 
-    def tell(self, spans: Spans) -> None:
-        """A notice on the prompt line, until the next key."""
+    def show_notice(self, spans: Spans) -> None:
+        """Show a notice on the prompt line until the next key."""
         self._prompt.show([Span(" "), *spans])
         self._prompt.display = True
 
     def _ask(self, what: str, text: str, then: Callable[[str], str]) -> None:
-        def answer(given: str) -> None:
-            if given.strip():
-                self._work(lambda: then(given.strip()), "writing")
+        def answer(text: str) -> None:
+            if text.strip():
+                self._run(lambda: then(text.strip()), "writing")
 
         lead = [Span(f" {what} ", "dim"), Span("› ", "accent")]
         self.line.ask(Question(lead, answer, text=text))
 
-    def _offer(self, what: str, keys: dict[str, str], then: Callable[[str], None]) -> None:
+    def _ask_key(self, what: str, keys: dict[str, str], then: Callable[[str], None]) -> None:
         lead = [Span(f" {what} ")]
         for key, label in keys.items():
             lead += [Span(f" {key}", "accent bold"), Span(f" {label} ", "dim")]
         self.line.ask(Question(lead, then, keys=tuple(keys)))
 
-    def _work(self, job: Callable[[], str], verb: str) -> None:
-        self.tell([Span(f"{verb} …", "dim")])
+    def _run(self, job: Callable[[], str], verb: str) -> None:
+        self.show_notice([Span(f"{verb} …", "dim")])
 
         def run() -> None:
             try:
-                told: Spans = [Span("✓ ", "ok"), Span(safe_text.one_line(job()))]
+                result: Spans = [Span("✓ ", "ok"), Span(safe_text.one_line(job()))]
             except CtxtuiError as error:
-                told = [Span("✗ refused: ", "crit bold"), Span(safe_text.one_line(str(error)))]
-            self._prompt.app.call_from_thread(self._worked, told)
+                result = [Span("✗ failed: ", "crit bold"), Span(safe_text.one_line(str(error)))]
+            self._prompt.app.call_from_thread(self._show_result, result)
 
         self._prompt.run_worker(run, thread=True, group="changes")
 
-    def _worked(self, told: Spans) -> None:
-        self.tell(told)
+    def _show_result(self, result: Spans) -> None:
+        self.show_notice(result)
         self._done()

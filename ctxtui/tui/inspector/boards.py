@@ -1,4 +1,4 @@
-"""The Inspector's plain boards: header, context, this call, tools, growth, and what stands between them."""
+"""Simple boards of the inspector: header, context, this call, tools, growth, separators."""
 
 from __future__ import annotations
 
@@ -50,13 +50,12 @@ class HeaderLine(Still):
         self.what: Header | None = None
 
     def show(self, what: Header) -> None:
-        """Another header."""
         if what != self.what:
             self.what = what
             self.refresh()
 
-    def wait(self, left: int) -> None:
-        """A held request leaves by itself in `left` seconds."""
+    def show_countdown(self, left: int) -> None:
+        """Show that a held request is released automatically in `left` seconds."""
         if self.what is not None:
             self.show(replace(self.what, waits=left))
 
@@ -69,55 +68,53 @@ class HeaderLine(Still):
 
 
 class WhyLine(Board):
-    """Why the context is so big, in one line; Enter or a click goes to what it names."""
+    """The main reasons for the size of the context, in one line; Enter or a click goes to the blocks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go there", show=False)]
     DEFAULT_CSS = "WhyLine { height: 1; }"
     can_focus = True
 
     class Chosen(Message):
-        """Go to what the line names."""
+        """The line was chosen."""
 
     def __init__(self) -> None:
         super().__init__(id="why")
         self.what: WhySoBig | None = None
-        self._said: tuple[object, Spans] = None, ()
-        """The sentence as it was drawn, and of what: with each edit only the cut behind it is another one."""
+        self._sentence: tuple[object, Spans] = None, ()
+        """The drawn sentence and its input; an edit only changes the cut after it."""
 
     def show(self, what: WhySoBig) -> None:
-        """Another sentence."""
         if what != self.what:
             self.what = what
             self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """The line, with the cursor's mark while it has the focus."""
+        """Draw the line, with a cursor sign while it has the focus."""
         spans: Spans = ()
         if self.what is not None:
-            of = self.what.what, self.what.groups, width
-            if self._said[0] != of:
-                self._said = of, why_so_big.sentence(self.what, width)
-            spans = why_so_big.with_cut(self.what, self._said[1], width)
+            key = self.what.what, self.what.groups, width
+            if self._sentence[0] != key:
+                self._sentence = key, why_so_big.sentence(self.what, width)
+            spans = why_so_big.with_cut(self.what, self._sentence[1], width)
         return [[Span("▸", "accent"), *spans[1:]] if self.has_focus and spans else spans]
 
     def action_choose(self) -> None:
-        """Tell the screen."""
+        """Post `Chosen`."""
         self.post_message(self.Chosen())
 
     def on_click(self, event: events.Click) -> None:
-        """As Enter."""
         event.stop()
         self.action_choose()
 
     def on_focus(self, event: events.Focus | events.Blur) -> None:
-        """The mark comes, or goes."""
+        """Redraw with or without the cursor sign."""
         self.redraw()
 
     on_blur = on_focus
 
 
 class Edge(Still):
-    """The hairline over the prompt."""
+    """The line above the prompt."""
 
     ALLOW_SELECT = False
 
@@ -126,20 +123,19 @@ class Edge(Still):
         return paint.strip([Span("─" * self.size.width, "hair")], self.size.width, look_of(self.app))
 
 
-class Sentence(Still):
-    """What a screen says that is too small for anything else."""
+class TooSmallLine(Still):
+    """The message on a screen that is too small for anything else."""
 
     ALLOW_SELECT = False
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
-        text = "ctxtui needs 30 x 6 cells" if y == 0 else ""
+        text = "ctxtui needs at least 30 x 6 cells" if y == 0 else ""
         return paint.strip([Span(cells.fit(text, self.size.width))], self.size.width, look_of(self.app))
 
 
 class ViewBoard(Board, Generic[T]):
-    """A board that draws one view-model: `lines` (of model, width, height) its body, `noted` (of model, width) what
-    stands at the right of its rule."""
+    """A board for one view model, with functions for body (model, width, height) and notes (model, width)."""
 
     def __init__(
         self,
@@ -154,13 +150,13 @@ class ViewBoard(Board, Generic[T]):
         self._noted = noted
 
     def show(self, what: T) -> None:
-        """Another model."""
+        """Show another model."""
         if what != self.what:
             self.what = what
             self.redraw()
 
     def redraw_changed(self) -> None:
-        """Paint anew the lines that say something else by now, because time passed: most often none or one."""
+        """Repaint only lines that changed with time, usually none or one."""
         self.refresh_rule()
         lines = range(self.body_top, self.size.height)
         before = [self.render_line(y) for y in lines]
@@ -170,21 +166,19 @@ class ViewBoard(Board, Generic[T]):
                 self.refresh(Region(0, y, self.size.width, 1))
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """The body."""
         return self._draw_lines(self.what, width, height) if self.what is not None else ()
 
     def notes(self) -> Spans:
-        """What stands in the rule."""
         return self._noted(self.what, self.body_width) if self.what is not None else ()
 
 
 class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
-    """What the context is made of; a click on a category filters by it, Enter or a click on the residual opens it."""
+    """Composition of the context; a click on a category filters, Enter or a click opens the residual."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
 
     class Opened(Message):
-        """The residual was opened or folded: the pane wants more lines, or fewer."""
+        """The residual was opened or folded: the pane needs more or fewer lines."""
 
     class Picked(Message):
         """A category was clicked."""
@@ -203,21 +197,21 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
         self.opened = False
 
     def action_open_residual(self) -> None:
-        """Open the residual, or fold it again."""
+        """Open or fold the residual."""
         if self.what is not None and self.what.says:
             self.opened = not self.opened
             self.redraw()
             self.post_message(self.Opened())
 
     def body_line(self, y: int, look: Look) -> Strip:
-        """A line; that of the residual, which Enter opens, is lit while the pane has the focus."""
+        """Return a line; the residual is highlighted while the pane has the focus."""
         what, size = self.what, (self.body_width, self.body_height)
         if self.has_focus and what is not None and composition.is_residual(what, *size, y, opened=self.opened):
             return self.strip_of(self.draw(*size)[y], look, "on-cur")
         return super().body_line(y, look)
 
     def on_click(self, event: events.Click) -> None:
-        """Filter by the category under the mouse, or open the residual."""
+        """Filter by the clicked category, or open the residual."""
         if self.what is None:
             return
         room, height, line = self.body_width, self.body_height, event.y - self.body_top
@@ -229,17 +223,17 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
 
 def call_board() -> ViewBoard[this_call.ThisCall]:
-    """How the call shown was charged."""
+    """Make the board of the charge of the call shown."""
     return ViewBoard("this call", "├", lambda *given: this_call.lines(*given), lambda *given: this_call.notes(*given))
 
 
 def staged_board() -> ViewBoard[staged_pane.StagedPane]:
-    """What staged edits free, break and cost."""
+    """Make the board of what staged edits free, break and cost."""
     return ViewBoard("staged", "├", lambda *given: staged_pane.lines(*given), lambda *given: staged_pane.notes(*given))
 
 
 def next_board() -> ViewBoard[NextCallForecast]:
-    """What the next call will read, write and cost."""
+    """Make the board of the next call: reads, writes, cost."""
     return ViewBoard(
         "next call",
         "├",
@@ -249,7 +243,7 @@ def next_board() -> ViewBoard[NextCallForecast]:
 
 
 def tools_board() -> ViewBoard[toolset.Toolset]:
-    """The tools of the context, by server."""
+    """Make the board of the context's tools by server."""
     return ViewBoard(
         "tools",
         "├",
@@ -259,5 +253,5 @@ def tools_board() -> ViewBoard[toolset.Toolset]:
 
 
 def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
-    """The growth of the context."""
+    """Make the board of the context's growth."""
     return ViewBoard("growth", "├", lambda *given: growth_chart.lines(*given), lambda what, _: growth_chart.notes(what))

@@ -1,4 +1,4 @@
-"""The strip of calls: one column per call; arrow keys, clicks and the wheel travel."""
+"""The strip of calls, one column per call; arrow keys, clicks and the wheel move along it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ else:
     call_strip = later("ctxtui.views.inspector.call_strip")
 
 
-Shown: TypeAlias = "tuple[call_strip.CallStrip, Spans, Spans]"
-"""The columns, which calls they are, what their marks mean."""
+StripContent: TypeAlias = "tuple[call_strip.CallStrip, Spans, Spans]"
+"""Columns, range of calls, legend of the marks."""
 
 
 class CallsBoard(Board, can_focus=True):
@@ -34,7 +34,7 @@ class CallsBoard(Board, can_focus=True):
     ]
 
     class Pointed(Message):
-        """A call was clicked: its column, from 0, of those in view."""
+        """Column `column` of those in view was clicked, from 0."""
 
         def __init__(self, column: int) -> None:
             super().__init__()
@@ -43,68 +43,69 @@ class CallsBoard(Board, can_focus=True):
     def __init__(self) -> None:
         super().__init__(title="calls", id="calls")
         self.strip_rows = 4
-        self.marked = True
-        self._what: call_strip.CallStrip | None = None
+        self.shows_marks = True
+        self._strip: call_strip.CallStrip | None = None
         self._range: Spans = ()
         self._legend: Spans = ()
-        self._again: Callable[[int, int], Shown] | None = None
-        self._made_for = 0
+        self._make_content: Callable[[int, int], StripContent] | None = None
+        self._made_width = 0
 
     @property
     def room(self) -> int:
         """Columns for calls."""
         return call_strip.room_for(self.size.width, self.strip_rows)
 
-    def place(self, rows: int, *, marked: bool) -> None:
-        """Draw the columns in so many lines from now on, with their marks below them or without."""
-        if (rows, marked) != (self.strip_rows, self.marked):
-            self.strip_rows, self.marked = rows, marked
+    def place(self, rows: int, *, shows_marks: bool) -> None:
+        """Set the number of lines, and whether marks are shown below them."""
+        if (rows, shows_marks) != (self.strip_rows, self.shows_marks):
+            self.strip_rows, self.shows_marks = rows, shows_marks
             self.redraw()
 
-    def show(self, again: Callable[[int, int], Shown]) -> None:
-        """Other calls, or another one of them shown. `again` makes what is shown with `room` for so many columns, in a
-        pane of so many cells: now, and when the pane gets another size."""
-        self._again, before = again, (self._what, self._range, self._legend)
-        self._make()
-        if before != (self._what, self._range, self._legend):
+    def show(self, make_content: Callable[[int, int], StripContent]) -> None:
+        """Show other calls, or the cursor on another one.
+
+        `make_content` makes the content for a number of columns and a pane width; it is called now and after a resize.
+        """
+        self._make_content, previous = make_content, (self._strip, self._range, self._legend)
+        self._update()
+        if previous != (self._strip, self._range, self._legend):
             self.redraw()
 
-    def _make(self) -> None:
-        if self._again is not None:
-            self._made_for = self.size.width
-            self._what, self._range, self._legend = self._again(self.room, self._made_for)
+    def _update(self) -> None:
+        if self._make_content is not None:
+            self._made_width = self.size.width
+            self._strip, self._range, self._legend = self._make_content(self.room, self._made_width)
 
     def fit(self) -> None:
-        """Another width has other calls."""
-        if self._made_for != self.size.width:
-            self._make()
+        """Make the content again for a new width."""
+        if self._made_width != self.size.width:
+            self._update()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """The columns and their marks."""
-        if self._what is None:
+        """Draw columns and marks."""
+        if self._strip is None:
             return ()
-        return call_strip.lines(self._what, width, self.strip_rows, marked=self.marked, colour=self.look.coloured)
+        return call_strip.lines(self._strip, width, self.strip_rows, marked=self.shows_marks, colour=self.look.coloured)
 
     def after(self) -> Spans:
-        """Which calls are in view."""
+        """Return the range of calls in view."""
         return self._range
 
     def notes(self) -> Spans:
-        """What the marks mean."""
+        """Return the legend of the marks."""
         return self._legend
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel goes from call to call."""
+        """Go to the next call."""
         event.stop()
         await self.run_action("screen.command('NextCall')")
 
     async def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As downwards."""
         event.stop()
         await self.run_action("screen.command('PreviousCall')")
 
     def on_click(self, event: events.Click) -> None:
-        """A click goes to that call."""
+        """Go to the clicked call."""
         lead = 1 + (call_strip.AXIS + 1 if self.strip_rows > 1 else 0)
-        if event.y >= self.body_top and self._what is not None:
-            self.post_message(self.Pointed((event.x - lead) // self._what.per))
+        if event.y >= self.body_top and self._strip is not None:
+            self.post_message(self.Pointed((event.x - lead) // self._strip.per))

@@ -1,4 +1,4 @@
-"""Commands of the inspector, and the order in which key line, palette and help name them."""
+"""Commands of the inspector, in the order of key line, palette and help."""
 
 from __future__ import annotations
 
@@ -48,168 +48,172 @@ from ctxtui.tui.lists.registry import LISTS, REPORTS, SkippedLines
 from ctxtui.views.text.signs import CATEGORY
 
 
-class _Calls(Command):
+class _CallCommand(Command):
     group = "calls"
     needs = frozenset({CALLS})
 
 
-class PreviousCall(_Calls):
-    """The call before: the cursor stays on its block."""
+class PreviousCall(_CallCommand):
+    """Go to the previous call; the cursor stays on its block."""
 
     name, keys = "previous call", ("left_square_bracket",)
     run = Act(NavigationController, lambda it: it.step_call(-1))
 
 
-class NextCall(_Calls):
-    """The next call: the cursor stays on its block."""
+class NextCall(_CallCommand):
+    """Go to the next call; the cursor stays on its block."""
 
     name, keys = "next call", ("right_square_bracket",)
     run = Act(NavigationController, lambda it: it.step_call(1))
-    shown, label, short = "[ ]", "calls", "call"
-    parts = ("PreviousCall", "NextCall")
-    beside, together = ("PreviousCall",), ("[ ]", "previous call, next call")
+    shown, label, short_label = "[ ]", "calls", "call"
+    part_commands = ("PreviousCall", "NextCall")
+    help_partners, help_row = ("PreviousCall",), ("[ ]", "previous call, next call")
 
 
-class FirstCall(_Calls):
-    """The first call of the thread."""
+class FirstCall(_CallCommand):
+    """Go to the first call of the thread."""
 
     name, keys = "first call", ("home",)
     run = Act(NavigationController, lambda it: it.call_edge(-1))
 
 
-class LastCall(_Calls):
-    """The last call of the thread, and its end."""
+class LastCall(_CallCommand):
+    """Go to the last call of the thread, and its end."""
 
     name, keys = "last call", ("end",)
     run = Act(NavigationController, lambda it: it.call_edge(1))
-    beside, together = ("FirstCall",), ("home end", "first call, last call")
+    help_partners, help_row = ("FirstCall",), ("home end", "first call, last call")
 
 
-class GoToCall(_Calls):
-    """Type a call's number; also an event (miss, -turn) or categories to show. `g` once more: the first row."""
+class GoToCall(_CallCommand):
+    """Type the number of a call, an event (miss, -turn) or categories to show. `g` again: the first row."""
 
-    name, keys, label, short, first = "go to call", ("g",), "go to call", "go", True
+    name, keys, label, short_label, has_priority = "go to call", ("g",), "go to call", "go", True
     run = Act(NavigationController, NavigationController.go)
     key_unless = frozenset({ASKING})
-    sought = ("enter the prompt",)
+    synonyms = ("enter the prompt",)
 
 
-class NextEvent(_Calls):
-    """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
+class NextEvent(_CallCommand):
+    """Go to the next event: turn, miss, compaction, jump of more than 5k tokens, error, change of model."""
 
-    name, keys, shown, label, short = "next event", ("right_curly_bracket",), "{ }", "events", "event"
-    parts: ClassVar[tuple[str, ...]] = ("PreviousEvent", "NextEvent")
-    beside = ("PreviousEvent",)
-    together = ("{ }", "previous event, next event")
+    name, keys, shown, label, short_label = "next event", ("right_curly_bracket",), "{ }", "events", "event"
+    part_commands: ClassVar[tuple[str, ...]] = ("PreviousEvent", "NextEvent")
+    help_partners = ("PreviousEvent",)
+    help_row = ("{ }", "previous event, next event")
     run = Act(NavigationController, lambda it: it.seek("event", 1))
 
 
 class PreviousEvent(NextEvent):
-    """The event before."""
+    """Go to the previous event."""
 
-    name, keys, shown, label, short, parts = "previous event", ("left_curly_bracket",), "", "", "", ()
+    name, keys, shown, label, short_label, part_commands = "previous event", ("left_curly_bracket",), "", "", "", ()
     run = Act(NavigationController, lambda it: it.seek("event", -1))
 
 
-def _seeker(kind: str, step: int) -> type[Command]:
+def _seek_command(kind: str, step: int) -> type[Command]:
     word = "next" if step > 0 else "previous"
-    told = {"jump": "call that brought more than 5k tokens", "miss": "cache miss", "model": "change of model"}.get(
-        kind, kind
-    )
-    doc = f"To the {word} {told}."
+    event_name = {
+        "jump": "call that brought more than 5k tokens",
+        "miss": "cache miss",
+        "model": "change of model",
+    }.get(kind, kind)
+    doc = f"Go to the {word} {event_name}."
     return type(
         f"{word.title()}{kind.title()}",
-        (_Calls,),
+        (_CallCommand,),
         {
             "__doc__": doc,
-            "name": f"{word} {told}",
+            "name": f"{word} {event_name}",
             "run": Act(NavigationController, lambda it: it.seek(kind, step)),
         },
     )
 
 
-SEEKERS = tuple(
-    _seeker(kind, step) for kind in ("turn", "miss", "compaction", "jump", "error", "model") for step in (1, -1)
+SEEK_COMMANDS = tuple(
+    _seek_command(kind, step) for kind in ("turn", "miss", "compaction", "jump", "error", "model") for step in (1, -1)
 )
 
 
 class Phases(Command):
-    """How the context of this thread grew: each call by category, the shape of it, what was carried, sent again and
-    never quoted, where it leads; and its phases, by your names, by the setting ``phases``, else by turn."""
+    """Show how the context of this thread grew: each call by category, the shape of the growth, what was carried, sent
+    again and never quoted, and the outlook; also its phases, by your names, by the setting ``phases``, else by turn.
+    """
 
     name, group = "growth: by category and phase", "lists"
-    sought = ("phases", "big", "limit", "quadratic", "dead")
+    synonyms = ("phases", "big", "limit", "quadratic", "dead")
     run = Act(NotesController, NotesController.phases)
     key_unless = frozenset({QUESTION})
 
 
 class NamePhase(Command):
-    """Name the phase that begins with the call shown; it is kept as a note on the call, ``phase: name``."""
+    """Name the phase that starts with the call shown; the name is stored as a note on the call, ``phase: name``."""
 
     name, group = "name a phase at this call", "lists"
     run = Act(NotesController, NotesController.name_phase)
     key_unless = frozenset({QUESTION})
 
 
-class _OnBlock(Command):
+class _BlockCommand(Command):
     group = "the block under the cursor"
     panes = ("transcript",)
     needs = frozenset({BLOCK})
 
 
-class OpenBlock(_OnBlock):
-    """Open the block in place, or fold it: Markdown, code, arguments, JSON, an image's facts."""
+class OpenBlock(_BlockCommand):
+    """Open the block in place, or fold it: Markdown, code, arguments, JSON, image details."""
 
     name, keys, label = "open or fold block", ("enter",), "open"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.open_block)
 
 
-class MoreLines(_OnBlock):
-    """Show more lines of the open block, each time eight times as many."""
+class MoreLines(_BlockCommand):
+    """Show more lines of the open block, eight times as many each time."""
 
     name, keys, label = "more lines of the open block", ("e",), "more"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.more_lines)
 
 
-class RawJson(_OnBlock):
-    """The provider's own JSON of the block, letter for letter, or the readable form again."""
+class RawJson(_BlockCommand):
+    """Show the provider's own JSON of the block, byte for byte, or the readable form again."""
 
-    name, keys, label, short = "raw JSON of block", ("r",), "raw JSON", "raw"
-    on_end = True
+    name, keys, label, short_label = "raw JSON of block", ("r",), "raw JSON", "raw"
+    works_on_end = True
     run = Act(BlocksController, BlocksController.raw)
 
 
-class _OnText(_OnBlock):
-    one_of = frozenset({BLOCK, PUT_IN})
+class _TextCommand(_BlockCommand):
+    needs_any = frozenset({BLOCK, PUT_IN})
 
 
-class CopyBlock(_OnText):
-    """Copy the text of the marked blocks, or of this one, to the clipboard (OSC 52: works over ssh, where the terminal
-    allows it)."""
+class CopyBlock(_TextCommand):
+    """Copy the text of the marked blocks, or of this one, to the clipboard (OSC 52: works over ssh if the terminal
+    allows it).
+    """
 
     name, keys, label = "copy block", ("y",), "copy"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.copy)
 
 
 class CopyCall(Command):
-    """Copy what the call shown brought: the blocks that are new in it, and its answer, each under its category."""
+    """Copy the new blocks of the call shown and its answer, each under its category."""
 
     name, group = "copy call", "calls"
     run = Act(BlocksController, BlocksController.copy_call)
 
 
-class PageBlock(_OnText):
-    """Read the block in $PAGER. Terminal escapes in it are shown, not obeyed."""
+class PageBlock(_TextCommand):
+    """Read the block in $PAGER. Terminal escapes are shown, not executed."""
 
     name, keys, label = "open block in pager", ("o",), "pager"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.pager)
 
 
-class OpenTurn(_OnBlock):
+class OpenTurn(_BlockCommand):
     """Open every block of this turn, or fold them all."""
 
     name = "open or fold all blocks of the turn"
@@ -217,7 +221,7 @@ class OpenTurn(_OnBlock):
 
 
 class NextThread(Command):
-    """The next thread: the main line of context, then the agents it started."""
+    """Go to the next thread: the main thread, then the agents it started."""
 
     name, keys, label, group = "next thread", ("ctrl+t",), "thread", "threads and following"
     run = Act(NavigationController, lambda it: it.step_thread(1))
@@ -225,7 +229,7 @@ class NextThread(Command):
 
 
 class PreviousThread(Command):
-    """The thread before."""
+    """Go to the previous thread."""
 
     name, group = "previous thread", "threads and following"
     run = Act(NavigationController, lambda it: it.step_thread(-1))
@@ -233,7 +237,7 @@ class PreviousThread(Command):
 
 
 class Follow(Command):
-    """Follow the recording as it grows, or hold the view. Moving up holds it too; `end` lets it go on."""
+    """Follow the recording as it grows, or stop. Moving up stops it too; `end` follows again."""
 
     name, keys, label, group = "follow", ("F",), "follow", "threads and following"
     run = Act(NavigationController, NavigationController.follow)
@@ -243,30 +247,30 @@ class Follow(Command):
 _FILTERS = tuple(f"Filter{category.title().replace('_', '')}" for category in CATEGORIES)
 
 
-_IN_ONE_LINE: Mapping[str, object] = {
-    "beside": (*_FILTERS[1:], "ShowAll"),
-    "together": ("1-9 0 - _", "show a category: lines, full, hidden; all"),
+_SHARED_HELP_ROW: Mapping[str, object] = {
+    "help_partners": (*_FILTERS[1:], "ShowAll"),
+    "help_row": ("1-9 0 - _", "show a category: lines, full, hidden; all"),
 }
 
 
-def _filter(category: int) -> type[Command]:
+def _filter_command(category: int) -> type[Command]:
     sign = CATEGORY[category]
     key = {"-": "minus"}.get(sign.key, sign.key)
     return type(
         _FILTERS[category],
         (Command,),
         {
-            "__doc__": f"Blocks of {sign.name}: one line each, then open, then hidden.",
+            "__doc__": f"Show {sign.name} blocks in one line each, then open, then hidden.",
             "name": f"show {sign.name}: lines, full, hidden",
             "run": Act(NavigationController, lambda it: it.next_filter(category)),
             "keys": (key,),
             "group": "what is shown",
-            **({} if category else _IN_ONE_LINE),
+            **({} if category else _SHARED_HELP_ROW),
         },
     )
 
 
-FILTERS: tuple[type[Command], ...] = tuple(_filter(category) for category in range(len(CATEGORIES)))
+FILTERS: tuple[type[Command], ...] = tuple(_filter_command(category) for category in range(len(CATEGORIES)))
 
 
 class ShowAll(Command):
@@ -278,24 +282,24 @@ class ShowAll(Command):
 
 
 class ShowTips(Command):
-    """The six tips with which the first session began: what the panes show, and the keys that belong to them."""
+    """Show the six tips of the first session: what the panes show, and their keys."""
 
     name, action, group = "tips: what the panes show", "tips", "general"
 
 
 class LeaveOpen(Command):
-    """Close what is open: the prompt's message, then back to the transcript."""
+    """Leave the prompt, then go back to the transcript."""
 
     name, keys, group = "leave", ("escape",), "general"
-    on_end = True
+    works_on_end = True
     run = Act(NavigationController, NavigationController.leave)
 
 
 class Home(Command):
-    """Back to the list of sessions."""
+    """Go back to the list of sessions."""
 
     name, keys, label, group = "home: list of sessions", ("h", "backspace"), "home", "general"
-    on_end = True
+    works_on_end = True
     run = Act(NavigationController, NavigationController.home)
 
 
@@ -304,13 +308,14 @@ STAGING: tuple[type[Command], ...] = (
     EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, AdviceList, Policies, OpenLab,
     ShowNext, WriteContext, Breaks, RateGood, RatePoor,
 )  # fmt: skip
-"""The commands that edit the context, in the order of their use."""
+"""Commands that edit the context, in the order of use."""
 
 INSPECTOR: tuple[type[Command], ...] = (
     OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, CopyCall, PageBlock,
     Follow, NextThread, ShowAll, ReadingMode, GoToCall, SendAgain, *COMPARING, *LISTS, *COMPACTIONS, Phases, NamePhase,
     *REPORTS,
-    *PLAYING, Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS,
+    *PLAYING, Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEK_COMMANDS, OpenTurn, PreviousThread,
+    *FILTERS,
     SkippedLines,
     *SEARCH, *NOTING, *TALKING, LeaveOpen, ShowTips,
 )  # fmt: skip

@@ -1,5 +1,8 @@
-"""Controllers: one for each job of the Inspector. Each has its own private state and the methods that commands do; none
-knows another one, or the screen. What two of them need is a method of the state."""
+"""Base of the inspector's controllers, one for each job, and their access to the screen.
+
+A controller has private state and the methods that commands run. It knows neither other controllers nor the screen;
+what two of them need is a method of the state.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ T = TypeVar("T")
 
 
 class Delivery(Message, bubble=False):
-    """Something that is to be done in the screen's own turn."""
+    """Run `do` in the screen's event loop."""
 
     def __init__(self, do: Callable[[], object]) -> None:
         super().__init__()
@@ -29,13 +32,15 @@ class Delivery(Message, bubble=False):
 
 
 class ScreenAccess:
-    """What a controller may do beside changing what is shown: open other screens, work in the background, reach the
-    terminal. `planned` is a widget whose size is the screen's business."""
+    """The controllers' access to the screen: open screens, run work, use the terminal.
+
+    `planned` is a widget whose layout the screen computes.
+    """
 
     def __init__(self, screen: Screen[Any], planned: Widget) -> None:
         self._screen = screen
         self._planned = planned
-        self._due: set[Callable[[], object]] = set()
+        self._scheduled: set[Callable[[], object]] = set()
 
     @property
     def width(self) -> int:
@@ -43,71 +48,71 @@ class ScreenAccess:
         return self._screen.size.width
 
     @property
-    def covered(self) -> bool:
-        """Whether another screen lies over this one."""
+    def is_covered(self) -> bool:
+        """Whether another screen covers this one."""
         return self._screen.app.screen is not self._screen
 
     def push(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
-        """Open another screen over this one; `then` gets what it closes with."""
+        """Open another screen over this one; `then` gets its result."""
         self._screen.app.push_screen(screen, then)
 
     def post(self, message: Message) -> None:
-        """Tell the app."""
+        """Post a message to the app."""
         self._screen.post_message(message.on(self._screen) if isinstance(message, Wish) else message)
 
     def deliver(self, do: Callable[[], object]) -> None:
-        """From any thread: do this in the screen's turn, after what was delivered before."""
+        """Run `do` in the screen's event loop, after earlier deliveries; thread-safe."""
         self._screen.post_message(Delivery(do))
 
     def work(self, job: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-        """Do `job` in a thread."""
+        """Run `job` in a thread."""
         self._screen.run_worker(job, thread=True, group=group, exclusive=exclusive)
 
     def run(self, job: Coroutine[Any, Any, object], group: str, *, exclusive: bool = False) -> None:
-        """Do `job` in the event loop, beside the keys."""
+        """Run `job` in the event loop."""
         self._screen.run_worker(job, group=group, exclusive=exclusive)
 
     def soon(self, do: Callable[[], object]) -> None:
-        """Do this when what is under way is done."""
+        """Run `do` after current work."""
         self._screen.call_later(do)
 
     def once(self, do: Callable[[], object]) -> None:
-        """Do this when what is under way is done, once however often it is asked for until then."""
-        if do not in self._due:
-            self._due.add(do)
-            self._screen.call_later(self._do_due, do)
+        """Run `do` after current work, once for any number of requests."""
+        if do not in self._scheduled:
+            self._scheduled.add(do)
+            self._screen.call_later(self._run_scheduled, do)
 
-    def _do_due(self, do: Callable[[], object]) -> None:
-        self._due.discard(do)
+    def _run_scheduled(self, do: Callable[[], object]) -> None:
+        self._scheduled.discard(do)
         do()
 
     def command(self, name: str) -> None:
-        """Do the command of the class `name`, as if its key were pressed."""
+        """Run the command of the class `name`, as if its key was pressed."""
         self._screen.call_later(self._screen.run_action, f"command('{name}')")
 
     def after_frame(self, do: Callable[[], object]) -> None:
-        """Do this behind the next frame."""
+        """Run `do` after the next frame."""
         self._screen.call_after_refresh(do)
 
     def timer(self, seconds: float, do: Callable[[], object]) -> Timer:
-        """Do this once, in so many seconds."""
+        """Run `do` once after `seconds`."""
         return self._screen.set_timer(seconds, do)
 
     def every(self, seconds: float, do: Callable[[], object]) -> Timer:
-        """Do this again and again."""
+        """Run `do` every `seconds`."""
         return self._screen.set_interval(seconds, do)
 
     def replan(self) -> None:
-        """The panes stand elsewhere now."""
-        # A child's change of layout makes Textual ask the stage again.
+        """Lay out the panes again."""
+        # A layout change of a child makes Textual lay out the panes again.
         self._planned.refresh(layout=True)
 
     def suspended(self) -> AbstractContextManager[None]:
-        """The terminal is another program's meanwhile."""
+        """Hand the terminal to another program meanwhile."""
         return self._screen.app.suspend()
 
     def repaint(self) -> None:
-        """The terminal shows something else: paint all of it."""
+        """Repaint everything after another program used the terminal."""
         self._screen.app.refresh()
 
     def copy(self, text: str) -> None:
@@ -116,7 +121,7 @@ class ScreenAccess:
 
 
 class Controller:
-    """One job. `state` is what is shown, `prompt` the line that asks and tells."""
+    """One job of the inspector. `state` is what is shown, `prompt` the line for questions and messages."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         self.state = state
@@ -125,12 +130,12 @@ class Controller:
         self.panels = state.panels
 
     def say(self, words: Spans) -> None:
-        """Say something on the prompt's line."""
+        """Show a message on the prompt line."""
         self.prompt.say(words)
 
     def facts(self) -> set[str]:
-        """What commands may ask about this job."""
+        """Return facts about this job for commands."""
         return set()
 
     def close(self) -> None:
-        """The screen is gone."""
+        """Hook: the screen was closed."""

@@ -1,4 +1,4 @@
-"""Answers of the prompt's line to keys that edit: said as soon as what was done is counted; what gains nothing goes."""
+"""Messages of editing keys, shown once their figures are counted; edits without effect are withdrawn."""
 
 from __future__ import annotations
 
@@ -27,45 +27,47 @@ if TYPE_CHECKING:
 
 
 class SizesBefore(Struct, frozen=True):
-    """What a context came to before a key, under `staging` (None: without edits): the tokens of its blocks by node, and
-    how many `repairs` there were."""
+    """Size of a context before a key, under `staging` (None: without edits).
 
-    of: Callable[[int], int]
+    `tokens_of` returns the tokens of a block by node.
+    """
+
+    tokens_of: Callable[[int], int]
     staging: Staging | None = None
 
-    def gone(self, now: Staging | None) -> int | None:
-        """The tokens that edits took from it, as they are counted `now`; None while they are being counted."""
-        found = self.staging
-        if found is not None and not found.counted and now is not None:
-            found = replace(now, applied=found.applied)
-        return 0 if found is None else found.gone if found.counted else None
+    def removed(self, now: Staging | None) -> int | None:
+        """Return the tokens that edits removed, as counted `now`; None while counting."""
+        staging = self.staging
+        if staging is not None and not staging.counted and now is not None:
+            staging = replace(now, applied=staging.applied)
+        return 0 if staging is None else staging.gone if staging.counted else None
 
     @property
     def repairs(self) -> int:
-        """How many blocks went along with edits."""
+        """Number of blocks that were removed along with edits."""
         return self.staging.repairs if self.staging is not None else 0
 
 
 class EditAnswers:
-    """Tells what keys did. One answer at a time may wait for its figures."""
+    """Reports what keys did. One message at a time may wait for its figures."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt) -> None:
         self._state = state
         self._prompt = prompt
-        self._waits: Callable[[Staging], Spans | None] | None = None
-        self._said: Spans = ()
+        self._pending: Callable[[Staging], Spans | None] | None = None
+        self._last_message: Spans = ()
         self._nodes: tuple[Sequence[int], dict[str, int]] | None = None
-        """The first node of each block by digest, and of which path."""
+        """A path, and the first node of each of its blocks by digest."""
         state.on.shown.subscribe(self._catch_up)
 
     # What blocks are called
 
     def blocks(self) -> edit_answers.Blocks:
-        """The names of the blocks that edits are about."""
-        return edit_answers.Blocks(self.named, self._is_block)
+        """Return the names of blocks for messages."""
+        return edit_answers.Blocks(self.describe, self._is_block)
 
-    def named(self, target: Target) -> str:
-        """What a target of an edit is, in a few words."""
+    def describe(self, target: Target) -> str:
+        """Describe a target of an edit in a few words."""
         study, rows = self._state.study, self._state.panels.transcript.data
         block = study.session.tree.blocks.get(target.digest) if study is not None else None
         if study is None or block is None:
@@ -74,12 +76,12 @@ class EditAnswers:
         if node is not None and rows is not None:
             return one_line.block_name(rows.readings.preview(node), edit_answers.NAME_CELLS)
 
-        got = read(block)
-        words = got.name or first_words(got.text) or block.kind
+        reading = read(block)
+        words = reading.name or first_words(reading.text) or block.kind
         return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME_CELLS), edit_answers.NAME_CELLS).rstrip()
 
     def _node_of(self, path: Sequence[int], digest: str) -> int | None:
-        """The first node on `path` whose block has this digest."""
+        """Return the first node on `path` whose block has this digest."""
         if self._nodes is None or self._nodes[0] is not path:
             assert self._state.study is not None
             tree = self._state.study.session.tree
@@ -93,7 +95,7 @@ class EditAnswers:
     # What it came to
 
     def sizes(self, staging: Staging | None) -> SizesBefore:
-        """What the context comes to under `staging` (None: no edits)."""
+        """Return the size of the context under `staging` (None: no edits)."""
         scene = self._state.scene
         if scene is None:
             return SizesBefore(lambda node: 0)
@@ -102,66 +104,69 @@ class EditAnswers:
             fate = staging.fate(node) if staging is not None else None
             if fate is not None:
                 return (fate.after or 0) + fate.stays
-            shown = self._state.edits.shown(scene, [node]) if self._state.edits is not None else [node]
+            shown = self._state.edits.nodes_in(scene, [node]) if self._state.edits is not None else [node]
             return transcript_notes.read_tokens(scene, shown[0])
 
         return SizesBefore(size, staging)
 
     def staged(
         self,
-        made: Sequence[Edit],
+        edits: Sequence[Edit],
         before: SizesBefore,
         overlay: ThreadEdits,
         changed: Callable[[], object],
         left: int = 0,
         why: str = "",
     ) -> None:
-        """Answer for what was staged, over what was there `before`; what frees nothing is withdrawn, and then `changed`
-        is called. `left` blocks stay as they are, with the reason `why`."""
-        ids = {edit.id for edit in made}
+        """Report what was staged, compared to `before`.
 
-        def told(staging: Staging) -> Spans | None:
-            mine = [change for change in staging.applied.changes.values() if change.edit.id in ids]
-            had = before.gone(staging)
-            gained = staging.gone - had if staging.counted and had is not None else None
-            what = edit_answers.StagedEdits(
-                made=made,
-                before=sum(before.of(change.node) for change in mine if change.before.kind != HEADER),
+        Edits that free nothing are withdrawn, and then `changed` is called. `left` blocks stay unchanged because of
+        `why`.
+        """
+        ids = {edit.id for edit in edits}
+
+        def describe(staging: Staging) -> Spans | None:
+            changes = [change for change in staging.applied.changes.values() if change.edit.id in ids]
+            removed_before = before.removed(staging)
+            gained = staging.gone - removed_before if staging.counted and removed_before is not None else None
+            report = edit_answers.StagedEdits(
+                made=edits,
+                before=sum(before.tokens_of(change.node) for change in changes if change.before.kind != HEADER),
                 gained=gained,
                 repairs=max(0, staging.repairs - before.repairs),
                 left=left,
                 why=why,
                 keyed=has_key(os.environ),
             )
-            if what.is_needless:
-                self._waits = None
-                overlay.remove_staged(made)
+            if report.is_needless:
+                self._pending = None
+                overlay.remove_staged(edits)
                 changed()
-                return edit_answers.needless_answer(what, self.blocks())
-            return edit_answers.staged_answer(what, self.blocks())
+                return edit_answers.needless_answer(report, self.blocks())
+            return edit_answers.staged_answer(report, self.blocks())
 
-        self._tell(told)
+        self._show_or_wait(describe)
 
-    def _tell(self, told: Callable[[Staging], Spans | None]) -> None:
+    def _show_or_wait(self, told: Callable[[Staging], Spans | None]) -> None:
         staging = self._state.panels.staging
-        self._waits = told if staging is None or not staging.counted else None
+        self._pending = told if staging is None or not staging.counted else None
         words = told(staging) if staging is not None else None
         self.say(words or ())
 
     def _catch_up(self) -> None:
-        """An answer's figures may be there now."""
-        told, staging = self._waits, self._state.panels.staging
-        if told is None or self._prompt.edit.hint is not self._said:
-            self._waits = None
+        """Show a waiting message if its figures are counted now."""
+        describe, staging = self._pending, self._state.panels.staging
+        if describe is None or self._prompt.edit.hint is not self._last_message:
+            self._pending = None
         elif staging is not None and staging.counted:
-            self._waits = None
-            self.say(told(staging) or ())
+            self._pending = None
+            self.say(describe(staging) or ())
 
     def say(self, words: Spans) -> None:
-        """Say it, and know it again."""
-        self._said = words
+        """Show a message and remember it."""
+        self._last_message = words
         self._prompt.say(words)
 
-    def quiet(self, words: str) -> None:
-        """Say why a key does nothing here."""
+    def say_quietly(self, words: str) -> None:
+        """Show why a key does nothing here."""
         self._prompt.say([Span(words, "dim")])

@@ -1,4 +1,4 @@
-"""An answer that comes in at the end of the transcript: what came since a frame is painted, as a rule one line."""
+"""An answer being received at the end of the transcript; each frame paints only new lines, usually one."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class GrowingAnswer:
-    """Paints what comes in in `pane`, whose rows are `LiveRows`: whoever feeds them says so by `grew`."""
+    """Paints an answer in `pane`, whose rows are `LiveRows`; the caller reports growth by `grew`."""
 
     def __init__(self, pane: Transcript) -> None:
         self._pane = pane
 
     @property
     def rows(self) -> LiveRows | None:
-        """The rows, once there are some."""
+        """The rows; None before there are any."""
         return self._pane.data if isinstance(self._pane.data, LiveRows) else None
 
     def grew(self) -> None:
-        """More of the answer is there: a view that stood at the end follows."""
+        """Paint the growth; a view at the end follows."""
         rows, pane = self.rows, self._pane
         if rows is None:
             return
-        following, before = pane.viewport.at_end, pane.viewport.heights
+        is_following, before = pane.viewport.at_end, pane.viewport.heights
         if rows.count != before.count or not rows.live:
-            self._measure_anew(following)
+            self._measure_again(is_following)
             return
         last = rows.count - 1
-        height, was = rows.height(last, pane.grid), before.height(last)
-        same = min(was, height)
-        # The head with its figure, and from the last line on.
+        height, old_height = rows.height(last, pane.grid), before.height(last)
+        same = min(old_height, height)
+        # Repaint the head with its figure, and the last lines.
         pane.forget_lines(last, (0, *range(max(1, same - 2), same + 1)))
-        if height != was:
+        if height != old_height:
             before.set(last, height)
-            if following:
-                pane.viewport.to_end()
+            if is_following:
+                pane.viewport.scroll_to_end()
                 pane.refresh()
                 return
         self._paint_from(before.line_of(last) + same - 2)
         pane.repaint_row(last)
 
-    def _measure_anew(self, following: bool) -> None:
+    def _measure_again(self, is_following: bool) -> None:
         pane = self._pane
         follows_cursor = pane.cursor >= pane.viewport.heights.count - 1
-        pane.measure_anew()
+        pane.measure_again()
         if follows_cursor:
             pane.to_last_row()
-        if following:
-            pane.viewport.to_end()
+        if is_following:
+            pane.viewport.scroll_to_end()
         pane.refresh()
 
     def _paint_from(self, line: int) -> None:

@@ -1,11 +1,11 @@
-"""Which keys the key line names first: those that go about, or those that edit where something is marked or staged."""
+"""Order of keys in the key line: navigation, or editing while blocks are marked or edits staged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command, CommandContext
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.commands.situation import ASKING, KEYED, MARKED, RUNNING, SEARCHING, SEEKING, STAGED, TALKING
 from ctxtui.tui.inspector.commands import GoToCall, Home, LeaveOpen, NextCall, NextEvent, OpenBlock, ShowAll
@@ -20,21 +20,21 @@ from ctxtui.tui.inspector.controllers.summaries import WriteSummary
 from ctxtui.tui.lists.registry import ShowBlocks, ShowMisses, ShowMoney
 from ctxtui.tui.widgets.keyline import Key
 
-GOING: Final[tuple[type[Command], ...]] = (
+NAVIGATION: Final[tuple[type[Command], ...]] = (
     NextCall, Search, ShowMisses, ShowMoney, ShowBlocks, DiffBefore, Home, Drop, Undo, OpenBlock, Back, MarkBlock,
     TalkHere, NextEvent, GoToCall,
 )  # fmt: skip
-"""What one looks round with."""
-MARKING: Final[tuple[type[Command], ...]] = (
+"""Navigation."""
+ON_MARKED: Final[tuple[type[Command], ...]] = (
     Drop, TruncateBlock, WriteSummary, Summarize, Externalize, Pin,
 )  # fmt: skip
-"""What is done to marked blocks, before the key that is rid of them; without a key of a provider a model comes last."""
-WIDENING: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint)
-"""What else is done with marks."""
-APPLYING: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks, ShowNext)
-"""What is done with staged edits."""
-_SPECIAL: Final[tuple[type[Command], ...]] = (NextHit, ShowAll)
-"""What comes before all others, where it can be done at all."""
+"""Commands on marked blocks, listed before `esc`; a model summary comes last without an API key."""
+MORE_ON_MARKED: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint)
+"""Further commands on marks."""
+ON_STAGED: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks, ShowNext)
+"""Commands on staged edits."""
+_FIRST: Final[tuple[type[Command], ...]] = (NextHit, ShowAll)
+"""Commands that always come first when available."""
 _ON_PANES: Final[dict[str, tuple[Key, ...]]] = {
     "calls": (Key("← →", "call to call"),),
     "map": (Key("← → ↑ ↓", "block to block"),),
@@ -42,40 +42,52 @@ _ON_PANES: Final[dict[str, tuple[Key, ...]]] = {
     "heaviest": (Key("↑ ↓", "rows"), Key("⏎", "go to it")),
     "threads": (Key("↑ ↓", "rows"), Key("⏎", "show it")),
 }
-"""The keys of panes that are no commands, by the pane that has the focus."""
-_CLOSES: Final = ((SEARCHING, "end search", "end"), (MARKED, "unmark", ""), (RUNNING, "interrupt", ""))
-"""What `esc` closes, in its order, and what the key line says of it."""
+"""Keys of the focused pane that are not commands."""
+_CLOSED_BY_ESC: Final = ((SEARCHING, "end search", "end"), (MARKED, "unmark", ""), (RUNNING, "interrupt", ""))
+"""What `esc` closes, in order, with labels for the key line."""
 
 
 def keys(
-    can: Sequence[type[Command]],
-    at: Situation,
+    available: Sequence[type[Command]],
+    context: CommandContext,
     *,
     first: Sequence[type[Command]] = (),
     choice: bool = False,
     esc: str = "leave",
     top: bool = False,
 ) -> Iterator[Key]:
-    """The keys of the commands that `can` be used `at` this situation, those for what one is doing first. In a chat
-    `first` come before those that go about; with `choice` one of a few keys is asked for, and `esc` is what that key
-    does to the question; on the `top` level going back
-    is leaving."""
-    facts = at.facts
+    """Yield the keys of the available commands (`available`) in this context, those for the current task first.
+
+    In a chat, `first` comes before navigation. `choice`: a question takes one of a few keys, and `esc` is its label
+    there. `top`: on the top level, going back quits.
+    """
+    facts = context.facts
     if ASKING in facts:
-        able = [each for each in dict.fromkeys([*first, *can]) if each in can]
-        yield from _typing(facts, able, talking=TALKING in facts, choice=choice, esc=esc)
+        usable = [each for each in dict.fromkeys([*first, *available]) if each in available]
+        yield from _typing(facts, usable, talking=TALKING in facts, choice=choice, esc=esc)
         return
     marked, staged = MARKED in facts, STAGED in facts
-    marking = [each for each in MARKING if each is not WriteSummary or KEYED in facts] if marked else []
-    doing = [*_SPECIAL, *marking, *(WIDENING if marked else ()), *(APPLYING if staged else ()), *first, *GOING]
-    named = [each for each in dict.fromkeys([*doing, *can]) if each in can and each.label and not each.always]
-    if at.pane in _ON_PANES:
-        yield from (*_ON_PANES[at.pane], Key("tab", "next pane", "pane"))
-    # Elsewhere the way out comes first.
-    behind = sum(each in marking for each in named)
+    marking = [each for each in ON_MARKED if each is not WriteSummary or KEYED in facts] if marked else []
+    ordered = [
+        *_FIRST,
+        *marking,
+        *(MORE_ON_MARKED if marked else ()),
+        *(ON_STAGED if staged else ()),
+        *first,
+        *NAVIGATION,
+    ]
+    named = [
+        each
+        for each in dict.fromkeys([*ordered, *available])
+        if each in available and each.label and not each.is_always_shown
+    ]
+    if context.pane in _ON_PANES:
+        yield from (*_ON_PANES[context.pane], Key("tab", "next pane", "pane"))
+    # Without marks, `esc` comes first.
+    marked_count = sum(each in marking for each in named)
     escape = _escape(facts)
     shown = [_key(each, top) for each in named]
-    yield from (*shown[:behind], *escape, *shown[behind:])
+    yield from (*shown[:marked_count], *escape, *shown[marked_count:])
 
 
 def _key(command: type[Command], top: bool) -> Key:
@@ -84,17 +96,17 @@ def _key(command: type[Command], top: bool) -> Key:
 
 
 def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
-    """What `esc` closes next, where anything is open."""
-    for fact, label, short in _CLOSES:
+    """Return what `esc` closes next, if anything is open."""
+    for fact, label, short in _CLOSED_BY_ESC:
         if fact in facts:
             return (Key("esc", label, short, LeaveOpen.actions()),)
     return ()
 
 
 def _typing(
-    facts: frozenset[str], can: Sequence[type[Command]], *, talking: bool, choice: bool, esc: str
+    facts: frozenset[str], available: Sequence[type[Command]], *, talking: bool, choice: bool, esc: str
 ) -> Iterator[Key]:
-    """While a line is typed in only these keys are no letters."""
+    """Yield the keys that are not letters while a line is typed in."""
     seeking = SEEKING in facts
     if not choice:
         yield Key("⏎", "send" if talking else "keep" if seeking else "accept")
@@ -103,5 +115,7 @@ def _typing(
         yield Key("^x", "regular expression", "expression", SearchExpression.actions())
     elif not choice:
         yield from (
-            Key(*each.key_line()) for each in can if each.label and not each.always and each.key_shown().startswith("^")
+            Key(*each.key_line())
+            for each in available
+            if each.label and not each.is_always_shown and each.key_shown().startswith("^")
         )

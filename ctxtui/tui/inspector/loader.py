@@ -1,4 +1,4 @@
-"""What happens behind the Inspector: opening, counting and following in worker threads, which only post messages."""
+"""Background work of the inspector: threads open, count and follow a session and post messages."""
 
 from __future__ import annotations
 
@@ -22,77 +22,76 @@ if TYPE_CHECKING:
     from ctxtui.services.workers.session_report import Report
 
 
-LEAST: Final = 0.2
-"""Seconds between two rounds of work at least, as long as the session grows ..."""
-TIMES: Final = 12
-"""... and times as long as a round took: work takes a thirteenth of a processor ..."""
-MOST: Final = 4.0
-"""... but for sessions so long that figures would be older than so many seconds."""
-QUIET: Final = 0.25
-"""Seconds without growth after which what came is worked out, whatever the last round took."""
+MIN_PAUSE_SECONDS: Final = 0.2
+"""Fewest seconds between two rounds of work while the session grows ..."""
+PAUSE_FACTOR: Final = 12
+"""... but at least 12 times as long as the round took, so that work uses 1/13 of a processor ..."""
+MAX_PAUSE_SECONDS: Final = 4.0
+"""... and at most this many seconds."""
+QUIET_SECONDS: Final = 0.25
+"""Seconds without growth after which the next round starts in any case."""
 
 
 T = TypeVar("T")
 
 
 class Pace:
-    """Says how long a worker has to wait until its next round. `clock` gives monotonic seconds."""
+    """Determines how long a worker must wait before its next round. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._due = 0.0
-        self._rested = 0.0
-        self.asked = True
-        """Whether the user waits for something; so it is until a first round of the grown session is over."""
+        self._quiet_end = 0.0
+        self.is_urgent = True
+        """Whether the user waits for figures; True until the first round of a grown session ends."""
 
     def grew(self) -> None:
-        """There is more of the session."""
-        self._rested = self._clock() + QUIET
+        """The session has grown."""
+        self._quiet_end = self._clock() + QUIET_SECONDS
 
     def worked(self, seconds: float) -> None:
-        """A round is over, and took so many seconds of a processor."""
-        self.asked = False
-        self._due = self._clock() + min(MOST, max(LEAST, TIMES * seconds))
+        """A round ended after `seconds` of processor time."""
+        self.is_urgent = False
+        self._due = self._clock() + min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, PAUSE_FACTOR * seconds))
 
     def ask(self) -> None:
-        """The user waits for what there is to do."""
-        self._due, self.asked = 0.0, True
+        """The user waits for the next round."""
+        self._due, self.is_urgent = 0.0, True
 
     def left(self) -> float:
-        """Seconds until the next round may begin."""
-        return max(0.0, min(self._due, self._rested) - self._clock())
+        """Return the seconds until the next round may begin."""
+        return max(0.0, min(self._due, self._quiet_end) - self._clock())
 
 
-class KeptReports:
-    """The reports that `source` gave, each with how far the recording was read then."""
+class ReportCache:
+    """Cached reports of `source`, each with the state of the recording at that time."""
 
     def __init__(self, source: SessionSource) -> None:
         self._source = source
-        self._kept: dict[str, tuple[object, Any]] = {}
+        self._entries: dict[str, tuple[object, Any]] = {}
 
-    def of(self, kind: Report[T], loaded: Loaded) -> T:
-        """The report of a kind; takes its time where it is not known, or there is more to report on."""
+    def get(self, kind: Report[T], loaded: Loaded) -> T:
+        """Return a report, computed if it is not cached or the recording has grown."""
         read = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
         name = f"{kind.name} {kind.about}"
-        kept = self._kept.get(name)
-        if kept is None or kept[0] != read:
-            kept = self._kept[name] = read, self._source.report(kind, loaded)
-        return cast("T", kept[1])
+        entry = self._entries.get(name)
+        if entry is None or entry[0] != read:
+            entry = self._entries[name] = read, self._source.report(kind, loaded)
+        return cast("T", entry[1])
 
 
-TELL: Final = 0.1
-"""Seconds between two posts about figures: often enough to see them come."""
-_PATIENCE: Final = 0.03
-"""Seconds for which a slice of the first reading waits until the one before is on screen."""
+POST_SECONDS: Final = 0.1
+"""Seconds between two posts about figures, short enough to look continuous."""
+_MAX_DISPLAY_WAIT_SECONDS: Final = 0.03
+"""Longest wait in seconds of the first reading until a part is on screen."""
 
-_PAUSE: Final = 0.01
-"""Seconds between two slices of work that nothing waits for."""
-_KEY: Final = 0.25
-"""Seconds for which work waits at most until a key is answered."""
+_LOW_PRIORITY_PAUSE_SECONDS: Final = 0.01
+"""Seconds between two slices of low-priority work."""
+_MAX_KEY_WAIT_SECONDS: Final = 0.25
+"""Longest wait in seconds for the handling of a key."""
 
-_MANY: Final = 10_000
-"""Nodes from which on the collector is spared what a session is made of: looking through it takes a sixth of the
-processor, up to a fifth of a second at a time."""
+_MIN_FROZEN_NODES: Final = 10_000
+"""Nodes from which a session's objects are frozen: collections take 1/6 of the processor, up to 0.2 s each."""
 
 
 class Glimpsed(Message):
@@ -104,7 +103,7 @@ class Glimpsed(Message):
 
 
 class Began(Message):
-    """The recording is open; nothing of it is read yet."""
+    """The recording is open, but nothing is read yet."""
 
     def __init__(self, loaded: Loaded) -> None:
         super().__init__()
@@ -112,7 +111,7 @@ class Began(Message):
 
 
 class Brought(Message):
-    """A part of the recording was read and waits to be taken."""
+    """Part of the recording was read."""
 
     def __init__(self, news: RecordingNews) -> None:
         super().__init__()
@@ -124,7 +123,7 @@ class Complete(Message):
 
 
 class Worked(Message):
-    """More figures are known; with `done` all there is."""
+    """More figures are known; with `done`, all of them."""
 
     def __init__(self, done: bool = False) -> None:
         super().__init__()
@@ -132,11 +131,11 @@ class Worked(Message):
 
 
 class Read(Message):
-    """A large block that was wanted is read."""
+    """A requested large block was read."""
 
 
 class Failed(Message):
-    """Opening or reading ended in an error."""
+    """Opening or reading failed."""
 
     def __init__(self, error: CtxtuiError) -> None:
         super().__init__()
@@ -147,58 +146,61 @@ Post = Callable[[Message], object]
 
 
 class SessionLoader:
-    """The threads of one Inspector. The screen calls `taken` for everything it took, `work` when there may be more to
-    work out, `hold` and `go_on` around the answer to a key; `stop` ends all."""
+    """The threads of one inspector.
+
+    The screen calls `on_displayed` for each message it handled, `work` when there may be more to compute,
+    `pause_for_key` and `resume` around the handling of a key, and `stop` at the end.
+    """
 
     def __init__(self, source: SessionSource, post: Post) -> None:
-        self.reports = KeptReports(source)
+        self.reports = ReportCache(source)
         self._source = source
         self._post = post
         self._stop = threading.Event()
         self._more = threading.Event()
         self._woken = threading.Event()
         self._pace = Pace()
-        self._told = 0.0
-        """When figures were posted last that are not all there is."""
-        self._taken = threading.Event()
-        self._answered = threading.Event()
-        self._held_until = 0.0
+        self._last_post = 0.0
+        """Time of the last post of partial figures."""
+        self._displayed = threading.Event()
+        self._key_handled = threading.Event()
+        self._paused_until = 0.0
         self._study: Study | None = None
-        self._read_whole = self._worked_out = False
-        """Whether nothing was left to read, and then to work out: what is made after that may be garbage soon."""
-        self._frozen = False
-        self._wanted: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._is_read = self._is_computed = False
+        """Whether all was read, and then computed; later objects may be short-lived."""
+        self._is_frozen = False
+        self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def read(self) -> None:
         """Open and read to the end, then follow; for a worker thread."""
         try:
             if (end := self._source.read_end()) is not None:
                 self._post(Glimpsed(end))
-                self._taken.wait(_PATIENCE * 10)
+                self._displayed.wait(_MAX_DISPLAY_WAIT_SECONDS * 10)
             loaded, pieces = self._source.open()
             self._post(Began(loaded))
             for news in pieces:
                 if self._stop.is_set():
                     return
-                self._taken.clear()
+                self._displayed.clear()
                 self._post(Brought(news))
-                self._taken.wait(_PATIENCE)
+                self._displayed.wait(_MAX_DISPLAY_WAIT_SECONDS)
                 self.wait_for_keys()
-                self._spare(loaded.session)
+                self._freeze_session(loaded.session)
             loaded.check()
         except CtxtuiError as error:
             self._post(Failed(error))
             return
-        self._read_whole = True
+        self._is_read = True
         self._post(Complete())
-        # Imported here: nothing is followed before it is read.
+        # Imported late: following begins after reading.
         from ctxtui.services.recordings.follow import Follower, run_follower
 
         follower = Follower()
         follower.watch(loaded)
-        run_follower(follower, self._heard, self._stop)
+        run_follower(follower, self._on_followed, self._stop)
 
-    def _heard(self, heard: object) -> None:
+    def _on_followed(self, heard: object) -> None:
         from ctxtui.services.recordings.follow import FollowedNews
 
         assert isinstance(heard, FollowedNews)
@@ -206,143 +208,145 @@ class SessionLoader:
             self._study.prefetch_new()
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
 
-    def hold(self) -> None:
-        """A key came: threads take turns, so that what works between its coming and its frame doubles the time of both.
-        Not every key has a frame: the halt ends by itself."""
-        self._answered.clear()
-        self._held_until = time.monotonic() + _KEY
+    def pause_for_key(self) -> None:
+        """Pause threads for a key: work between the key and its frame doubles the time of both.
 
-    def go_on(self) -> None:
-        """The key is answered: its frame is on the screen."""
-        self._held_until = 0.0
-        self._answered.set()
+        Not every key has a frame, so the pause ends by itself.
+        """
+        self._key_handled.clear()
+        self._paused_until = time.monotonic() + _MAX_KEY_WAIT_SECONDS
+
+    def resume(self) -> None:
+        """Resume after the frame of a key."""
+        self._paused_until = 0.0
+        self._key_handled.set()
 
     def wait_for_keys(self) -> None:
-        """In a worker, between two slices: wait until the key that came is answered."""
-        left = self._held_until - time.monotonic()
+        """Wait until a pending key is handled; for workers, between slices of work."""
+        left = self._paused_until - time.monotonic()
         if left > 0:
-            self._answered.wait(left)
+            self._key_handled.wait(left)
 
-    def taken(self) -> None:
-        """What was posted last is on the screen."""
-        self._taken.set()
+    def on_displayed(self) -> None:
+        """The last posted message was handled."""
+        self._displayed.set()
 
     def work_on(self, study: Study) -> None:
-        """Work out the figures of `study` from now on."""
+        """Compute the figures of `study` from now on."""
         self._study = study
         self._more.set()
 
     def work(self) -> None:
-        """There may be more to work out: at once where a key waits for it."""
-        if time.monotonic() < self._held_until:
+        """There may be more to compute; if a key waits for it, start at once."""
+        if time.monotonic() < self._paused_until:
             self._pace.ask()
         self._more.set()
         self._woken.set()
 
     def grew(self, *, counted: bool) -> None:
-        """The session has more; where that is `counted` already, all else may come a moment later."""
+        """The session has grown; if growth is already `counted`, other figures may come later."""
         self._pace.grew()
         self._more.set()
         if not counted:
             self._woken.set()
 
-    def want(self, load: Callable[[], None]) -> None:
-        """Let the worker do `load`, which reads a large block, before anything else."""
-        self._wanted.put(load)
-        if time.monotonic() < self._held_until:
+    def request_load(self, load: Callable[[], None]) -> None:
+        """Run `load`, which reads a large block, before other work."""
+        self._requests.put(load)
+        if time.monotonic() < self._paused_until:
             self._pace.ask()
         self._more.set()
         if self._pace.left() <= 0:
-            # Who rests while the session grows wakes up by itself, and would only rest on.
+            # A worker that waits for the next round wakes up by itself.
             self._woken.set()
 
-    def _fetch(self) -> bool:
-        # What is wanted meanwhile comes after what was: a session that grows never ends to want.
-        count = self._wanted.qsize()
+    def _run_requests(self) -> bool:
+        # Leave later requests for the next round: a growing session always has more.
+        count = self._requests.qsize()
         for _ in range(count):
-            self._wanted.get()()
+            self._requests.get()()
         if count:
             self._post(Read())
         return count > 0
 
-    def figure(self) -> None:
-        """Work things out whenever there is something; for a worker thread."""
+    def compute_figures(self) -> None:
+        """Compute figures whenever there is work; for a worker thread."""
         finished: Study | None = None
         while not self._stop.is_set():
             self._wait()
             begun = time.thread_time()
-            found = self._worked()
+            computed = self._compute()
             if self._stop.is_set():
                 return
-            if found or finished is not self._study:
+            if computed or finished is not self._study:
                 finished = self._study
                 self._post(Worked(done=True))
                 self._source.save_counts()
                 if finished is not None:
-                    if self._worked_out:
+                    if self._is_computed:
                         self._pace.worked(time.thread_time() - begun)
-                    self._worked_out = self._read_whole
-            # Else an edit asked whether there is more to count: nothing is shown a second time.
-            self._rest()
+                    self._is_computed = self._is_read
+            # Otherwise an edit only checked for uncounted tokens: show nothing again.
+            self._compute_low_priority()
 
     def _wait(self) -> None:
-        """Wait until there is something to do, and while the session grows until it may be done; calls that come
-        meanwhile are counted."""
+        """Wait for work, and while the session grows for its next round; count new calls meanwhile."""
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
             if self._study is not None and self._study.count_pending():
-                self._tell()
+                self._post_partial()
             self._woken.wait(left)
         self._more.clear()
 
-    def _tell(self) -> None:
-        """Post that more figures are known, unless that was done a moment ago."""
-        if time.monotonic() - self._told > TELL:
-            self._told = time.monotonic()
+    def _post_partial(self) -> None:
+        """Post that more figures are known, unless this was done a moment ago."""
+        if time.monotonic() - self._last_post > POST_SECONDS:
+            self._last_post = time.monotonic()
             self._post(Worked())
 
-    def _worked(self) -> bool:
-        """Work out what the screen waits for; whether there was anything."""
-        found = False
-        if self._worked_out:
-            # What came is shown already: its figures are posted together.
-            self._told = time.monotonic()
+    def _compute(self) -> bool:
+        """Compute what the screen waits for; return whether there was anything."""
+        computed = False
+        if self._is_computed:
+            # New records are already shown; post their figures together.
+            self._last_post = time.monotonic()
         while not self._stop.is_set() and (
-            ((not found or self._pace.asked) and self._fetch()) or (self._study is not None and self._study.work())
+            ((not computed or self._pace.is_urgent) and self._run_requests())
+            or (self._study is not None and self._study.work())
         ):
-            # What is wanted from now on because the session grows is of the next round.
-            found = True
+            # Requests from now on belong to the next round.
+            computed = True
             self.wait_for_keys()
-            self._tell()
+            self._post_partial()
             if self._study is not None:
-                self._spare(self._study.session)
-        return found
+                self._freeze_session(self._study.session)
+        return computed
 
-    def _spare(self, session: Session) -> None:
-        """What there is by now lives as long as the session: the collector need not look through it."""
-        if not self._worked_out and len(session.tree) >= _MANY:
+    def _freeze_session(self, session: Session) -> None:
+        """Freeze the session's objects, which live as long as the session, for the garbage collector."""
+        if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()
-            self._frozen = True
+            self._is_frozen = True
 
-    def _rest(self) -> None:
-        """Work out what nothing waits for, with pauses: keys come first."""
+    def _compute_low_priority(self) -> None:
+        """Compute what nothing waits for, with pauses for keys."""
         rested = False
         while (
             not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.work_idle()
         ):
             rested = True
             self.wait_for_keys()
-            self._more.wait(_PAUSE)
+            self._more.wait(_LOW_PRIORITY_PAUSE_SECONDS)
         if rested and not self._stop.is_set():
             self._post(Worked(done=True))
 
     def stop(self) -> None:
-        """End both threads."""
+        """Stop both threads."""
         self._stop.set()
-        self.go_on()
+        self.resume()
         self._more.set()
         self._woken.set()
         self._source.close()
-        if self._frozen:
+        if self._is_frozen:
             gc.unfreeze()

@@ -24,7 +24,7 @@ else:
 
 
 class MapBoard(Board, can_focus=True):
-    """The context in prompt order. The screen asks for `pixels` and shows a map of so many."""
+    """The context in prompt order. The screen reads `pixels` and shows a map of that size."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "point(-1, 0)", "left", show=False),
@@ -43,95 +43,94 @@ class MapBoard(Board, can_focus=True):
     def __init__(self) -> None:
         super().__init__(title="map", join="├", id="map")
         self.raster_rows = 4
-        self.scaled = True
-        self._what: context_map.ContextMap | None = None
-        self._again: Callable[[int], context_map.ContextMap] | None = None
+        self.shows_scale = True
+        self._map: context_map.ContextMap | None = None
+        self._make_map: Callable[[int], context_map.ContextMap] | None = None
 
     @property
     def raster_width(self) -> int:
-        """Cells of the raster's lines: the body less a blank on both sides."""
+        """Cells of the raster's lines: the body without a blank on either side."""
         return max(1, self.body_width - 2)
 
     @property
     def pixels(self) -> int:
-        """How many pixels there are to fill."""
+        """Number of pixels to fill."""
         look = self.look
         return raster.pixel_count(self.raster_width, self.raster_rows, colour=look.coloured, letters=look.ascii)
 
-    def place(self, rows: int, *, scaled: bool) -> None:
-        """Draw the raster in so many lines from now on, with the scale below it or without."""
-        if (rows, scaled) != (self.raster_rows, self.scaled):
-            self.raster_rows, self.scaled = rows, scaled
+    def place(self, rows: int, *, shows_scale: bool) -> None:
+        """Set the lines of the raster, and whether a scale is shown below it."""
+        if (rows, shows_scale) != (self.raster_rows, self.shows_scale):
+            self.raster_rows, self.shows_scale = rows, shows_scale
             self.redraw()
 
-    def show(self, again: Callable[[int], context_map.ContextMap]) -> None:
-        """Another map, which `again` makes in so many pixels: now, and when the pane gets another size."""
-        self._again, what = again, again(self.pixels)
-        if what != self._what:
-            self._what = what
+    def show(self, make_map: Callable[[int], context_map.ContextMap]) -> None:
+        """Show another map; `make_map` makes it for a number of pixels, now and after a resize."""
+        self._make_map, new_map = make_map, make_map(self.pixels)
+        if new_map != self._map:
+            self._map = new_map
             self.redraw()
 
-    def here(self, token: float | None) -> None:
-        """The cursor is at another token: only the scale is painted anew, if it looks different."""
-        what = self._what
-        if what is None or what.here == token:
+    def set_cursor(self, token: float | None) -> None:
+        """Move the cursor to another token; only the scale is repainted, if it changed."""
+        map_ = self._map
+        if map_ is None or map_.here == token:
             return
-        self._what = replace(what, here=token)
-        before, now = (scale.line(self.raster_width, what.extent, at) for at in (what.here, token))
+        self._map = replace(map_, here=token)
+        before, now = (scale.line(self.raster_width, map_.extent, at) for at in (map_.here, token))
         y = self.raster_rows + 1
-        if not self.scaled or before == now or self._lines is None or y >= len(self._lines):
+        if not self.shows_scale or before == now or self._lines is None or y >= len(self._lines):
             return
         self._lines[y] = self.strip_of([Span(" "), *now], self.look)
         self.refresh(Region(0, self.body_top + y, self.size.width, 1))
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Raster, track, scale."""
-        if self._again is not None and (self._what is None or len(self._what.shown) != self.pixels):
-            self._what = self._again(self.pixels)
-        if self._what is None:
+        """Draw raster, track and scale."""
+        if self._make_map is not None and (self._map is None or len(self._map.shown) != self.pixels):
+            self._map = self._make_map(self.pixels)
+        if self._map is None:
             return ()
         look = self.look
         return context_map.lines(
-            self._what,
+            self._map,
             self.raster_width,
             self.raster_rows,
-            scaled=self.scaled,
+            scaled=self.shows_scale,
             colour=look.coloured,
             letters=look.ascii,
         )
 
     def notes(self) -> Spans:
-        """Where the prefix ends, or the limit up to which it is drawn; on a wide screen what the raster means."""
-        if self._what is None:
+        """Return the end of the prefix or the limit of the drawing; on a wide screen, also the scale."""
+        if self._map is None:
             return ()
-        if self._what.break_at is not None:
+        if self._map.break_at is not None:
             return [Span("╳ ", "crit"), Span("prefix ends", "dim")] if self.body_width >= 40 else ()
-        wide = f"prompt order, one column ≈ {scale.short(self._what.extent / self.raster_width)}, "
-        return [Span((wide if self.body_width >= 70 else "") + self._what.limit, "dim")]
+        scale_text = f"prompt order, one column ≈ {scale.short(self._map.extent / self.raster_width)}, "
+        return [Span((scale_text if self.body_width >= 70 else "") + self._map.limit, "dim")]
 
     def action_point(self, columns: int, rows: int) -> None:
         """Move the cursor by columns or half rows of the raster."""
-        if self._what is None:
+        if self._map is None:
             return
-        step = self._what.extent / (self.raster_width * self.raster_rows * 2)
-        at = self._what.here or 0.0
+        step = self._map.extent / (self.raster_width * self.raster_rows * 2)
+        at = self._map.here or 0.0
         self.post_message(self.Pointed(max(0.0, at + (columns * self.raster_rows * 2 + rows) * step)))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel goes through the context, a column of the raster at a time."""
+        """Move on by a column of the raster."""
         event.stop()
         self.action_point(1, 0)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As downwards."""
         event.stop()
         self.action_point(-1, 0)
 
     def on_click(self, event: events.Click) -> None:
-        """A click goes to the block at that place."""
+        """Go to the clicked block."""
         x, y = event.x - 2, event.y - self.body_top
-        if self._what is None or not 0 <= x < self.raster_width:
+        if self._map is None or not 0 <= x < self.raster_width:
             return
         row = y + 0.5 if y < self.raster_rows else 0.0
-        token = raster.token_at(x, row, self.raster_width, self.raster_rows, self._what.extent)
+        token = raster.token_at(x, row, self.raster_width, self.raster_rows, self._map.extent)
         self.post_message(self.Pointed(token))

@@ -1,4 +1,4 @@
-"""The Inspector's panes together: from what is known and what is wanted to what each of them shows."""
+"""The inspector's panes as a whole: computes what each of them shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxtui.tui.inspector.boards import (
     ContextBoard,
     Edge,
     HeaderLine,
-    Sentence,
+    TooSmallLine,
     WhyLine,
     call_board,
     growth_board,
@@ -26,7 +26,7 @@ from ctxtui.tui.inspector.boards import (
     staged_board,
     tools_board,
 )
-from ctxtui.tui.inspector.calls_board import CallsBoard, Shown
+from ctxtui.tui.inspector.calls_board import CallsBoard, StripContent
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.reasons import Reasons
 from ctxtui.tui.inspector.side_panels import HeaviestPane, ThreadsPane
@@ -69,10 +69,12 @@ else:
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
-    header's word for the recording, `behind` the number of calls that came since, where it is live. `only_edits` shows
-    only the rows that edits touch; `marks` are the nodes that are marked; a held request leaves by itself in `waits`
-    seconds."""
+    """What the user wants to see.
+
+    Call `index` (from 0) of `thread`, with each category `shown` in its way. `state` is the header's word for the
+    recording, `behind` the number of newer calls in a live one. `only_edits` shows only rows that edits touch; `marks`
+    are the marked nodes; a held request is released automatically in `waits` seconds.
+    """
 
     thread: str
     index: int
@@ -85,8 +87,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 class Panels:
-    """All panes of the screen, and what must be kept from one showing to the next. The transcript shows the rows that
-    `make_rows` makes."""
+    """All panes of the screen, with state kept between updates. `make_rows` makes the transcript's rows."""
 
     def __init__(self, make_rows: MakeRows = ContextRows) -> None:
         self.header = HeaderLine()
@@ -106,27 +107,27 @@ class Panels:
         self.calls = CallsBoard()
         self.scene: Scene | None = None
         self.staging: Staging | None = None
-        """What staged edits make of the scene; None where there are none."""
-        self.coming: NextCallForecast | None = None
-        """The next call, where it stands in place of this one."""
+        """The scene under edits; None without edits."""
+        self.next_call: NextCallForecast | None = None
+        """The forecast of the next call, if it replaces this call."""
         self.layout = Layout()
-        self.noted: frozenset[tuple[str, int]] = frozenset()
-        """The calls with notes or bookmarks, by thread and number."""
+        self.noted_calls: frozenset[tuple[str, int]] = frozenset()
+        """Calls with notes or bookmarks, by thread and number."""
         self._wants = Wants()
-        self.reads = False
-        """Whether the transcript has the screen for itself."""
+        self.is_reading = False
+        """Whether reading mode is on."""
         self.window: Window | None = None
         self._sides: Sides | None = None
-        self._composed: composition.Composition | None = None
+        self._composition: composition.Composition | None = None
 
     def widgets(self) -> Iterator[Widget]:
-        """All of them, in the order of the focus."""
-        yield from (self.header, self.why, self.transcript, self.context, self.map, self.call, *self._side)
-        yield from (self.calls, Edge(id="edge"), Sentence(id="sentence"))
+        """Yield all panes in the order of the focus."""
+        yield from (self.header, self.why, self.transcript, self.context, self.map, self.call, *self._side_panes)
+        yield from (self.calls, Edge(id="edge"), TooSmallLine(id="sentence"))
 
     @property
-    def _side(self) -> tuple[Widget, ...]:
-        """What has a place on large screens, or while there is something to show in it."""
+    def _side_panes(self) -> tuple[Widget, ...]:
+        """Panes with space only on large screens or while they have content."""
         return self.next, self.staged, self.heaviest, self.threads, self.tools, self.growth
 
     def open(self, session: Session, names: Names, want: Schedule) -> None:
@@ -134,17 +135,17 @@ class Panels:
         self._sides = None
         self.window = None
         self.transcript.data = self._make_rows(Readings(session, names, want), highlight)
-        if self.reads:
+        if self.is_reading:
             self.transcript.read(True)
 
     def mark_noted(self, nodes: Mapping[int, Note], calls: Iterable[tuple[str, int]]) -> None:
-        """These have notes or bookmarks: nodes of the context, calls as (thread, number from 1)."""
+        """Mark nodes and calls (thread, number from 1) that have notes or bookmarks."""
         if self.transcript.data is not None:
             self.transcript.data.noted = nodes
-            self.noted = frozenset(calls)
+            self.noted_calls = frozenset(calls)
 
     def boxes(self, width: int, height: int) -> dict[str, Box]:
-        """Where everything stands on a screen of this size; tells map and strip how high they are."""
+        """Lay out all panes for this size, and set the heights of map and strip."""
         self.layout = layout.arrange(width, height, self._wants)
         what, box = self.context.what, self.layout.boxes.get("context")
         if what is not None and box is not None:
@@ -152,10 +153,10 @@ class Panels:
             if rows != self._wants.context:
                 self._wants = replace(self._wants, context=rows)
                 self.layout = layout.arrange(width, height, self._wants)
-        self.map.place(self.layout.map_rows or 1, scaled=self.layout.map_scale)
-        self.calls.place(self.layout.strip_rows or 1, marked=self.layout.marks)
+        self.map.place(self.layout.map_rows or 1, shows_scale=self.layout.map_scale)
+        self.calls.place(self.layout.strip_rows or 1, shows_marks=self.layout.marks)
         boxes = self.layout.boxes
-        if self.coming is not None and "this-call" in boxes:
+        if self.next_call is not None and "this-call" in boxes:
             boxes["next-call"] = boxes.pop("this-call")
         self.heaviest.join = (
             "┬" if "growth" in boxes or boxes.get("heaviest", (0,))[0] > boxes.get("map", (0,))[0] else "├"
@@ -166,14 +167,14 @@ class Panels:
 
     @property
     def sides(self) -> Sides:
-        """What the side panes keep of the session that is open."""
+        """State of the side panes for the open session."""
         assert self.transcript.data is not None
         if self._sides is None:
             self._sides = side_panels.Sides(self.transcript.data.readings.tree)
         return self._sides
 
     def shows(self, name: str) -> bool:
-        """Whether a pane has a place now."""
+        """Whether a pane has space now."""
         return name in self.layout.boxes
 
     def show(
@@ -182,77 +183,85 @@ class Panels:
         view: View,
         edits: ContextEdits | None,
     ) -> bool:
-        """Show what is known, what `edits` make of it, and what comes next; whether the panes need other places."""
-        known = study.thread(view.thread)
+        """Update all panes; return whether they need another layout."""
+        thread_study = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
-        view = replace(view, marks=frozenset(edits.shown(scene, view.marks))) if edits is not None else view
-        found = edits.edits_of(scene) if edits is not None else None
-        self.staging, pane = found if found is not None else (None, None)
-        self._rows(known, scene, view)
+        view = replace(view, marks=frozenset(edits.nodes_in(scene, view.marks))) if edits is not None else view
+        edited = edits.edits_of(scene) if edits is not None else None
+        self.staging, pane = edited if edited is not None else (None, None)
+        self._rows(thread_study, scene, view)
         self.note(study, view.shown)
-        record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
-        what = self._head(study, known, scene, view, record)
+        record = thread_study.records[scene.number] if scene.number < len(thread_study.records) else (0, 0)
+        what = self._show_header(study, thread_study, scene, view, record)
         if pane is not None:
             self.staged.title = "edits" if pane.active else "staged" if pane.staging.edits else "applied"
             self.staged.show(pane)
-        self.coming = edits.coming_of(scene) if edits is not None and scene.counted else None
-        if self.coming is not None:
-            self.next.show(self.coming)
+        self.next_call = edits.next_call_of(scene) if edits is not None and scene.counted else None
+        if self.next_call is not None:
+            self.next.show(self.next_call)
         self.context.show(what)
         self.call.show(replace(this_call.this_call(scene), record=record))
-        self._calls(known, scene, pane.rest.saved if pane is not None and pane.rest is not None else ())
+        self._calls(thread_study, scene, pane.rest.saved if pane is not None and pane.rest is not None else ())
         listed = self._threads(study)
         self.threads.show(listed, view.thread)
-        self._lists(known, scene)
-        return self._replan(what, len(listed))
+        self._lists(thread_study, scene)
+        return self._update_wants(what, len(listed))
 
-    def _head(
-        self, study: Study, known: ThreadStudy, scene: Scene, view: View, record: tuple[int, int]
+    def _show_header(
+        self, study: Study, thread_study: ThreadStudy, scene: Scene, view: View, record: tuple[int, int]
     ) -> composition.Composition:
-        """Show the header and the sentence below it; what the context is made of."""
-        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
-        priced = scene.number < len(known.spent)
+        """Update the header and the line below it; return the composition of the context."""
+        spent = thread_study.spent[scene.number] if scene.number < len(thread_study.spent) else None
+        priced = scene.number < len(thread_study.spent)
         staging = self.staging if self.staging is not None and self.staging.counted else None
         if staging is not None and not staging.as_sent:
-            # What edits are about is the request that follows.
+            # Edits are about the following request.
             scene = replace(scene, figures=staging.following)
-        shown = header.header(scene, view.state, spent, priced, subscription=study.subscription)
-        what, used, after = self.sides.composed(study, known, scene, view.shown), shown.used, None
-        self._composed = what
+        header_figures = header.header(scene, view.state, spent, priced, subscription=study.subscription)
+        composition_, used, after = (
+            self.sides.composition(study, thread_study, scene, view.shown),
+            header_figures.used,
+            None,
+        )
+        self._composition = composition_
         self.say_why()
         if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
             used, after = staging.without, staging.after
-            what = composition.with_staged_edits(what, staging.by_category, used, after)
-        shown = replace(shown, partial=priced and known.lacking[scene.number] > 0, totals=study.totals)
-        shown = replace(shown, behind=view.behind, record=record, used=used, after=after, waits=view.waits)
-        self.header.show(shown)
-        return what
+            composition_ = composition.with_staged_edits(composition_, staging.by_category, used, after)
+        header_figures = replace(
+            header_figures, partial=priced and thread_study.lacking[scene.number] > 0, totals=study.totals
+        )
+        header_figures = replace(
+            header_figures, behind=view.behind, record=record, used=used, after=after, waits=view.waits
+        )
+        self.header.show(header_figures)
+        return composition_
 
-    def _rows(self, known: ThreadStudy, scene: Scene, view: View) -> None:
+    def _rows(self, thread_study: ThreadStudy, scene: Scene, view: View) -> None:
         rows = self.transcript.data
         assert rows is not None
         rows.staging, rows.only_edits, rows.marked = self.staging, view.only_edits, view.marks
-        rows.stays, rows.repeats = known.stays, known.repeated
-        rows.show(scene, known.boundaries, known.ledger, view.shown)
-        self.transcript.marked = _marked(rows, scene, view.marks)
+        rows.stays, rows.repeats = thread_study.stays, thread_study.repeated
+        rows.show(scene, thread_study.boundaries, thread_study.ledger, view.shown)
+        self.transcript.marks_note = _marked(rows, scene, view.marks)
 
-    def read(self, reads: bool) -> None:
-        """Let the transcript have the screen for itself, to be read, or stand among the panes again."""
-        self.reads = reads
-        self._wants = replace(self._wants, reading=reads)
-        self.transcript.read(reads)
+    def read(self, is_reading: bool) -> None:
+        """Switch the transcript between reading mode and the normal layout."""
+        self.is_reading = is_reading
+        self._wants = replace(self._wants, reading=is_reading)
+        self.transcript.read(is_reading)
 
     def say_why(self) -> None:
-        """Say why the context shown is so big, as far as that is known."""
+        """Show the known reasons for the size of the context."""
         rows = self.transcript.data
-        if self.scene is not None and rows is not None and self._composed is not None:
-            # While they are counted nothing is promised of them.
+        if self.scene is not None and rows is not None and self._composition is not None:
+            # Claim no savings while edits are being counted.
             staging = self.staging if self.staging is not None and self.staging.edits else None
             staged = staging.freed if staging is not None and staging.counted else 0
-            self.why.show(self.reasons.of(self.scene, rows.path, self._composed, staged))
+            self.why.show(self.reasons.describe(self.scene, rows.path, self._composition, staged))
 
     def glimpse(self, end: RecordingEnd) -> None:
-        """Show the end of a recording whose beginning is not read yet: its last blocks, and no figure."""
+        """Show the last blocks of a recording that is not read yet, without figures."""
         rows, scene = self.transcript.data, end.scene
         assert rows is not None
         self.scene = scene
@@ -260,67 +269,67 @@ class Panels:
         self.header.show(replace(header.header(scene, "reading", None, False), used=None))
 
     def reading(self, done: int, total: int) -> None:
-        """How much of a long recording is read, in bytes."""
+        """Show how much of a long recording is read, in bytes."""
         self.transcript.note = transcript_notes.reading_note(done, total)
         self.transcript.refresh_rule()
 
     def note(self, study: Study, shown: tuple[str, ...]) -> None:
-        """How far counting is, which filters are on."""
+        """Show the progress of counting, and active filters."""
         note = transcript_notes.progress_note(*study.progress, len(study.session.skipped), shown)
         if note != self.transcript.note:
             self.transcript.note = note
             self.transcript.refresh_rule()
 
     def draw_map(self) -> None:
-        """Show the map of the scene, in as many pixels as it has now."""
+        """Show the map in its present number of pixels."""
         rows, scene = self.transcript.data, self.scene
         if self.staging is not None and self.shows("map"):
             self.map.show(partial(_staged_map, self.staging, self.transcript.node))
         elif scene is not None and rows is not None and self.shows("map"):
-            self.map.show(partial(self.sides.mapped, scene, rows, self.transcript.node))
+            self.map.show(partial(self.sides.context_map, scene, rows, self.transcript.node))
 
     def point(self) -> None:
-        """The transcript's cursor moved: the map's mark follows."""
+        """Move the map's mark to the transcript's cursor."""
         if self.staging is not None:
             self.draw_map()
         elif self.scene is not None and self.shows("map"):
-            self.map.here(context_map.cursor_token(self.scene, self.transcript.node))
+            self.map.set_cursor(context_map.cursor_token(self.scene, self.transcript.node))
 
     def _threads(self, study: Study) -> list[threads.ThreadRow]:
-        """The rows of the pane of threads; from then on all of them are priced."""
+        """Return the rows of the threads pane, and start pricing all threads."""
         if len(study.session.threads) < 2 or self.calls.size.width < layout.WIDE:
             return []
         for id_ in list(study.session.threads):
             study.thread(id_)
         return self.sides.threads(study)
 
-    def _calls(self, known: ThreadStudy, scene: Scene, ghosts: Sequence[int]) -> None:
-        def again(room: int, width: int) -> Shown:
-            strip, self.window = self.sides.strip(known, scene, self.window, room, self.noted, ghosts)
-            range_ = self.sides.range_of(self.window, known, ghosts=any(ghosts))
-            return strip, range_, self.sides.legend(known, width)
+    def _calls(self, thread_study: ThreadStudy, scene: Scene, ghosts: Sequence[int]) -> None:
+        def again(room: int, width: int) -> StripContent:
+            strip, self.window = self.sides.strip(thread_study, scene, self.window, room, self.noted_calls, ghosts)
+            range_ = self.sides.range_of(self.window, thread_study, ghosts=any(ghosts))
+            return strip, range_, self.sides.legend(thread_study, width)
 
         self.calls.show(again)
 
-    def _lists(self, known: ThreadStudy, scene: Scene) -> None:
+    def _lists(self, thread_study: ThreadStudy, scene: Scene) -> None:
         rows, sides = self.transcript.data, self.sides
         if rows is None:
             return
         if self.shows("heaviest"):
             nodes = sides.heaviest(scene, rows.path)
             most = scene.running.block_tokens(nodes[0]) if nodes else 0
-            self.heaviest.show(nodes, most, known.has_costs, partial(sides.heavy, rows, known, scene))
+            self.heaviest.show(nodes, most, thread_study.has_costs, partial(sides.heavy, rows, thread_study, scene))
         if self.shows("growth"):
-            self.growth.show(sides.growth(known, scene))
+            self.growth.show(sides.growth(thread_study, scene))
         if self.calls.size.width >= layout.WIDE:
             self.tools.show(sides.tools(scene))
 
-    def _replan(self, what: composition.Composition, threads: int) -> bool:
+    def _update_wants(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         pane = self.staged.what if self.staging is not None else None
         staged = staged_pane.needed_height(pane, self.context.body_width) if pane is not None else None
         rows = composition.unfolded_height(what, self.context.body_width, opened=self.context.opened)
-        wants = Wants(rows, threads, groups, staged, self.coming is not None, self.reads)
+        wants = Wants(rows, threads, groups, staged, self.next_call is not None, self.is_reading)
         changed, self._wants = wants != self._wants, wants
         return changed
 

@@ -1,4 +1,4 @@
-"""The Inspector's prompt: the line on which questions are asked, and on which is said what happened."""
+"""The prompt line of the inspector: questions and messages."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class SessionPrompt(PromptLine):
-    """Asks on `edit`, tells there, and gives the focus back to `pane`. `hint` stands there when nothing is said,
-    without the key that it begins with where the cursor is in the line already. `replan` is called when the line may be
-    needed, or no longer."""
+    """Asks and shows messages on `edit`, and returns the focus to `pane`.
+
+    `hint` is shown without a message; in the line, without its leading key. `replan` is called when the line may become
+    needed or unneeded.
+    """
 
     def __init__(self, edit: LineEdit, pane: Widget, hint: Spans, replan: Callable[[], object]) -> None:
-        super().__init__(edit, self._enter, self._go_back)
-        self.said = False
-        """Whether something is said."""
-        self.spoken: Signal[[Spans]] = Signal()
-        """What is said, for those that stand over the line."""
+        super().__init__(edit, self._open, self._close_line)
+        self.has_message = False
+        """Whether a message is shown."""
+        self.message_shown: Signal[[Spans]] = Signal()
+        """Emits messages, for lists that cover the line."""
         self._pane = pane
         self._hint = hint
         self._replan = replan
@@ -36,39 +38,39 @@ class SessionPrompt(PromptLine):
         keys: tuple[str, ...] = (),
         esc: str = "leave",
     ) -> None:
-        """Ask for a line that begins as `text`, or for one of `keys`; `then` gets the answer."""
+        """Ask for a line that starts as `text`, or for one of `keys`; `then` gets the answer."""
         self.ask(Question(lead, then, text=text, keys=keys, esc=esc))
 
     def say(self, words: Spans) -> None:
-        """What happened, or what may be typed; nothing clears it."""
-        self.edit.hint = words or self._resting
+        """Show a message, or the hint for "()"; it stays until the next one."""
+        self.edit.hint = words or self._idle_hint
         self.edit.refresh()
-        if self.said != bool(words):
-            self.said = bool(words)
+        if self.has_message != bool(words):
+            self.has_message = bool(words)
             self._replan()
-        self.spoken.emit(words)
+        self.message_shown.emit(words)
 
     @property
-    def _resting(self) -> Spans:
-        return self._hint[1:] if self.asking else self._hint
+    def _idle_hint(self) -> Spans:
+        return self._hint[1:] if self.is_asking else self._hint
 
     def refuse(self, why: str) -> None:
-        """Say why nothing is done."""
+        """Show why nothing was done."""
         self.say(failed(why))
 
     def leave(self) -> None:
-        """Back to the pane, and forget what was said."""
+        """Focus the pane and clear the message."""
         self._pane.focus()
         self.say(())
 
-    def _enter(self) -> None:
+    def _open(self) -> None:
         self.edit.can_focus = True
-        if not self.said:
-            self.edit.hint = self._resting
+        if not self.has_message:
+            self.edit.hint = self._idle_hint
         self._replan()
         self.edit.screen.set_focus(self.edit)
 
-    def _go_back(self) -> None:
+    def _close_line(self) -> None:
         self.edit.show([Span(" › ", "accent")])
         self.edit.screen.set_focus(self._pane)
         self.edit.can_focus = False

@@ -1,4 +1,4 @@
-"""The controllers that the screen of any session has, recorded or hosted."""
+"""The controllers of every session screen, recorded or hosted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ctxtui.tui.inspector.state import InspectorState
 def session_controllers(
     state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str, asker: Asker
 ) -> tuple[Controller, ...]:
-    """The controllers that any session has, in the order in which they hear what happened."""
+    """Make the controllers of any session, in the order in which they receive signals."""
     every = state, prompt, access
     return (
         OpeningController(*every),

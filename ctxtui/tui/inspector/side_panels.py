@@ -1,4 +1,4 @@
-"""What the Inspector's side panes keep from one call to the next, so that each call costs only what is new in it."""
+"""State of the side panes, kept between calls so that each call only costs what is new."""
 
 from __future__ import annotations
 
@@ -37,59 +37,59 @@ if TYPE_CHECKING:
     pass
 
 
-Noted = Set[tuple[str, int]]
+NotedCalls = Set[tuple[str, int]]
 """Calls by thread and number."""
 
-_POINTS = 400
-"""Points of the growth curve: more than it has dots."""
+_MAX_CURVE_POINTS = 400
+"""Points of the growth curve, more than it has dots."""
 
 
 class Sides:
-    """The view-models of composition, heaviest blocks, growth, tools and calls of one session, whose `tree` it is."""
+    """View models of composition, heaviest blocks, growth, tools and calls of one session with this `tree`."""
 
     def __init__(self, tree: Tree) -> None:
         self._heavy = Heaviest()
         self._columns: dict[str, Columns] = {}
         self._tools = ToolUse(tree)
         self._threads = ThreadSums()
-        self._composed: tuple[tuple[object, ...], Composition] | None = None
-        self._mapped: tuple[tuple[object, ...], ContextMap] | None = None
-        self._kinds: tuple[Sequence[CallEvent], tuple[int, int, int]] = (), (0, 0, 0)
-        """Events of calls, and how many of them are misses, folds and errors."""
-        self._spent: tuple[tuple[object, ...], dict[tuple[int, int], float | None]] = (), {}
-        """What blocks have cost, by node and tokens, as long as the ledger and the call shown are the same."""
+        self._composition_cache: tuple[tuple[object, ...], Composition] | None = None
+        self._map_cache: tuple[tuple[object, ...], ContextMap] | None = None
+        self._kind_counts: tuple[Sequence[CallEvent], tuple[int, int, int]] = (), (0, 0, 0)
+        """Events, and the numbers of misses, compactions and errors among them."""
+        self._cost_cache: tuple[tuple[object, ...], dict[tuple[int, int], float | None]] = (), {}
+        """Costs of blocks by node and tokens, for the present ledger and call."""
 
-    def composed(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
-        """What the context is made of, with the change since the call before and the money."""
+    def composition(self, study: Study, thread_study: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
+        """Return the composition of the context, with the change since the previous call and costs."""
         before = figures(study.book, scene.calls[scene.index - 1]) if scene.index else None
-        ledger, money = known.ledger, None
+        ledger, money = thread_study.ledger, None
         if ledger is not None and ledger.done >= scene.number:
             now, was = ledger.categories(scene.number), ledger.categories(scene.number - 1)
             money = tuple(a - b for a, b in zip(now, was, strict=True)), now
-        # Staging changes nothing of the call shown, and its residual is looked for in all calls before it.
+        # Staging does not change the call shown, and its residual depends on all calls before it.
         book, call = study.book, scene.call
         key = (book.contexts.read_of(call), call, scene.figures, book.version, before, money, shown)
-        if self._composed is None or self._composed[0] != key:
-            self._composed = key, composition.composition(scene, before, money, shown)
-        return self._composed[1]
+        if self._composition_cache is None or self._composition_cache[0] != key:
+            self._composition_cache = key, composition.composition(scene, before, money, shown)
+        return self._composition_cache[1]
 
-    def mapped(self, scene: Scene, rows: ContextRows, node: int | None, pixels: int) -> ContextMap:
-        """The map of the context, whose rows are `rows`, in `pixels`, with the cursor on `node`."""
+    def context_map(self, scene: Scene, rows: ContextRows, node: int | None, pixels: int) -> ContextMap:
+        """Return the map of the context in `pixels`, with the cursor on `node`."""
         book, call, running = scene.book, scene.call, scene.running
-        # What comes behind the call shown changes nothing of its context.
+        # Later calls do not change the context of the call shown.
         of = (book.contexts.read_of(call), call, scene.figures, scene.limits, scene.counted)
         key = (*of, running, running.version, rows.charge, pixels)
-        if self._mapped is None or self._mapped[0] != key:
-            self._mapped = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
-        return replace(self._mapped[1], here=context_map.cursor_token(scene, node))
+        if self._map_cache is None or self._map_cache[0] != key:
+            self._map_cache = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
+        return replace(self._map_cache[1], here=context_map.cursor_token(scene, node))
 
-    def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
-        """The strip's columns of a thread, with what it has now."""
-        columns = self._columns.setdefault(known.thread, Columns())
-        columns.update(known.calls, known.events, known.missed)
-        if not known.has_reports:
+    def columns(self, thread_study: ThreadStudy, scene: Scene) -> Columns:
+        """Return the strip's columns of a thread."""
+        columns = self._columns.setdefault(thread_study.thread, Columns())
+        columns.update(thread_study.calls, thread_study.events, thread_study.missed)
+        if not thread_study.has_reports:
             running = scene.running
-            heads = (call.sent_head for call in known.calls)
+            heads = (call.sent_head for call in thread_study.calls)
             columns.set_counted_sizes(
                 [running.read_tokens(head, head) if running.is_counted(head) else None for head in heads]
             )
@@ -97,22 +97,24 @@ class Sides:
 
     def strip(
         self,
-        known: ThreadStudy,
+        thread_study: ThreadStudy,
         scene: Scene,
         window: Window | None,
         room: int,
-        noted: Noted = frozenset(),
+        noted: NotedCalls = frozenset(),
         ghosts: Sequence[int] = (),
     ) -> tuple[CallStrip, Window]:
-        """The strip of calls in `room` columns, and the window of calls that it shows; `window` is the one before,
-        `noted` are the calls with notes or bookmarks, by thread and number, `ghosts` the tokens that the calls after
-        the one shown would not have had under staged edits."""
-        columns = self.columns(known, scene)
+        """Return the strip of calls in `room` columns, and the window of calls that it shows.
+
+        `window` is the previous one, `noted` are the calls with notes or bookmarks, `ghosts` the tokens that later
+        calls would not have had under staged edits.
+        """
+        columns = self.columns(thread_study, scene)
         seen = call_strip.window(window, len(columns.columns), scene.index, room)
         shown = tuple(columns.columns[seen.first : seen.last + 1])
         if noted:
             shown = tuple(
-                replace(column, marks=(*column.marks, "bookmark")) if (known.thread, number) in noted else column
+                replace(column, marks=(*column.marks, "bookmark")) if (thread_study.thread, number) in noted else column
                 for number, column in enumerate(shown, seen.first + 1)
             )
         if any(ghosts):
@@ -121,59 +123,59 @@ class Sides:
             shown = tuple(replace(one, ghost=max(0, gone.get(at, 0))) for at, one in enumerate(shown))
         return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
 
-    def range_of(self, window: Window, known: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
-        """Which of the calls are in view, and what they cost, for the rule; what `ghosts` are, where there are any."""
-        if len(known.calls) < 2:
+    def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
+        """Return the range of calls in view with their cost, for the rule, and a legend for `ghosts`."""
+        if len(thread_study.calls) < 2:
             return []
         first, last, money = window.first, window.last + 1, ""
-        if len(known.spent) > last and (spent := known.spent[last]) is not None:
-            lacking = known.lacking[last] - known.lacking[first]
-            money = numbers.least(spent - (known.spent[first] or 0.0), lacking > 0)
+        if len(thread_study.spent) > last and (spent := thread_study.spent[last]) is not None:
+            lacking = thread_study.lacking[last] - thread_study.lacking[first]
+            money = numbers.least(spent - (thread_study.spent[first] or 0.0), lacking > 0)
         shown = [Span(f"{window.first + 1:,}–{window.last + 1:,}{f'  {money}' if money else ''}", "dim")]
-        return [*shown, Span("  █", GHOST), Span(" would go", "dim")] if ghosts else shown
+        return [*shown, Span("  █", GHOST), Span(" would be freed", "dim")] if ghosts else shown
 
-    def legend(self, known: ThreadStudy, room: int) -> list[Span]:
-        """What the marks mean and how many there are, for the rule."""
-        if self._kinds[0] is not known.events:
-            kinds = Counter(event.kind for event in known.events)
+    def legend(self, thread_study: ThreadStudy, room: int) -> list[Span]:
+        """Return the legend of the marks with their numbers, for the rule."""
+        if self._kind_counts[0] is not thread_study.events:
+            kinds = Counter(event.kind for event in thread_study.events)
             folds = sum(many for kind, many in kinds.items() if kind.endswith("compaction"))
-            self._kinds = known.events, (kinds["miss"], folds, kinds["error"])
-        return call_strip.legend(*self._kinds[1], room)
+            self._kind_counts = thread_study.events, (kinds["miss"], folds, kinds["error"])
+        return call_strip.legend(*self._kind_counts[1], room)
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
-        """The nodes of the heaviest blocks of the context, whose nodes are `path`."""
+        """Return the nodes of the heaviest blocks of the context with nodes `path`."""
         return self._heavy.update(scene, path)
 
-    def heavy(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
-        """One of the heaviest blocks, with what it has cost since it entered."""
+    def heavy(self, rows: ContextRows, thread_study: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
+        """Return the row of a heavy block, with its cost since it entered."""
         tokens = scene.running.block_tokens(node)
-        usd = self._spent_on(known.ledger, node, tokens, scene.number) if known.ledger else None
+        usd = self._spent_on(thread_study.ledger, node, tokens, scene.number) if thread_study.ledger else None
         return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
 
     def _spent_on(self, ledger: CostLedger, node: int, tokens: int, calls: int) -> float | None:
         under = ledger, ledger.changes, ledger.stays.done, calls
-        if self._spent[0] != under:
-            self._spent = under, {}
-        known = self._spent[1]
-        if (node, tokens) not in known:
-            known[node, tokens] = ledger.block_usd(node, tokens, calls)
-        return known[node, tokens]
+        if self._cost_cache[0] != under:
+            self._cost_cache = under, {}
+        costs = self._cost_cache[1]
+        if (node, tokens) not in costs:
+            costs[node, tokens] = ledger.block_usd(node, tokens, calls)
+        return costs[node, tokens]
 
-    def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
-        """The growth of the thread."""
-        every = [column.total for column in self.columns(known, scene).columns]
+    def growth(self, thread_study: ThreadStudy, scene: Scene) -> GrowthChart:
+        """Return the growth of the thread."""
+        every = [column.total for column in self.columns(thread_study, scene).columns]
         last = max(1, len(every) - 1)
-        folds = tuple((event.number - 1) / last for event in known.events if event.kind == COMPACTION)
+        folds = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
         return GrowthChart(
-            growth_chart.downsample(every, _POINTS), scene.limits.usable, scene.index, scene.limits, folds
+            growth_chart.downsample(every, _MAX_CURVE_POINTS), scene.limits.usable, scene.index, scene.limits, folds
         )
 
     def threads(self, study: Study) -> list[ThreadRow]:
-        """The threads with their contexts, peaks and costs."""
+        """Return the threads with contexts, peaks and costs."""
         return self._threads.rows(study.session, study.costs, partial(context_size, study.book))
 
     def tools(self, scene: Scene) -> Toolset:
-        """The tools of the context."""
+        """Return the tools of the context."""
         return toolset.toolset(scene, self._tools)
 
 
@@ -190,8 +192,10 @@ class HeaviestPane(Pane):
         self._painted_rows: dict[int, heaviest.HeaviestRow] = {}
 
     def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.HeaviestRow]) -> None:
-        """Other blocks, heaviest first; `make` gives the row of a node, `most` are the tokens of a full bar. The cursor
-        stays on its block where that is still among them. Where nothing in view is another, nothing is painted."""
+        """Show other blocks, heaviest first; `make` returns the row of a node, `most` is the size of a full bar.
+
+        The cursor stays on its block if it is still listed. Nothing is painted if the rows in view are the same.
+        """
         same = (nodes, most, money) == (self.nodes, self._most, self.money)
         self._make = make
         if same and all(make(node) == row for node, row in self._painted_rows.items()):
@@ -205,16 +209,14 @@ class HeaviestPane(Pane):
 
     @property
     def node(self) -> int | None:
-        """The node under the cursor."""
+        """The node under the cursor, or None."""
         return self.nodes[self.cursor] if self.cursor < len(self.nodes) else None
 
     @property
     def row_count(self) -> int:
-        """How many blocks are listed."""
         return len(self.nodes)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A block."""
         assert self._make is not None and self._table is not None
         here = index == self.cursor and self.has_focus
         node = self.nodes[index]
@@ -222,11 +224,10 @@ class HeaviestPane(Pane):
         return self._table.draw(row, width, here=here)
 
     def empty(self) -> Spans:
-        """While tokens are being counted."""
         return [Span("·", "faint")]
 
     def notes(self) -> Spans:
-        """What the money means."""
+        """Return the period of the costs."""
         return [Span("since they entered", "dim")] if self.money else ()
 
 
@@ -240,7 +241,7 @@ class ThreadsPane(Pane):
         self._table: Table[threads.ThreadRow] | None = None
 
     def show(self, rows: Sequence[threads.ThreadRow], current: str) -> None:
-        """Other threads, or another one shown."""
+        """Show other threads, or another current one."""
         if tuple(rows) == tuple(self.rows) and current == self.current:
             return
         moved = current != self.current
@@ -251,15 +252,13 @@ class ThreadsPane(Pane):
 
     @property
     def row_count(self) -> int:
-        """How many threads there are."""
         return len(self.rows)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A thread."""
         assert self._table is not None
         here = index == self.cursor and self.has_focus
         return self._table.draw(self.rows[index], width, here=here)
 
     def notes(self) -> Spans:
-        """The heads of the figures."""
+        """Return the heads of the figures."""
         return [Span(threads.PANE_HEADS, "dim")]

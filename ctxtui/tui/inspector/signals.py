@@ -1,4 +1,4 @@
-"""What happens in an Inspector, for whoever wants to hear of it."""
+"""Signals of an inspector, for controllers to subscribe to."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ P = ParamSpec("P")
 
 
 class Signal(Generic[P]):
-    """Something happened: all that subscribed are called, the first first."""
+    """Calls its subscribers in the order of subscription."""
 
     def __init__(self) -> None:
-        self._heard: list[Callable[P, object]] = []
+        self._subscribers: list[Callable[P, object]] = []
 
     def subscribe(self, do: Callable[P, object]) -> None:
-        """Call this, too."""
-        self._heard.append(do)
+        self._subscribers.append(do)
 
     def unsubscribe(self, do: Callable[P, object]) -> None:
-        """Do not call this any more."""
-        self._heard.remove(do)
+        self._subscribers.remove(do)
 
     def emit(self, *args: P.args, **more: P.kwargs) -> bool:
-        """Call all of them; whether any said that it did something."""
-        done = [do(*args, **more) for do in self._heard]
+        """Call all subscribers; return whether any returned a true value."""
+        done = [do(*args, **more) for do in self._subscribers]
         return any(done)
 
 
 class Signals:
-    """What controllers may subscribe to: the `loader` posted something; another session is read (`reopened`), all of it
-    is (`complete`); answers `grew` while they come in; figures were `worked` out, with whether that is all; the rows
-    are others (`changed`); all panes are `shown` anew, or `fitted` to another size; the cursor `moved`; what is open is
-    `closed`, which tells whether anything was; something is to be `told` on the prompt's line, or was `said` there; a
-    list wishes that an `edit` of this kind is staged, or to `compare` two calls."""
+    """Signals of an inspector.
+
+    `loader`: the loader posted a message. `reopened`: another session is read; `complete`: all of it is. `grew`:
+    answers being received. `worked`: figures were computed; the flag says whether all are. `changed`: the rows changed.
+    `shown`: all panes were updated; `fitted`: they were updated for another size. `moved`: the cursor moved. `closed`:
+    close what is open; subscribers return whether they did. `told`: show a message on the prompt line; `said`: it was
+    shown. `edit`: a list requests an edit of this kind; `compare`: a list requests the comparison of two calls.
+    """
 
     def __init__(self) -> None:
         self.loader: Signal[[Message]] = Signal()

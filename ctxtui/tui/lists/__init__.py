@@ -1,1 +1,1 @@
-"""The lists that open over the inspector: one module for each, such as misses, threads or the bill."""
+"""Lists over the inspector, one module each: misses, threads, the bill and others."""

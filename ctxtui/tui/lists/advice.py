@@ -1,5 +1,7 @@
-"""Advice: what findings and policies propose for the context shown, in one list. Enter shows the blocks that would
-change, a second one stages it."""
+"""Advice: proposals of findings and policies for the context shown, in one list.
+
+Enter shows the blocks that would change; a second Enter stages the edits.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,15 @@ from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 Stopped = Callable[[], bool]
-"""Whether nobody waits for the answer any more."""
+"""Returns whether the search was cancelled."""
 
 
 class AdviceSource(NamedTuple):
-    """What the list asks for: `findings` and `advice` in a worker each, `rank` puts them in order, `changed` says which
-    blocks edits change. The session is called `name`, `place` are the options of its command lines. `policies` makes
-    the list of all policies."""
+    """Functions behind the advice list.
+
+    `findings` and `advice` run in a worker each, `rank` sorts their results, `changed` returns the blocks that edits
+    change. `name` is the session, `place` the options of its command lines. `policies` makes the list of all policies.
+    """
 
     name: str
     place: str
@@ -53,59 +57,59 @@ class AdviceSource(NamedTuple):
 
 
 class ShowChanges(Command):
-    """Show the blocks that would change; Enter there stages the edits as one action. Nothing leaves before you apply
-    them. Where nothing can be staged, why is said."""
+    """Show the blocks that would change; Enter there stages the edits as one action. Nothing is sent before you
+    apply them. If there is nothing to stage, the reason is shown.
+    """
 
     name, keys, group = "what would go", ("enter",), "advice"
-    label, short = "what would go, then stage", "see, stage"
+    label, short_label = "what would go, then stage", "see, stage"
     run = Act(lambda: AdviceScreen, lambda screen: screen.take())
 
 
 class StageSafe(Command):
-    """Stage everything safe, as one action."""
+    """Stage all safe advice as one action."""
 
-    name, keys, label, short, group = "stage all that is safe", ("A",), "stage all safe", "all safe", "advice"
+    name, keys, label, short_label, group = "stage all that is safe", ("A",), "stage all safe", "all safe", "advice"
     run = Act(lambda: AdviceScreen, lambda screen: screen.take_safe())
 
 
 class AllPolicies(Command):
-    """Every policy with its settings, also those that have nothing to do here."""
+    """List every policy with its settings, including those without a proposal here."""
 
-    name, keys, label, short, group = "all policies", ("L",), "all policies", "policies", "advice"
+    name, keys, label, short_label, group = "all policies", ("L",), "all policies", "policies", "advice"
     run = Act(lambda: AdviceScreen, lambda screen: screen.show_policies())
 
 
 class CopyCommand(Command):
     """Copy the command line that makes the same edits."""
 
-    name, keys, label, short, group = "copy command line", ("y",), "copy command", "copy", "advice"
+    name, keys, label, short_label, group = "copy command line", ("y",), "copy command", "copy", "advice"
     run = Act(lambda: AdviceScreen, lambda screen: screen.copy_command())
 
 
-class PartWorked(Message):
-    """One of the two searches has ended, or `error` says why not."""
+class SearchEnded(Message):
+    """One of the two searches ended; `error` if it failed."""
 
     def __init__(self, part: Findings | list[Advice] | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
-        self.part = part
+        self.result = part
         self.error = error
 
 
 class AdviceBoard(Board):
-    """What is under the cursor, in whole."""
+    """Details of the row under the cursor."""
 
     shown: Callable[[int], list[Spans]] = staticmethod(lambda width: [])
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """In words."""
         return self.shown(width)[:height]
 
 
 class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
-    """Lists what `source` finds. Closes with the edits that are to be staged, or with a policy."""
+    """Lists the proposals of `source`. Closes with edits to stage, or with a policy."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (ShowChanges, StageSafe, AllPolicies, CopyCommand)
-    heading, least_below = "advice", 11
+    heading, min_lines_below = "advice", 11
     DEFAULT_CSS = """
     AdviceScreen #advice { height: 1fr; }
     AdviceScreen #what-it-does { height: 1fr; min-height: 7; }
@@ -113,19 +117,19 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def __init__(self, source: AdviceSource) -> None:
         self.source = source
-        self.found: Findings | None = None
+        self.findings: Findings | None = None
         self.advice: list[Advice] = []
-        self._left = 2
+        self._searches_left = 2
         self.board = AdviceBoard(title="what it does", id="what-it-does")
         self.board.shown = self._detail
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """What one does."""
+        """Yield the details of the row under the cursor."""
         yield self.board
 
     def begin(self) -> None:
-        """Search twice: what is the case, and what policies would do."""
+        """Start both searches: findings and policies."""
         self.show(())
         self.run_worker(lambda: self._work(self.source.findings), thread=True)
         self.run_worker(lambda: self._work(self._search), thread=True)
@@ -136,92 +140,92 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def _work(self, find: Callable[[], Findings | list[Advice]]) -> None:
         try:
-            self.post_message(PartWorked(find()))
+            self.post_message(SearchEnded(find()))
         except CtxtuiError as error:
-            self.post_message(PartWorked(None, error))
+            self.post_message(SearchEnded(None, error))
 
-    def on_part_worked(self, message: PartWorked) -> None:
-        """Take what was found into the list; the cursor stays on its row."""
-        self._left -= 1
-        if isinstance(message.part, list):
-            self.advice = message.part
-        elif message.part is not None:
-            self.found = message.part
+    def on_search_ended(self, message: SearchEnded) -> None:
+        """Add results to the list; the cursor stays on its row."""
+        self._searches_left -= 1
+        if isinstance(message.result, list):
+            self.advice = message.result
+        elif message.result is not None:
+            self.findings = message.result
         elif message.error is not None:
-            self.said.say(warned(message.error))
-        # Who has not moved yet stays at the top.
-        before = self.pane.row if self.pane.cursor else None
+            self.message_line.say(warned(message.error))
+        # A cursor that was not moved yet stays at the top.
+        previous = self.pane.row if self.pane.cursor else None
         self.rows = self.load()
-        self.tell()
+        self.update_rule()
         self.draw_rows(
-            next((n for n, row in enumerate(self.rows) if before is not None and row.what is before.what), 0)
+            next((n for n, row in enumerate(self.rows) if previous is not None and row.what is previous.what), 0)
         )
-        self._tell()
+        self._show_details()
 
     @property
     def is_complete(self) -> bool:
         """Whether both searches have ended."""
-        return not self._left
+        return not self._searches_left
 
     def load(self) -> Sequence[Suggestion]:
-        """What is found so far, in order."""
-        return self.source.rank(self.found, self.advice)
+        """Return the results so far, ranked."""
+        return self.source.rank(self.findings, self.advice)
 
     def draw_rows(self, cursor: int | None = None) -> None:
-        """As others; a list that is still searched for is not empty."""
-        none = (
-            findings_view.none_found(self.found)
-            if self.found is not None
-            else "Nothing found that would save anything."
+        """Draw the rows; while searches run, an empty list says so."""
+        empty_text = (
+            findings_view.none_found(self.findings)
+            if self.findings is not None
+            else "Found nothing that would save tokens or money."
         )
-        self.pane.none = none if self.is_complete else "· looking for what would help"
+        self.pane.none = empty_text if self.is_complete else "· searching for advice"
         super().draw_rows(cursor)
 
     def table(self, rows: Sequence[Suggestion]) -> Table[Suggestion]:
-        """What each frees, costs and risks."""
+        """Return the table of what each frees, costs and risks."""
         return views.TABLE
 
-    def noted(self, rows: Sequence[Suggestion]) -> Spans:
-        """What is still being looked for."""
+    def rule_notes(self, rows: Sequence[Suggestion]) -> Spans:
+        """Return which searches are still running."""
         if self.is_complete:
             return [Span("priced at the cheapest moment", "dim")] if rows else ()
-        return [Span("· trying policies" if self.found is not None else "· reading every call", "dim")]
+        return [Span("· trying policies" if self.findings is not None else "· reading every call", "dim")]
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Of the one under the cursor."""
+        """Return the arithmetic of the row under the cursor."""
         return {ROW: views.explain(self.pane.row)} if self.pane.row is not None else {}
 
-    def show(self, what: Sequence[Suggestion]) -> None:
-        """The rows, and what is said of the one under the cursor."""
-        super().show(what)
-        self._tell()
+    def show(self, rows: Sequence[Suggestion]) -> None:
+        """Show the rows, and details of the one under the cursor."""
+        super().show(rows)
+        self._show_details()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Another one is under the cursor."""
-        self._tell()
+        """Show details of the row under the cursor."""
+        self._show_details()
 
-    def _tell(self) -> None:
+    def _show_details(self) -> None:
         self.board.redraw()
 
     def _detail(self, width: int) -> list[Spans]:
         row = self.pane.row
-        return views.detail(row, self.found, self.source.name, self._command(row), width)
+        return views.detail(row, self.findings, self.source.name, self._command(row), width)
 
     def _command(self, row: Suggestion | None) -> str:
         if row is not None and row.advice is not None:
             return advice_view.command(row.advice, self.source.name, self.source.place)
-        if row is not None and row.finding is not None and self.found is not None:
-            return findings_view.command(row.finding, self.source.name, self.found)
+        if row is not None and row.finding is not None and self.findings is not None:
+            return findings_view.command(row.finding, self.source.name, self.findings)
         return ""
 
     def copy_command(self) -> None:
-        """Put the command line into the clipboard, through the terminal."""
-        told = self._command(self.pane.row)
-        if told:
-            self.app.copy_to_clipboard(told)
-            self.said.say([Span("✓ ", "ok"), Span("the command line is copied", "dim")])
+        """Copy the command line to the clipboard through the terminal."""
+        command = self._command(self.pane.row)
+        if command:
+            self.app.copy_to_clipboard(command)
+            self.message_line.say([Span("✓ ", "ok"), Span("command line copied", "dim")])
         elif self.pane.row is not None:
-            self.said.say([Span("no command makes these edits; ⏎ stages them", "dim")])
+            self.message_line.say([Span("No command line makes these edits; ⏎ stages them.", "dim")])
 
     def take(self) -> None:
         """Show the blocks that the row would change; Enter there stages it."""
@@ -230,11 +234,11 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             return
         if not row.edits:
             why = row.finding.why_not if row.finding is not None else ""
-            self.said.say([Span("nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
+            self.message_line.say([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
             return
 
         if not self.source.changed(row.edits):
-            # They stand already: that is said where they are staged.
+            # The edits exist already; staging reports that.
             self.dismiss(row.edits)
             return
 
@@ -245,15 +249,15 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         self.app.push_screen(ChangesScreen(row, self.source), staged)
 
     def take_safe(self) -> None:
-        """Stage all that is safe; of two that change the same block the first one does."""
+        """Stage all safe advice; of two proposals for the same block, only the first."""
         edits = combine_edits(row.edits for row in self.rows if row.is_safe and not row.is_warning and row.what.tag)
         if edits:
             self.dismiss(edits)
         else:
-            self.said.say([Span("nothing safe frees anything here", "dim")])
+            self.message_line.say([Span("No safe advice frees tokens here.", "dim")])
 
     def show_policies(self) -> None:
-        """All policies; what is chosen there is staged."""
+        """Show all policies; stage the chosen one."""
 
         def chosen(row: Proposed | None) -> None:
             if row is not None:
@@ -270,39 +274,44 @@ class StageChanges(Command):
 
 
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
-    """The blocks that `what` would change; closes with whether that is staged."""
+    """The blocks that `what` would change; closes with whether to stage that."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageChanges,)
-    heading, none, at_once, leave = "what would go", "No block of this context would change.", True, "back"
+    heading, empty_text, loads_at_once, esc_label = (
+        "what would go",
+        "No block of this context would change.",
+        True,
+        "back",
+    )
 
-    def __init__(self, what: Suggestion, source: AdviceSource) -> None:
-        self.what, self.source = what, source
+    def __init__(self, advice: Suggestion, source: AdviceSource) -> None:
+        self.what, self.source = advice, source
         super().__init__()
 
     def load(self) -> Sequence[ChangedBlock]:
-        """What differs from the context as it is."""
+        """Return the changed blocks."""
         return self.source.changed(self.what.edits)
 
-    def settled(self, rows: Sequence[ChangedBlock]) -> bool:
+    def is_final(self, rows: Sequence[ChangedBlock]) -> bool:
         """Whether every block is counted."""
         return all(row.after is not None for row in rows)
 
     def table(self, rows: Sequence[ChangedBlock]) -> Table[ChangedBlock]:
-        """Each block now and then."""
+        """Return the table of each block before and after."""
         return views.changed_table(self.source.preview)
 
-    def told(self, rows: Sequence[ChangedBlock]) -> Spans:
-        """Of what."""
+    def title_suffix(self, rows: Sequence[ChangedBlock]) -> Spans:
+        """Return the title of the advice."""
         return [Span(views.title(self.what))]
 
-    def noted(self, rows: Sequence[ChangedBlock]) -> Spans:
-        """How many, and what that frees."""
+    def rule_notes(self, rows: Sequence[ChangedBlock]) -> Spans:
+        """Return the number of blocks and the tokens freed."""
         return views.changed_note(self.what, rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """What it frees, as the list of advice has it."""
+        """Return the arithmetic of the tokens freed."""
         return {ROW: views.explain(self.what)}
 
     def take(self) -> None:
-        """Stage it, whatever row the cursor is on."""
+        """Stage the edits, whatever row the cursor is on."""
         self.dismiss(True)

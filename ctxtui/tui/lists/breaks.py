@@ -1,4 +1,4 @@
-"""What staged edits break: literals that later blocks quote, and literals that a summary lost; one key keeps one."""
+"""Literals that staged edits break: quoted by later blocks, or lost by a summary. One key keeps one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.views.text.table import Table
 
 
 class Keep(Command):
-    """Have the summary say this literal, word for word."""
+    """Put this literal into the summary, word for word."""
 
     name, keys, label, group = "keep literal in the summary", ("enter",), "keep", "what it breaks"
     run = Act(lambda: BreaksScreen, lambda screen: screen.take())
@@ -23,21 +23,19 @@ class BreaksScreen(ListScreen[Quote | Lost, str]):
     """Shows `quotes` and `lost`; closes with the literal that the summary is to keep."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (Keep,)
-    heading, at_once, inset = "what it breaks", True, 0
-    none = " Nothing that goes is quoted later, and no summary lost a literal."
+    heading, loads_at_once, inset = "what it breaks", True, 0
+    empty_text = " Later blocks quote nothing of the dropped text, and no summary lost a literal."
 
     def __init__(self, quotes: Sequence[Quote], lost: Sequence[Lost]) -> None:
-        self._found: list[Quote | Lost] = [*lost, *quotes]
+        self._rows: list[Quote | Lost] = [*lost, *quotes]
         super().__init__()
 
     def load(self) -> Sequence[Quote | Lost]:
-        """They are known."""
-        return self._found
+        return self._rows
 
     def table(self, rows: Sequence[Quote | Lost]) -> Table[Quote | Lost]:
-        """The literal, and who needs it."""
+        """Return the table of literals and the blocks that need them."""
         return faults.BROKEN_TABLE
 
     def choose(self, row: Quote | Lost) -> str:
-        """The literal."""
         return row.literal

@@ -1,4 +1,4 @@
-"""The compactions of a thread over the Inspector: the context before and after, and what was lost and came back."""
+"""The compactions of a thread: the context before and after, and facts that were lost or came back."""
 
 from __future__ import annotations
 
@@ -23,109 +23,120 @@ if TYPE_CHECKING:
 BLOCK, BEFORE, SUMMARIZE, TALK, GO_ON = "block", "before", "summarize", "talk", "go on"
 
 
-class CompactionWish(NamedTuple):
-    """What the screen closes with: show the block of `node` in the call before a compaction, show that call, stage a
-    better summary there, talk from there, or from there with the better summary."""
+class CompactionAction(NamedTuple):
+    """The result of the screen, an action at the call before a compaction.
+
+    Show the block of `node`, show that call, stage a better summary, chat from there, or chat from there with the
+    better summary.
+    """
 
     kind: str
-    one: Compaction
+    compaction: Compaction
     node: int = 0
 
 
 class ShowFact(Command):
-    """Show where this stood last before the compaction."""
+    """Show where this was last in the context before the compaction."""
 
-    name, keys, label, short, group = "show where it stood", ("enter",), "show", "show", "compactions"
+    name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.take())
 
 
 class NextCompaction(Command):
-    """The next compaction."""
+    """Go to the next compaction."""
 
     name, keys, shown = "next compaction", ("right_square_bracket",), "[ ]"
-    beside, together = ("PreviousCompaction",), ("[ ]", "previous compaction, next compaction")
+    help_partners, help_row = ("PreviousCompaction",), ("[ ]", "previous compaction, next compaction")
     label, group = "compaction", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.step(1))
 
 
 class PreviousCompaction(Command):
-    """The compaction before."""
+    """Go to the previous compaction."""
 
     name, keys, group = "previous compaction", ("left_square_bracket",), "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.step(-1))
 
 
 class LostOrKept(Command):
-    """List what was lost or read again, what was kept, or both."""
+    """List facts that were lost or read again, that were kept, or both."""
 
-    name, keys, label, short, group = "lost or kept", ("tab",), "lost or kept", "kept", "compactions"
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.next_shown())
+    name, keys, label, short_label, group = "lost or kept", ("tab",), "lost or kept", "kept", "compactions"
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.toggle_listed())
 
 
 class CallBefore(Command):
-    """Show the call before the compaction, with all that it read."""
+    """Show the call before the compaction, with everything it read."""
 
-    name, keys, label, short, group = "call before the compaction", ("P",), "call before", "before", "compactions"
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(BEFORE))
+    name, keys, label, short_label, group = "call before the compaction", ("P",), "call before", "before", "compactions"
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(BEFORE))
 
 
 class BetterSummary(Command):
-    """Go to the call before, and stage a better summary there: the client's, with the files and decisions that it lost
-    and what somebody had to spell out again. Read it, change it, apply it; then go on from there."""
+    """Go to the call before and stage a better summary there: the client's, plus the files and decisions that it
+    lost. Read it, change it, apply it, then continue from there.
+    """
 
-    name, keys, label, short, group = "better summary", ("ctrl+s",), "better summary", "better", "compactions"
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(SUMMARIZE))
+    name, keys, label, short_label, group = "better summary", ("ctrl+s",), "better summary", "better", "compactions"
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(SUMMARIZE))
 
 
 class TalkBefore(Command):
-    """Go on from the call before the compaction, with all that it read: a chat of its own."""
+    """Continue in a new chat from the call before the compaction, with everything it read."""
 
-    name, keys, label, short, group = "go on from the call before", ("f",), "go on from there", "go on", "compactions"
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(TALK))
+    name, keys, label, short_label, group = (
+        "go on from the call before",
+        ("f",),
+        "go on from there",
+        "go on",
+        "compactions",
+    )
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(TALK))
 
 
 class GoOnBetter(Command):
-    """Go on from the call before with a better summary in place of all that was said there: it is opened to be read,
-    and enter begins a chat of its own with it."""
+    """Continue from the call before, with a better summary in place of the history: it opens for you to read, and
+    enter starts a new chat with it.
+    """
 
     name, group = "go on with a better summary", "compactions"
-    sought = ("continue", "resume", "fork")
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(GO_ON))
+    synonyms = ("continue", "resume", "fork")
+    run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(GO_ON))
 
 
 class BarsBoard(Board):
-    """The context before and after, and what the summary kept."""
+    """Bars of the context before and after, and sentences about the summary."""
 
     def __init__(self) -> None:
         super().__init__(title="compaction", id="bars")
-        self.every: Sequence[Compaction] = ()
+        self.compactions: Sequence[Compaction] = ()
         self.index = 0
 
-    def show(self, every: Sequence[Compaction], index: int) -> None:
-        """Another one of these."""
-        self.every, self.index = every, index
+    def show(self, compactions: Sequence[Compaction], index: int) -> None:
+        """Show compaction `index` of these."""
+        self.compactions, self.index = compactions, index
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Bars as many as there is room for, then what is said of them."""
-        if not self.every:
+        """Draw as many bars as fit, then the sentences."""
+        if not self.compactions:
             return ()
-        one = self.every[self.index]
-        told = list(views.sentences(one))
-        room = max(1, height - len(told) - 1)
-        return [views.heads(width), *views.bars_of(one, width, room), *told][:height]
+        compaction = self.compactions[self.index]
+        sentences = list(views.sentences(compaction))
+        room = max(1, height - len(sentences) - 1)
+        return [views.heads(width), *views.bars_of(compaction, width, room), *sentences][:height]
 
     def after(self) -> Spans:
-        """Which one it is."""
-        return views.title(self.every, self.index) if self.every else ()
+        """Return which compaction it is."""
+        return views.title(self.compactions, self.index) if self.compactions else ()
 
 
-_MOST: Final = 14
-"""Lines of the bars, at most."""
+_MAX_BOARD_LINES: Final = 14
+"""Most lines of the bars board."""
 
 
-class CompactionsScreen(HostedList[Fact, CompactionWish]):
-    """The facts of one compaction after the other; begins with the one before call `number`."""
+class CompactionsScreen(HostedList[Fact, CompactionAction]):
+    """The facts of each compaction; starts with the one before call `number`."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
         ShowFact,
@@ -137,39 +148,39 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
         BetterSummary,
         TalkBefore,
     )
-    heading, leave, inset, none = "facts", "back", 1, "Nothing that is looked for was lost."
-    working = (Span(" · comparing what stood before and after", "dim"),)
+    heading, esc_label, inset, empty_text = "facts", "back", 1, "The summary lost no file, literal or decision."
+    loading_text = (Span(" · comparing the contexts before and after", "dim"),)
     DEFAULT_CSS = """
     CompactionsScreen #bars { height: 10; }
     CompactionsScreen #facts { height: 1fr; }
     """
 
     def __init__(self, host: InspectorState, number: int) -> None:
-        self.every: Sequence[Compaction] = ()
+        self.compactions: Sequence[Compaction] = ()
         self.index = 0
         self.listed = views.LOST
         self._number = number
         self._thread = host.thread
-        self._whole = False
+        self._has_all_costs = False
         self._bars = BarsBoard()
         super().__init__(host)
         self.pane.title = "lost"
 
     def compose(self) -> ComposeResult:
-        """The bars above the list."""
+        """Yield the bars above the list."""
         yield self._bars
         yield from super().compose()
 
     def load(self) -> Sequence[Fact]:
-        """All compactions of the thread, with what is known of the costs now."""
+        """Load all compactions of the thread, with the costs known so far."""
         study = self.host.study
         if study is None:
             return ()
-        known = study.thread(self._thread)
-        ledger, calls = known.ledger, len(known.calls)
-        # Asked first: what is entered meanwhile is worth another look.
-        self._whole = ledger is not None and ledger.done >= calls
-        first = not self.every
+        thread_study = study.thread(self._thread)
+        ledger, calls = thread_study.ledger, len(thread_study.calls)
+        # Check this first: costs entered during the load need another load.
+        self._has_all_costs = ledger is not None and ledger.done >= calls
+        first = not self.compactions
 
         def usd(node: int, tokens: int) -> float | None:
             return ledger.block_usd(node, tokens, calls) if ledger is not None else None
@@ -177,58 +188,58 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
         every = find_compactions(study.book, self._thread, usd)
         if first:
             self.index = max((n for n, one in enumerate(every) if one.number <= self._number), default=0)
-        self.every = every
+        self.compactions = every
         return self._facts()
 
     def _facts(self) -> Sequence[Fact]:
-        return views.facts(self.every[self.index], self.listed) if self.every else ()
+        return views.facts(self.compactions[self.index], self.listed) if self.compactions else ()
 
-    def settled(self, rows: Sequence[Fact]) -> bool:
-        """Until all costs are entered."""
-        return self._whole
+    def is_final(self, rows: Sequence[Fact]) -> bool:
+        """Whether all costs are known."""
+        return self._has_all_costs
 
-    def show(self, what: Sequence[Fact]) -> None:
-        """The bars, and the list."""
-        self._bars.styles.height = max(7, min(_MOST, self.size.height * 45 // 100))
-        self._bars.show(self.every, self.index)
-        super().show(what)
+    def show(self, rows: Sequence[Fact]) -> None:
+        """Show the bars and the list."""
+        self._bars.styles.height = max(7, min(_MAX_BOARD_LINES, self.size.height * 45 // 100))
+        self._bars.show(self.compactions, self.index)
+        super().show(rows)
 
     def table(self, rows: Sequence[Fact]) -> Table[Fact]:
-        """Each fact, and how it came back."""
+        """Return the table of facts and how they came back."""
         return views.TABLE
 
-    def noted(self, rows: Sequence[Fact]) -> Spans:
-        """How many were lost."""
-        return views.listed_counts(self.every[self.index], self.listed) if self.every else ()
+    def rule_notes(self, rows: Sequence[Fact]) -> Spans:
+        """Return how many facts were lost."""
+        return views.listed_counts(self.compactions[self.index], self.listed) if self.compactions else ()
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Of the bars."""
-        return views.explain_bars(self.every[self.index]) if self.every else {}
+        """Return the arithmetic of the bars."""
+        return views.explain_bars(self.compactions[self.index]) if self.compactions else {}
 
     def step(self, step: int) -> None:
-        """To the next compaction, or the one before."""
-        index = min(max(0, self.index + step), len(self.every) - 1)
-        if self.every and index != self.index:
+        """Go to the next or previous compaction."""
+        index = min(max(0, self.index + step), len(self.compactions) - 1)
+        if self.compactions and index != self.index:
             self.index = index
-            self._again()
+            self._reload()
 
-    def next_shown(self) -> None:
-        """List what was kept, too, or alone."""
+    def toggle_listed(self) -> None:
+        """List lost facts, kept facts, or both."""
         self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
         self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
-        self._again()
+        self._reload()
 
-    def _again(self) -> None:
-        self._bars.show(self.every, self.index)
+    def _reload(self) -> None:
+        self._bars.show(self.compactions, self.index)
         self.rows = self._facts()
-        self.tell()
+        self.update_rule()
         self.draw_rows(0)
 
-    def wish(self, kind: str) -> None:
-        """Close with what is to be done at the call before."""
-        if self.every:
-            self.dismiss(CompactionWish(kind, self.every[self.index]))
+    def close_with(self, kind: str) -> None:
+        """Close with an action at the call before."""
+        if self.compactions:
+            self.dismiss(CompactionAction(kind, self.compactions[self.index]))
 
-    def choose(self, row: Fact) -> CompactionWish:
-        """Its block."""
-        return CompactionWish(BLOCK, self.every[self.index], row.node)
+    def choose(self, row: Fact) -> CompactionAction:
+        """Return the action that shows the fact's block."""
+        return CompactionAction(BLOCK, self.compactions[self.index], row.node)

@@ -1,4 +1,4 @@
-"""The diff of two calls over the session that they belong to."""
+"""The diff of two calls, over their session."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ctxtui.views.text.sums import ROW
 
 
 class DiffPane(Pane):
-    """Draws a `DiffList`; until there is one it says what is being compared."""
+    """Draws a `DiffList`; until it is computed, the title says what is being compared."""
 
-    def __init__(self, named: Spans) -> None:
+    def __init__(self, title: Spans) -> None:
         super().__init__(title="diff", id="diff")
         self.data: DiffList | None = None
-        self._named = named
+        self._title = title
 
     def show(self, data: DiffList) -> None:
-        """The diff is there."""
+        """Show the diff."""
         self.data = data
         self.opened = data.opened
         self.reload(cursor=0)
 
     def toggle_row(self) -> None:
-        """Open the row under the cursor, or fold it."""
+        """Open or fold the row under the cursor."""
         if self.data is not None and self.data.selectable(self.cursor):
             self.data.toggle(self.cursor)
             self.open_rows(self.data.opened)
 
     def toggle_whole(self) -> None:
-        """All lines of changed blocks, or only those near a change."""
+        """Show all lines of changed blocks, or only those near a change."""
         if self.data is not None:
             self.data.whole = not self.data.whole
             self.reload()
 
     def sort(self) -> None:
-        """The largest differences first, or in prompt order again."""
+        """Sort by size, or back to prompt order."""
         if self.data is not None:
             self.data.sort()
             self.opened = self.data.opened
@@ -50,8 +50,8 @@ class DiffPane(Pane):
             self.reload(cursor=0)
 
     def step(self, step: int) -> None:
-        """To the next difference, or the one before; it stands at the top as far as it can."""
-        row = self._stepped(step)
+        """Go to the next or previous difference and scroll it to the top."""
+        row = self._next_row(step)
         if row == self.cursor:
             return
         self.move_to(row)
@@ -59,15 +59,15 @@ class DiffPane(Pane):
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.data.rows) if self.data is not None else 0
 
     def row_height(self, index: int, width: int) -> int:
-        """Lines of an open row."""
+        """Return the lines of an open row."""
         return self.data.height(index, width) if self.data is not None else 1
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """One line of a row."""
+        """Render one line of a row."""
         assert self.data is not None
         return self.data.line(index, line, width, here=index == self.cursor)
 
@@ -76,15 +76,15 @@ class DiffPane(Pane):
         return self.data is None or self.data.selectable(index)
 
     def empty(self) -> Spans:
-        """While it is worked out."""
+        """Return the text while the diff is computed."""
         return [Span("·", "faint")]
 
     def after(self) -> Spans:
-        """What is compared."""
-        return self._named
+        """Return what is compared."""
+        return self._title
 
     def notes(self) -> Spans:
-        """How many differences there are."""
+        """Return the number of differences."""
         if self.data is None:
             return ()
         count = len(self.data.diff.changes)
@@ -96,15 +96,15 @@ class _OnDiff(Command):
 
 
 class NextDifference(_OnDiff):
-    """The next difference, brought to the top."""
+    """Go to the next difference and scroll it to the top."""
 
-    name, keys, shown, label, short = "next difference", ("n",), "n N", "differences", "next"
-    beside, together = ("PreviousDifference",), ("n N", "next difference, previous difference")
+    name, keys, shown, label, short_label = "next difference", ("n",), "n N", "differences", "next"
+    help_partners, help_row = ("PreviousDifference",), ("n N", "next difference, previous difference")
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.step(1))
 
 
 class PreviousDifference(_OnDiff):
-    """The difference before."""
+    """Go to the previous difference."""
 
     name, keys = "previous difference", ("N",)
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.step(-1))
@@ -118,28 +118,28 @@ class OpenDifference(_OnDiff):
 
 
 class WholeBlocks(_OnDiff):
-    """All lines of changed blocks, or only those near a change."""
+    """Show all lines of changed blocks, or only those near a change."""
 
-    name, keys, label, short = "whole blocks or changes only", ("z",), "whole blocks", "whole"
+    name, keys, label, short_label = "whole blocks or changes only", ("z",), "whole blocks", "whole"
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.toggle_whole())
 
 
 class SortBySize(_OnDiff):
-    """The largest differences first, or in prompt order again."""
+    """Sort by size, largest first, or back to prompt order."""
 
-    name, keys, label, short = "order by size or place", ("S",), "by size", "size"
+    name, keys, label, short_label = "order by size or place", ("S",), "by size", "size"
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.sort())
 
 
 class ShowInTranscript(_OnDiff):
-    """Close the diff, and go to the block in the context that has it."""
+    """Close the diff and go to the block in the context that contains it."""
 
-    name, keys, label, short = "show in transcript", ("o",), "show in transcript", "show"
+    name, keys, label, short_label = "show in transcript", ("o",), "show in transcript", "show"
     run = Act(lambda: DiffScreen, lambda screen: screen.take())
 
 
 class DiffScreen(PageScreen[DiffList, Change]):
-    """Shows what `make` works out; closes with the change that is to be shown in the transcript."""
+    """Shows the diff that `make` computes; closes with the change to show in the transcript."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
         NextDifference, OpenDifference, WholeBlocks, SortBySize, ShowInTranscript, PreviousDifference,
@@ -147,37 +147,37 @@ class DiffScreen(PageScreen[DiffList, Change]):
 
     pane: DiffPane
 
-    def __init__(self, named: Spans, make: Callable[[], DiffList], block: int = 0) -> None:
+    def __init__(self, title: Spans, make: Callable[[], DiffList], block: int = 0) -> None:
         self._block = block
-        self.pane = DiffPane(named)
+        self.pane = DiffPane(title)
         super().__init__(self.pane)
         self._make = make
 
     def load(self) -> DiffList:
-        """Comparing takes as long as the contexts differ."""
+        """Compute the diff; slow for very different contexts."""
         return self._make()
 
-    def show(self, what: DiffList) -> None:
-        """It is there; the cursor is on the first difference from the block asked for on."""
-        self.pane.show(what)
-        self.pane.move_to(next((row for row in range(len(what.rows)) if self._depth(what, row) >= self._block), 0))
+    def show(self, diff: DiffList) -> None:
+        """Show the diff with the cursor on the first difference at or after the requested block."""
+        self.pane.show(diff)
+        self.pane.move_to(next((row for row in range(len(diff.rows)) if self._depth(diff, row) >= self._block), 0))
 
-    def _depth(self, what: DiffList, row: int) -> int:
-        """Which block of its context a row is about, from 1 with the headers; 0: about none."""
-        change, tree = what.change(row), what.diff.b.book.session.tree
+    def _depth(self, diff: DiffList, row: int) -> int:
+        """Return the position of a row's block in its context, from 1 with the headers; 0 for no block."""
+        change, tree = diff.change(row), diff.diff.b.book.session.tree
         node = (change.after or change.before) if change is not None else None
         return tree[node].depth if node else 0
 
     def fail(self, trouble: str) -> None:
-        """The calls cannot be compared."""
+        """Show why the calls cannot be compared."""
         self.notify(trouble, severity="error")
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Enter opens a row."""
+        """Open a row."""
         self.pane.toggle_row()
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """What the figures of a line are made of."""
+        """Return the arithmetic of the figures of a line."""
         data, row = self.pane.data, self.pane.row_under(spot.line)
         if data is None or spot.pane != "diff":
             return {}
@@ -185,6 +185,6 @@ class DiffScreen(PageScreen[DiffList, Change]):
         return {ROW: explain_change(data.diff, change) if change is not None else explain_summary(data.diff)}
 
     def take(self) -> None:
-        """Close, and show the block under the cursor in its context."""
+        """Close and show the block under the cursor in its context."""
         if self.pane.data is not None and (change := self.pane.data.change(self.pane.cursor)) is not None:
             self.dismiss(change)

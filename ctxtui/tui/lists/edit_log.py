@@ -1,4 +1,4 @@
-"""The edit log: every action on a context with its author and time; single ones can be taken back."""
+"""The edit log: every action on a context with author and time. Single edits can be taken back."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ from ctxtui.views.transcript.edit_log import EditRow
 
 
 class TakeBack(Command):
-    """Take this one entry back; on an entry that took another back: let that stand again."""
+    """Take this one edit back; on an entry that took an edit back: restore that edit."""
 
     name, keys, label, group = "take edit back", ("enter", "u"), "take back", "edit log"
     run = Act(lambda: EditLogScreen, lambda screen: screen.take())
 
 
 class EntryBoard(Board):
-    """All that the entry under the cursor says."""
+    """Details of the entry under the cursor."""
 
     row: EditRow | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """In as many lines as it needs."""
         return edit_log.detail(self.row, width)[:height] if self.row is not None else ()
 
 
 class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
-    """Shows `log`, newest first; closes with the ids that are to be taken back. `label` says what a target is."""
+    """Shows `log`, newest first; closes with the ids to take back. `label` describes a target."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (TakeBack,)
-    heading, at_once, inset, least_below = "edit log", True, 0, 7
-    none = "No edits yet. In the transcript `d` drops a block, `s` summarizes marked ones."
+    heading, loads_at_once, inset, min_lines_below = "edit log", True, 0, 7
+    empty_text = "No edits yet. In the transcript `d` drops a block, `s` summarizes marked ones."
     DEFAULT_CSS = """
     EditLogScreen #edit-log { height: 1fr; }
     EditLogScreen #entry { height: 1fr; min-height: 7; }
@@ -53,36 +52,37 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """The entry under the cursor."""
+        """Yield the details board."""
         yield self.entry
 
     def show(self, what: Sequence[EditRow]) -> None:
-        """The rows, and what the one under the cursor says."""
+        """Show the rows, and details of the one under the cursor."""
         super().show(what)
-        self._tell()
+        self._show_details()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Another one is under the cursor."""
-        self._tell()
+        """Show details of the row under the cursor."""
+        self._show_details()
 
-    def _tell(self) -> None:
+    def _show_details(self) -> None:
         self.entry.row = self.pane.row
         self.entry.redraw()
 
     def load(self) -> Sequence[EditRow]:
-        """The entries."""
         return edit_log.rows(self._log, self._label)
 
     def table(self, rows: Sequence[EditRow]) -> Table[EditRow]:
-        """What was done, by whom, when, and what stands of it."""
+        """Return the table of actions with author, time and state."""
         return edit_log.table(datetime.fromtimestamp)
 
-    def noted(self, rows: Sequence[EditRow]) -> Spans:
-        """How many stand."""
-        stand = sum(row.state in ("staged", "applied") for row in rows)
-        return [Span(f"{stand:,} of {sum(bool(row.state) for row in rows):,} stand", "dim")]
+    def rule_notes(self, rows: Sequence[EditRow]) -> Spans:
+        """Return how many edits are active."""
+        active = sum(row.state in ("staged", "applied") for row in rows)
+        return [Span(f"{active:,} of {sum(bool(row.state) for row in rows):,} edits active", "dim")]
 
     def choose(self, row: EditRow) -> Sequence[str] | None:
-        """What was applied cannot be taken back as one; a revert taken back lets its edit stand again. Of
-        where the context went the command is copied once more."""
+        """Return the id of an edit to take back; None for an apply, which cannot be taken back as a whole.
+
+        Taking back a revert restores its edit. For an entry that handed the context over, the command is copied again.
+        """
         return [row.edit.id] if row.edit.kind not in (APPLY, WAIT) else None

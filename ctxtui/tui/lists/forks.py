@@ -1,4 +1,4 @@
-"""The tree of forks: Enter opens a session, or goes to the call with which a branch begins."""
+"""The tree of forks: Enter opens a session, or goes to the call where a branch begins."""
 
 from __future__ import annotations
 
@@ -12,35 +12,34 @@ from ctxtui.views.text.table import Table
 
 
 class ForksScreen(ListScreen[ForkRow, ForkRow]):
-    """Lists what `make` gives; closes with the row that was chosen."""
+    """Lists the rows that `make` returns; closes with the chosen row."""
 
-    heading, none = "forks", "Nothing is recorded."
+    heading, empty_text = "forks", "Nothing is recorded."
 
     def __init__(self, make: Callable[[], Sequence[ForkRow]]) -> None:
         self._make = make
         super().__init__()
 
     def load(self) -> Sequence[ForkRow]:
-        """Look through the database."""
+        """Search the database."""
         return self._make()
 
-    def begins_at(self, rows: Sequence[ForkRow]) -> int:
-        """On the session that is open."""
+    def first_cursor(self, rows: Sequence[ForkRow]) -> int:
+        """Return the row of the open session."""
         return next((n for n, row in enumerate(rows) if row.here), 0)
 
     def table(self, rows: Sequence[ForkRow]) -> Table[ForkRow]:
-        """The tree."""
+        """Return the table of the tree."""
         return forks.TABLE
 
-    def told(self, rows: Sequence[ForkRow]) -> Spans:
-        """How the first one is made."""
-        words = [Span("none yet: ", "dim"), Span("f", "accent bold"), Span(" talks from a call", "dim")]
+    def title_suffix(self, rows: Sequence[ForkRow]) -> Spans:
+        """Return a hint how to make the first fork."""
+        words = [Span("none yet: ", "dim"), Span("f", "accent bold"), Span(" starts a chat from a call", "dim")]
         return words if len(rows) == 1 else ()
 
-    def noted(self, rows: Sequence[ForkRow]) -> Spans:
-        """How many there are."""
+    def rule_notes(self, rows: Sequence[ForkRow]) -> Spans:
+        """Return the number of forks."""
         return forks.notes(rows)
 
     def choose(self, row: ForkRow) -> ForkRow:
-        """This one."""
         return row

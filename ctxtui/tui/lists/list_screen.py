@@ -1,4 +1,4 @@
-"""List screens: rows of one table over the screen that they are about, with a key line, palette and help of their own.
+"""List screens: rows of one table over the inspector, with their own key line, palette and help.
 
 A new list is its rows (a function of `analysis`), their table (in `views.lists`), a `HostedList` here, and a line in
 `tui.lists.registry`.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class TabLine(Still):
-    """One line over a list called `title`: tab `at` of `names` is shown."""
+    """One line with the tabs `names` of the list `title`; tab `at` is shown."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "TabLine { height: 1; }"
@@ -65,7 +65,7 @@ class TabLine(Still):
         return paint.strip(self._spans, self.size.width, look_of(self.app), "on-panel")
 
     def on_click(self, event: events.Click) -> None:
-        """To the tab under the pointer."""
+        """Go to the tab under the pointer."""
         event.stop()
         start = 0
         for at, span in enumerate(self._spans, -1):
@@ -76,42 +76,42 @@ class TabLine(Still):
                 return
 
 
-class SaidLine(Still):
-    """Shows what was said last; until something is said it takes no row."""
+class MessageLine(Still):
+    """Shows the last message; takes no row before the first."""
 
     ALLOW_SELECT = False
-    DEFAULT_CSS = "SaidLine { height: 1; display: none; }"
+    DEFAULT_CSS = "MessageLine { height: 1; display: none; }"
 
     def __init__(self) -> None:
         super().__init__(id="said")
-        self.words: Spans = ()
-        """What is said."""
+        self.message: Spans = ()
+        """The message."""
 
     def say(self, words: Spans) -> None:
-        """Say this; nothing takes the row away."""
-        self.words, self.display = words, bool(words)
+        """Show a message; the row stays until the screen closes."""
+        self.message, self.display = words, bool(words)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         room = self.size.width
-        return paint.strip(cropped([Span(" "), *self.words], room), room, look_of(self.app))
+        return paint.strip(cropped([Span(" "), *self.message], room), room, look_of(self.app))
 
 
-What = TypeVar("What")
+Content = TypeVar("Content")
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 
-_ESC = "esc, then it works"
-_FILTERED = 400
-"""Cells of the line in which a filter looks for its words."""
+_ESC = "press esc first"
+_FILTER_CELLS = 400
+"""Width of the rendered row that a filter searches."""
 
 CallAt = tuple[str, int]
-"""A call: its thread and its number there, from 1."""
+"""A call: its thread and its number in it, from 1."""
 
 
 def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
-    """The keys of a list's `commands`, those that every screen has, and the way out."""
+    """Bind a list's `commands`, the commands of every screen, and `esc` to close."""
     everywhere = [
         Binding(key, "dismiss" if each is Back else f"app.{each.action}", show=False)
         for each in EVERYWHERE
@@ -120,51 +120,51 @@ def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
     return [*bindings(commands), Binding("escape", "dismiss", show=False), *everywhere]
 
 
-class ContentLoaded(Message, Generic[What]):
-    """What a page shows is worked out, or an `error` says why not."""
+class ContentLoaded(Message, Generic[Content]):
+    """Content of a page is loaded, or `error` says why not."""
 
-    def __init__(self, what: What | None, error: CtxtuiError | None = None) -> None:
+    def __init__(self, what: Content | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
         self.what = what
         self.error = error
 
 
 class NextTab(Command):
-    """The next tab of this list."""
+    """Go to the next tab of this list."""
 
     name, keys, shown = "next tab", ("tab", "right"), "← →"
-    label, short, group, parts = "other tab", "tab", "lists", ("PreviousTab", "NextTab")
+    label, short_label, group, part_commands = "other tab", "tab", "lists", ("PreviousTab", "NextTab")
     run = Act(lambda: PageScreen, lambda screen: screen.next_tab(1))
 
 
 class PreviousTab(Command):
-    """The tab before."""
+    """Go to the previous tab of this list."""
 
     name, keys, group = "previous tab", ("shift+tab", "left"), "lists"
     run = Act(lambda: PageScreen, lambda screen: screen.next_tab(-1))
 
 
-class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
-    """A page that fills the screen and is closed by `esc`: it shows what `load` gives, worked out in a worker thread.
+class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
+    """A page that fills the screen, closed by `esc`, showing what `load` returns from a worker thread.
 
-    A subclass names its `commands`; `foot` is whether they stand in a key line, `leave` what `esc` does there. What is
-    there already is shown `at_once`, without a worker.
+    A subclass sets its `commands`; `has_key_line` is whether a key line shows them, `esc_label` the label of `esc`
+    there. With `loads_at_once` content is loaded without a worker.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
-    foot: ClassVar[bool] = True
-    leave: ClassVar[str] = "close"
-    at_once: ClassVar[bool] = False
-    leave_to_edit: ClassVar[str] = _ESC
-    """What to do to use a key that edits a block, and does nothing here."""
+    has_key_line: ClassVar[bool] = True
+    esc_label: ClassVar[str] = "close"
+    loads_at_once: ClassVar[bool] = False
+    edit_hint: ClassVar[str] = _ESC
+    """How to use an editing key that does nothing here."""
     DEFAULT_CSS = "PageScreen { background: $background; } PageScreen Board { height: 1fr; }"
 
-    tabs: ClassVar[str] = ""
-    """The list that this one is a tab of (a key of `registry.TABS`), if any."""
+    tab_group: ClassVar[str] = ""
+    """The group of tabs that this list belongs to (a key of `registry.TABS`), or ""."""
     host: InspectorState
 
     def __init_subclass__(cls) -> None:
-        if cls.tabs and NextTab not in cls.commands:
+        if cls.tab_group and NextTab not in cls.commands:
             cls.commands = (*cls.commands[:1], NextTab, PreviousTab, *cls.commands[1:])
         if "BINDINGS" not in vars(cls):
             cls.BINDINGS = overlay_bindings(cls.commands)
@@ -172,21 +172,21 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def __init__(self, board: Board) -> None:
         super().__init__()
-        self.said = SaidLine()
+        self.message_line = MessageLine()
         self._board = board
 
     def compose(self) -> ComposeResult:
-        """The page, and what its keys do."""
-        if self.tabs:
-            yield TabLine(self.tabs, tuple(TABS[self.tabs]), self._tab)
+        """Yield the tabs, the page and the key line."""
+        if self.tab_group:
+            yield TabLine(self.tab_group, tuple(TABS[self.tab_group]), self._tab)
         yield self._board
         yield from self.below()
-        yield self.said
-        if self.foot:
+        yield self.message_line
+        if self.has_key_line:
             yield KeyLine()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Other keys act while a line is typed in."""
+        """Update the key line: other keys act while typing."""
         for line in self.query(KeyLine):
             if isinstance(event.widget, LineEdit):
                 line.show([ACCEPT], right=WHILE_TYPING, out=LEAVE)
@@ -195,45 +195,48 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def _show_keys(self, line: KeyLine) -> None:
         shown = [Key(*each.key_line()) for each in self.commands if each.label]
-        line.show(shown, out=Key(key_text("escape"), self.leave, "", ("dismiss",)))
+        line.show(shown, out=Key(key_text("escape"), self.esc_label, "", ("dismiss",)))
 
     def below(self) -> Iterable[Widget]:
-        """What stands between the page and the key line."""
+        """Yield widgets between the page and the key line."""
         return ()
 
     def commands_now(self) -> list[type[Command]]:
-        """What the palette offers here."""
+        """Return the commands for the palette."""
         return [*self.commands, *EVERYWHERE]
 
     async def on_key(self, event: events.Key) -> None:
-        """The key that opened the list closes it; one that edits in the screen below and does nothing here says so."""
+        """Close on the key that opened the list; explain an editing key that does nothing here."""
         below: object = next(iter(self.app.screen_stack[-2:-1]), None)
         if not isinstance(below, Commanded) or event.key in self.active_bindings:
             return
-        if below.done_last is not None and event.key in below.done_last.keys:
-            event.stop()  # else it would open the list again
+        if below.last_command is not None and event.key in below.last_command.keys:
+            event.stop()  # otherwise it would open the list again
             await self.action_dismiss()
             return
-        found = [each for each in below.commands if event.key in each.keys and each.group == "editing the context"]
-        if found:
-            what = [Span(key_text(event.key), "accent bold"), Span(f" {found[0].name}: not in this list. ")]
-            # What acts on the block under the cursor can be done where that is in the transcript.
-            self.said.say([*what, Span(self.leave_to_edit if found[0].panes else _ESC, "dim")])
+        commands = [each for each in below.commands if event.key in each.keys and each.group == "editing the context"]
+        if commands:
+            message = [
+                Span(key_text(event.key), "accent bold"),
+                Span(f" {commands[0].name}: not in this list. "),
+            ]
+            # A command on a block can be used at that block in the transcript.
+            self.message_line.say([*message, Span(self.edit_hint if commands[0].panes else _ESC, "dim")])
 
     def on_mount(self) -> None:
-        """Begin to work it out."""
+        """Start loading."""
         for line in self.query(KeyLine):
             self._show_keys(line)
         self.begin()
 
     def begin(self) -> None:
-        """Work it out, not on the screen's time."""
-        if self.at_once:
+        """Load in a worker thread, or at once."""
+        if self.loads_at_once:
             self.on_content_loaded(self._loaded())
         else:
             self.run_worker(lambda: self.post_message(self._loaded()), thread=True, exclusive=True)
 
-    def _loaded(self) -> ContentLoaded[What]:
+    def _loaded(self) -> ContentLoaded[Content]:
         try:
             return ContentLoaded(self.load())
         except CtxtuiError as error:
@@ -241,51 +244,51 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether there is anything to list yet; of a page that is opened over the Inspector, its `host`."""
+        """Whether there is anything to list yet in `host`, the inspector below."""
         return True
 
     def done(self, result: Result) -> None:
-        """What is done over the host when the page was closed with a result."""
+        """Act on the host after the page was closed with a result."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Close, then do what the result asks for."""
+        """Close, then act on the result."""
         if self.is_current and result is not None:
             self.app.call_later(self.done, result)
         return super().dismiss(result)
 
     @property
     def _tab(self) -> int:
-        """Which tab this is."""
-        return [opens.rpartition(".")[2] for opens in TABS[self.tabs].values()].index(type(self).__name__)
+        """Index of this tab."""
+        return [opens.rpartition(".")[2] for opens in TABS[self.tab_group].values()].index(type(self).__name__)
 
     def next_tab(self, step: int) -> None:
-        """To the next tab, or back."""
-        self.to_tab((self._tab + step) % len(TABS[self.tabs]))
+        """Go to the next or previous tab."""
+        self.to_tab((self._tab + step) % len(TABS[self.tab_group]))
 
     def to_tab(self, at: int) -> None:
-        """To tab `at`."""
-        kind = list_class([*TABS[self.tabs].values()][at])
+        """Go to tab `at`."""
+        kind = list_class([*TABS[self.tab_group].values()][at])
         if kind is not type(self) and kind.ready(self.host):
             self.app.switch_screen(kind(self.host))
 
     def on_tab_line_turned(self, message: TabLine.Turned) -> None:
-        """A tab was clicked."""
+        """Go to the clicked tab."""
         self.to_tab(message.at)
 
     @abstractmethod
-    def load(self) -> What:
-        """What is shown; for a worker thread. May raise `CtxtuiError`."""
+    def load(self) -> Content:
+        """Return the content; runs in a worker thread. May raise `CtxtuiError`."""
 
     @abstractmethod
-    def show(self, what: What) -> None:
-        """Show it."""
+    def show(self, what: Content) -> None:
+        """Show the content."""
 
     @abstractmethod
     def fail(self, trouble: str) -> None:
-        """Say why there is nothing to show."""
+        """Show why there is no content."""
 
-    def on_content_loaded(self, message: ContentLoaded[What]) -> None:
-        """Show it, or why there is none."""
+    def on_content_loaded(self, message: ContentLoaded[Content]) -> None:
+        """Show the content, or why there is none."""
         if message.error is not None:
             self.fail(str(message.error))
         elif message.what is not None:
@@ -293,36 +296,35 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
 
 class FilterRows(Command):
-    """Show only the rows that have what you type. Enter goes to them, `esc` shows all again."""
+    """Show only rows that contain what you type. Enter goes to them, `esc` shows all rows again."""
 
     name, keys, label, group = "filter the list", ("slash",), "filter", "lists"
     run = Act(lambda: ListScreen, lambda screen: screen.type_filter())
 
 
 class OrderRows(Command):
-    """Order by the next column."""
+    """Sort by the next column."""
 
-    name, keys, label, group, sought = "order by next column", ("S",), "order", "lists", ("sort",)
+    name, keys, label, group, synonyms = "order by next column", ("S",), "order", "lists", ("sort",)
     run = Act(lambda: ListScreen, lambda screen: screen.next_order())
 
 
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
-    """A list of the rows that `load` gives, drawn by their `table`. Enter closes it with what `choose` makes of a row.
+    """A list of the rows that `load` returns, drawn by their `table`.
 
-    `heading` is its title, `none` the sentence where there are no rows, `working` what is said before. Rows stand in
-    the order of the column `order`, "" as they are, `most` of them. While rows are not `settled` they are worked out
-    again every `again` seconds.
+    Enter closes it with what `choose` makes of a row. `heading` is its title, `empty_text` the text without rows,
+    `loading_text` the text before. Rows are sorted by the column `order` ("": as they are), at most `max_rows`. While
+    rows are not `is_final` they are loaded again every `reload_seconds`.
     """
 
     heading: ClassVar[str] = ""
-    none: ClassVar[str] = ""
-    working: ClassVar[Spans] = ()
+    empty_text: ClassVar[str] = ""
+    loading_text: ClassVar[Spans] = ()
     inset: ClassVar[int] = 1
-    most: ClassVar[int | None] = None
-    again: ClassVar[float] = 0.5
-    least_below: ClassVar[int] = 0
-    """Lines that stand below the list at least: it takes what its rows need, and leaves them the rest. 0: its height is
-    its style's."""
+    max_rows: ClassVar[int | None] = None
+    reload_seconds: ClassVar[float] = 0.5
+    min_lines_below: ClassVar[int] = 0
+    """Fewest lines below the list, whose height then fits its rows; 0: its height comes from the style."""
     order: str = ""
 
     def __init_subclass__(cls) -> None:
@@ -330,98 +332,98 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         super().__init_subclass__()
 
     def __init__(self, pane: TablePane[Row] | None = None) -> None:
-        made = pane or TablePane[Row](self.heading, self.none, working=self.working, inset=self.inset)
-        self.pane = made
+        table_pane = pane or TablePane[Row](self.heading, self.empty_text, working=self.loading_text, inset=self.inset)
+        self.pane = table_pane
         self.line = LineEdit(id="prompt")
         self.line.display = False
-        self.prompt = PromptLine(self.line, self._asking, self._asked)
-        """Asks on a line over the keys."""
+        self.prompt = PromptLine(self.line, self._prompt_opened, self._prompt_closed)
+        """Asks questions on a line above the key line."""
         self.rows: Sequence[Row] = ()
-        super().__init__(made)
-        made.told = self.told(())
+        super().__init__(table_pane)
+        table_pane.title_spans = self.title_suffix(())
 
     def compose(self) -> ComposeResult:
-        """The page, and over its keys the line on which something is asked."""
+        """Yield the page and the prompt line above its key line."""
         yield from super().compose()
         yield self.line
 
     @abstractmethod
     def table(self, rows: Sequence[Row]) -> Table[Row]:
-        """The table of these rows."""
+        """Return the table of these rows."""
 
     def choose(self, row: Row) -> Result | None:
-        """What the list closes with when this row is chosen; None keeps it open."""
+        """Return the result for a chosen row; None keeps the list open."""
         return None
 
-    def settled(self, rows: Sequence[Row]) -> bool:
-        """Whether nothing more will be known of them."""
+    def is_final(self, rows: Sequence[Row]) -> bool:
+        """Whether these rows are complete."""
         return True
 
     def pause(self) -> float:
-        """Seconds until rows that are not settled are worked out again."""
-        return self.again
+        """Return the seconds until rows that are not final are loaded again."""
+        return self.reload_seconds
 
-    def begins_at(self, rows: Sequence[Row]) -> int:
-        """The row on which the cursor stands at first."""
+    def first_cursor(self, rows: Sequence[Row]) -> int:
+        """Return the row of the cursor at first."""
         return 0
 
-    def told(self, rows: Sequence[Row]) -> Spans:
-        """What follows the title."""
+    def title_suffix(self, rows: Sequence[Row]) -> Spans:
+        """Return the spans after the title."""
         return ()
 
-    def noted(self, rows: Sequence[Row]) -> Spans:
-        """What stands at the right of the title's rule."""
+    def rule_notes(self, rows: Sequence[Row]) -> Spans:
+        """Return the spans at the right of the title's rule."""
         return ()
 
-    def show(self, what: Sequence[Row]) -> None:
-        """Show these rows; the cursor stays where it is unless they are the first."""
+    def show(self, rows: Sequence[Row]) -> None:
+        """Show these rows; the cursor stays unless they are the first."""
         first = self.pane.rows is None
-        if first or what != self.rows:
-            self.rows = what
-            self.tell()
-            self.draw_rows(self.begins_at(what) if first else None)
-        if not self.settled(what):
+        if first or rows != self.rows:
+            self.rows = rows
+            self.update_rule()
+            self.draw_rows(self.first_cursor(rows) if first else None)
+        if not self.is_final(rows):
             self.set_timer(self.pause(), self.begin)
 
-    def tell(self) -> None:
-        """Say on the title's rule what there is to say."""
-        self.pane.told, self.pane.noted = self.told(self.rows), self.noted(self.rows)
+    def update_rule(self) -> None:
+        """Update the title's rule."""
+        self.pane.title_spans, self.pane.note_spans = self.title_suffix(self.rows), self.rule_notes(self.rows)
         self.pane.refresh_rule()
 
     def draw_rows(self, cursor: int | None = None) -> None:
-        """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
+        """Draw the rows in order; the cursor stays, or goes to row `cursor`."""
         table = self.table(self.rows).with_column(self.order)
-        listed, words = self.in_order(self.rows, table), self.pane.filtered.lower().split()
-        if words:
-            listed = [row for row in listed if _has(plain(table.draw(row, _FILTERED)).lower(), words)]
-        self.pane.show(listed, table, self.order, cursor=cursor)
+        rows, terms = self.in_order(self.rows, table), self.pane.filter_text.lower().split()
+        if terms:
+            rows = [row for row in rows if _contains_all(plain(table.draw(row, _FILTER_CELLS)).lower(), terms)]
+        self.pane.show(rows, table, self.order, cursor=cursor)
         self.pane.refresh_rule()
         self.fit_list()
 
     def type_filter(self) -> None:
-        """Type what rows must have."""
+        """Ask for a filter."""
         self.prompt.ask(
             Question(
                 [Span(" / ", "accent bold")],
                 self.filter_rows,
-                text=self.pane.filtered,
+                text=self.pane.filter_text,
                 on_change=lambda: self.filter_rows(self.line.text),
                 on_cancel=lambda: self.filter_rows(""),
             )
         )
 
     def filter_rows(self, text: str) -> None:
-        """Show the rows that have the words of `text`; "": all."""
-        if text.strip() != self.pane.filtered and self.pane.rows is not None:
-            self.pane.filtered = text.strip()
+        """Show only rows with the words of `text`; "" shows all."""
+        if text.strip() != self.pane.filter_text and self.pane.rows is not None:
+            self.pane.filter_text = text.strip()
             self.draw_rows(0)
             self.pane.post_message(Pane.Moved(self.pane, self.pane.cursor))
 
-    def _asking(self) -> None:
+    def _prompt_opened(self) -> None:
         self.line.display = True
         self.set_focus(self.line)
 
-    def _asked(self) -> None:
+    def _prompt_closed(self) -> None:
         self.line.display = False
         self.set_focus(self.pane)
 
@@ -438,73 +440,74 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.prompt.cancel()
 
     async def action_dismiss(self, result: Result | None = None) -> None:
-        """Close; first show all rows again."""
-        if self.pane.filtered:
+        """Show all rows again, or close if no filter is active."""
+        if self.pane.filter_text:
             self.filter_rows("")
         else:
             await super().action_dismiss(result)
 
     def fit_list(self) -> None:
-        """Give the list as many lines as its rows need, and what stands below it the rest."""
-        if self.least_below:
+        """Fit the list's height to its rows; what is below gets the rest."""
+        if self.min_lines_below:
             needed = self.pane.body_top + max(1, self.pane.lines)
-            self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.least_below))
+            self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.min_lines_below))
 
     def on_resize(self) -> None:
-        """Another height leaves others."""
+        """Fit the height again."""
         if self.pane.rows is not None:
             self.fit_list()
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
-        """`rows` as they are listed."""
+        """Return the rows to list, in order."""
         return (
-            table.sort_rows(rows, self.order)[: self.most] if self.order in table.sortable_names else rows[: self.most]
+            table.sort_rows(rows, self.order)[: self.max_rows]
+            if self.order in table.sortable_names
+            else rows[: self.max_rows]
         )
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """What the figure at a spot is made of: in a row as its column says, on the rule and beside the list as the
-        screen does."""
+        """Return the arithmetic of the figure at a spot: of a row, of the rule, or of another pane."""
         if spot.pane != self.pane.id:
             return self.sums_beside(spot)
         if spot.line == 0:
             return self.sums_of_rule()
         x, _ = self.pane.region.offset
-        said = self.pane.sum_at(spot.x - x, spot.line)
-        return {ROW: said} if said else {}
+        arithmetic = self.pane.sum_at(spot.x - x, spot.line)
+        return {ROW: arithmetic} if arithmetic else {}
 
     def is_text(self, spot: Spot) -> bool:
-        """Whether a spot is only part of a row's words."""
+        """Whether a spot is only part of a row's text."""
         return spot.pane == self.pane.id and self.pane.is_text(
             spot.x - self.pane.region.x, spot.line, figure=spot.figure
         )
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """The sums behind the figures of the title's rule, by the glossary's words."""
+        """Return the arithmetic of the figures on the title's rule, by glossary word."""
         return {}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """The sums behind the figures of other panes."""
+        """Return the arithmetic of the figures in other panes."""
         return {}
 
     def fail(self, trouble: str) -> None:
-        """Say it in the place of the rows."""
+        """Show why there are no rows."""
         self.pane.fail(trouble)
 
     def next_order(self) -> None:
-        """Order by the next column that has an order; the one that the list begins with is the first of them."""
+        """Sort by the next sortable column; the initial one comes first."""
         first = type(self).order
         names = sorted(self.table(self.rows).sortable_names, key=lambda name: name != first)
         self.order = names[(names.index(self.order) + 1) % len(names) if self.order in names else 0]
         self.draw_rows(0)
 
     def on_table_pane_head_clicked(self, message: TablePane.HeadClicked) -> None:
-        """Order by a column whose head was clicked, where rows can be ordered by it."""
+        """Sort by a clicked column, if it can be sorted."""
         if message.name in self.table(self.rows).sortable_names:
             self.order = message.name
             self.draw_rows(0)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Enter, or a double click."""
+        """Choose a row by Enter or a double click."""
         self.take()
 
     def take(self) -> None:
@@ -515,12 +518,12 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             self.dismiss(result)
 
 
-def _has(text: str, words: Iterable[str]) -> bool:
+def _contains_all(text: str, words: Iterable[str]) -> bool:
     return all(word in text for word in words)
 
 
 class HostedList(ListScreen[Row, Result], Generic[Row, Result]):
-    """A list that is opened over the Inspector while it shows `scene`."""
+    """A list over the inspector `host` while it shows `scene`."""
 
     def __init__(self, host: InspectorState, pane: TablePane[Row] | None = None) -> None:
         self.host = host

@@ -1,4 +1,4 @@
-"""Money of a session, as tabs of one list: the total in its parts, the misses with their proof, tools, categories."""
+"""Cost of a session, as tabs of one list: total, misses with their diffs, tools, categories."""
 
 from __future__ import annotations
 
@@ -40,103 +40,105 @@ class OpenCall(Command):
 
 
 class NextMiss(Command):
-    """The next miss, less dear."""
+    """Go to the next, cheaper miss."""
 
     name, keys, shown = "next miss", ("right_square_bracket",), "[ ]"
-    label, group, parts = "miss", "misses", ("PreviousMiss", "NextMiss")
+    label, group, part_commands = "miss", "misses", ("PreviousMiss", "NextMiss")
     run = Act(lambda: MissesScreen, lambda screen: screen.step(1))
 
 
 class PreviousMiss(Command):
-    """The miss before, dearer."""
+    """Go to the previous, more expensive miss."""
 
     name, keys, group = "previous miss", ("left_square_bracket",), "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.step(-1))
 
 
 class ShowProof(Command):
-    """Show the two requests, at the block with which the miss begins. Going to a block from there closes this list."""
+    """Show the two requests at the block where the miss begins. Going to a block from there closes this list."""
 
-    name, keys, label, short, group = "diff of the two requests", ("P",), "diff of the requests", "diff", "misses"
+    name, keys, label, short_label, group = "diff of the two requests", ("P",), "diff of the requests", "diff", "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.prove())
 
 
 class DetailBoard(Board):
-    """The miss under the cursor."""
+    """Details of the miss under the cursor."""
 
     def __init__(self) -> None:
         super().__init__(title="miss", id="miss")
-        self.found: Sequence[CacheMiss] = ()
+        self.misses: Sequence[CacheMiss] = ()
         self.index = 0
 
-    def show(self, found: Sequence[CacheMiss], index: int) -> None:
-        """Another miss of these."""
-        self.found, self.index = found, index
+    def show(self, rows: Sequence[CacheMiss], index: int) -> None:
+        """Show another miss."""
+        self.misses, self.index = rows, index
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Why, drawn to scale, with what would cure it."""
-        if self.index >= len(self.found):
+        """Draw the cause to scale, with the remedy."""
+        if self.index >= len(self.misses):
             return ()
-        return misses.detail(self.found[self.index], self.found, width, height)
+        return misses.detail(self.misses[self.index], self.misses, width, height)
 
     def after(self) -> Spans:
-        """Which one it is."""
-        return misses.title(self.found[self.index]) if self.found else ()
+        """Return which miss it is."""
+        return misses.title(self.misses[self.index]) if self.misses else ()
 
 
 class MissesScreen(HostedList[CacheMiss, CallAt]):
-    """The misses; closes with the call that is to be shown."""
+    """The misses; closes with the call to show."""
 
-    tabs = "money"
+    tab_group = "money"
     commands: ClassVar[tuple[type[Command], ...]] = (OpenCall, ShowProof, NextMiss, PreviousMiss)
     heading = "misses"
-    working = (Span(" · running every call through the cache simulator", "dim"),)
+    loading_text = (Span(" · running every call through the cache simulator", "dim"),)
     DEFAULT_CSS = """
     MissesScreen #misses { height: auto; max-height: 45%; min-height: 4; }
     MissesScreen #miss { height: 1fr; }
     """
 
     def __init__(self, host: InspectorState) -> None:
-        self.what: Misses | None = None
+        self.misses: Misses | None = None
         self.detail = DetailBoard()
         super().__init__(host)
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Once all is read."""
+        """Whether all calls are read."""
         return host.loaded is not None and host.complete
 
     def below(self) -> Iterable[Widget]:
-        """The detail."""
+        """Yield the details."""
         yield self.detail
 
     def load(self) -> Sequence[CacheMiss]:
-        """Every call goes through the simulator."""
-        self.what = self.host.misses()
-        return self.what.misses
+        """Run every call through the simulator."""
+        self.misses = self.host.misses()
+        return self.misses.misses
 
     def table(self, rows: Sequence[CacheMiss]) -> Table[CacheMiss]:
-        """Call, cause, what changed, money."""
+        """Return the table of call, cause, change and cost."""
         return misses.table(rows)
 
-    def told(self, rows: Sequence[CacheMiss]) -> Spans:
-        """How they are ordered."""
-        return [Span("dearest first", "dim")] if self.size.width >= misses.NARROW else ()
+    def title_suffix(self, rows: Sequence[CacheMiss]) -> Spans:
+        """Return the order of the rows."""
+        return [Span("most expensive first", "dim")] if self.size.width >= misses.NARROW else ()
 
-    def noted(self, rows: Sequence[CacheMiss]) -> Spans:
-        """The sum, and how the forecasts did."""
-        if self.what is None:
+    def rule_notes(self, rows: Sequence[CacheMiss]) -> Spans:
+        """Return the total, and the quality of the forecasts."""
+        if self.misses is None:
             return ()
-        head = misses.heading(self.what)
-        return [*head, Span("   "), *misses.forecast_note(self.what)] if self.size.width >= misses.NARROW else head[1:4]
+        head = misses.heading(self.misses)
+        return (
+            [*head, Span("   "), *misses.forecast_note(self.misses)] if self.size.width >= misses.NARROW else head[1:4]
+        )
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """What was lost in all."""
-        return misses.explain_total(self.what) if self.what is not None else {}
+        """Return the arithmetic of the total loss."""
+        return misses.explain_total(self.misses) if self.misses is not None else {}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Of the miss in detail."""
+        """Return the arithmetic of the miss in detail."""
         row = self.pane.row
         if row is None:
             return {}
@@ -144,37 +146,36 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         return {"written again": tokens, "read": tokens, "tokens": tokens, "lost": money, "cost": money, ROW: tokens}
 
     def on_resize(self) -> None:
-        """A narrow screen says less."""
-        self.tell()
+        """Fit the rule to the width."""
+        self.update_rule()
 
     def show(self, what: Sequence[CacheMiss]) -> None:
-        """The list takes what it needs, the detail the rest."""
-        if self.what is not None:
-            self.pane.none = f" {misses.none_found(self.what)}"
+        """Fit the list to its rows; the details get the rest."""
+        if self.misses is not None:
+            self.pane.none = f" {misses.none_found(self.misses)}"
         super().show(what)
         rows = min(len(what), max(3, self.size.height * 45 // 100 - 2))
         self.pane.styles.height = max(3, self.pane.body_top + rows)
         self.detail.show(what, 0)
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Another miss is under the cursor."""
+        """Show details of the miss under the cursor."""
         if self.pane.row is not None:
             self.detail.show(self.pane.rows or (), self.pane.cursor)
 
     def prove(self) -> None:
-        """Show what differs between the two requests, over this list."""
+        """Show the diff of the two requests over this list."""
         row = self.pane.row
         if row is not None:
             self.host.compare(row.thread, (row.base, row.number), row.block, self.dismiss)
         elif self.pane.rows is None:
-            self.said.say([Span("the misses are still being worked out", "dim")])
+            self.message_line.say([Span("The misses are still being computed.", "dim")])
 
     def step(self, step: int) -> None:
-        """To the next miss, or back."""
+        """Go to the next miss, or back."""
         self.pane.move_to(self.pane.cursor + step)
 
     def choose(self, row: CacheMiss) -> CallAt:
-        """Its call."""
         return row.thread, row.number
 
     def done(self, result: CallAt) -> None:
@@ -183,102 +184,102 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
 
 
 class StatementList(HostedList[Row, None], Generic[Row]):
-    """A tab of what the statement of the session says."""
+    """A tab with part of the session's statement."""
 
-    tabs = "money"
-    none = "Nothing was paid."
-    working = (Span(" · adding up every call of every thread", "dim"),)
+    tab_group = "money"
+    empty_text = "Nothing was paid."
+    loading_text = (Span(" · adding up every call of every thread", "dim"),)
 
     def __init__(self, host: InspectorState) -> None:
-        self.what: Statement | None = None
+        self.statement: Statement | None = None
         super().__init__(host)
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Once all is read."""
+        """Whether all calls are read."""
         return host.loaded is not None and host.complete
 
     def load(self) -> Sequence[Row]:
         """Add up every call."""
-        self.what = self.host.statement()
-        return self.listed(self.what)
+        self.statement = self.host.statement()
+        return self.listed(self.statement)
 
     @abstractmethod
-    def listed(self, what: Statement) -> Sequence[Row]:
-        """The rows."""
+    def listed(self, statement: Statement) -> Sequence[Row]:
+        """Return the rows."""
 
 
 class ShowAdvice(Command):
-    """Close this list, and show what would cost less from here on."""
+    """Close this list and show what would cost less from here on."""
 
     name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "money"
     run = Act(lambda: TotalScreen, lambda screen: screen.show_advice())
 
 
 class TotalScreen(StatementList[BillLine]):
-    """The parts of the bill, the dearest blocks, how long calls took."""
+    """Parts of the bill, the most expensive blocks, durations of calls."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (ShowAdvice,)
     heading = "bill"
 
-    def listed(self, what: Statement) -> Sequence[BillLine]:
-        """As wide as the screen."""
-        return bill.overview(what, self.size.width - 2)
+    def listed(self, statement: Statement) -> Sequence[BillLine]:
+        """Return lines as wide as the screen."""
+        return bill.overview(statement, self.size.width - 2)
 
     def table(self, rows: Sequence[BillLine]) -> Table[BillLine]:
-        """The lines as they are."""
         return bill.LINE_TABLE
 
-    def told(self, rows: Sequence[BillLine]) -> Spans:
-        """What it comes to, of how many calls."""
-        return bill.heading(self.what)[1:] if self.what is not None else ()
+    def title_suffix(self, rows: Sequence[BillLine]) -> Spans:
+        """Return the total and the number of calls."""
+        return bill.heading(self.statement)[1:] if self.statement is not None else ()
 
     def on_resize(self) -> None:
-        """Another width gives other lines."""
-        if self.what is not None:
-            self.show(self.listed(self.what))
+        """Lay out the lines again for the new width."""
+        if self.statement is not None:
+            self.show(self.listed(self.statement))
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """The sum behind the total."""
-        return {ROW: bill.explain_total(self.what)} if self.what is not None else {}
+        """Return the arithmetic of the total."""
+        return {ROW: bill.explain_total(self.statement)} if self.statement is not None else {}
 
     def show_advice(self) -> None:
-        """To the list of advice."""
+        """Open the advice."""
         below = self.app.screen_stack[-2]
         self.dismiss(None)
         below.call_after_refresh(below.run_action, "command('AdviceList')")
 
 
 class ToolCostScreen(StatementList[SpendingRow]):
-    """What each tool cost as input, by its definition, calls and results; then the rest of the bill."""
+    """Input cost of each tool by definition, calls and results; then the rest of the bill."""
 
     heading, order = "cost by tool", "cost"
 
-    def listed(self, what: Statement) -> Sequence[SpendingRow]:
-        """The rows."""
-        return what.tools
+    def listed(self, statement: Statement) -> Sequence[SpendingRow]:
+        return statement.tools
 
     def table(self, rows: Sequence[SpendingRow]) -> Table[SpendingRow]:
-        """Each with its share of the bill."""
-        return bill.spending_table(rows, self.what.bill.usd if self.what is not None else None)
+        """Return the table with shares of the bill."""
+        return bill.spending_table(rows, self.statement.bill.usd if self.statement is not None else None)
 
-    def noted(self, rows: Sequence[SpendingRow]) -> Spans:
-        """What all of them come to."""
-        if self.what is None:
+    def rule_notes(self, rows: Sequence[SpendingRow]) -> Spans:
+        """Return the total."""
+        if self.statement is None:
             return ()
-        return [Span(numbers.least(self.what.bill.usd, self.what.bill.at_least), "ink bold"), Span(" in all", "dim")]
+        return [
+            Span(numbers.least(self.statement.bill.usd, self.statement.bill.at_least), "ink bold"),
+            Span(" total", "dim"),
+        ]
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """The same as a sum."""
-        usd = self.what.bill.usd if self.what is not None else None
+        """Return the arithmetic of the total."""
+        usd = self.statement.bill.usd if self.statement is not None else None
         return {ROW: sums.money_addition(usd, [row.usd for row in self.rows], "rows")}
 
 
 class CategoryCostScreen(ToolCostScreen):
-    """What each category of block cost as input; then output and what no block stands for."""
+    """Input cost of each category of block; then output and cost of no block."""
 
     heading = "cost by category"
 
-    def listed(self, what: Statement) -> Sequence[SpendingRow]:
-        """The rows."""
-        return what.categories
+    def listed(self, statement: Statement) -> Sequence[SpendingRow]:
+        return statement.categories

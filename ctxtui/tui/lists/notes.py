@@ -1,4 +1,4 @@
-"""The notes and bookmarks of a session in a list."""
+"""The list of a session's notes and bookmarks."""
 
 from __future__ import annotations
 
@@ -13,32 +13,29 @@ from ctxtui.views.text.table import Table
 
 
 class GoToNote(Command):
-    """Go to the block or call that the note is about."""
+    """Go to the block or call of the note."""
 
     name, keys, label, group = "go to it", ("enter",), "go to it", "notes and bookmarks"
     run = Act(lambda: NotesScreen, lambda screen: screen.take())
 
 
 class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
-    """The notes `found` in the order of the calls, on blocks that are shown in a `category`; closes with the one
-    that was chosen."""
+    """The notes `found` in the order of calls, with blocks by `category`; closes with the chosen note."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
-    heading, at_once, inset = "notes and bookmarks", True, 0
-    none = "No notes yet. In the transcript `*` marks a block, `^p` *note* jots a note on it."
+    heading, loads_at_once, inset = "notes and bookmarks", True, 0
+    empty_text = "No notes yet. In the transcript `*` bookmarks a block, `^p` *note* adds a note to it."
 
-    def __init__(self, found: Sequence[PlacedNote], category: Callable[[int], int]) -> None:
-        self._found, self._category = found, category
+    def __init__(self, rows: Sequence[PlacedNote], category: Callable[[int], int]) -> None:
+        self._notes, self._category = rows, category
         super().__init__()
 
     def load(self) -> Sequence[PlacedNote]:
-        """They are known."""
-        return self._found
+        return self._notes
 
     def table(self, rows: Sequence[PlacedNote]) -> Table[PlacedNote]:
-        """Where it is, what it is about, what was written."""
+        """Return the table of places and texts."""
         return notes.table(self._category)
 
     def choose(self, row: PlacedNote) -> PlacedNote:
-        """This one."""
         return row

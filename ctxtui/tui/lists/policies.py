@@ -1,4 +1,4 @@
-"""The policies, with what each would do to the context shown; Enter stages one."""
+"""The policies, and the effect of each on the context shown; Enter stages one."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ from ctxtui.views.text.table import Table
 
 
 class StagePolicy(Command):
-    """Stage the edits of this policy as one action, under its name; where they stand already, take them back. It never
-    changes what you pinned, nor does again what you took back."""
+    """Stage the edits of this policy as one action under its name; if they are staged already, take them back. It
+    never changes pinned blocks, and never repeats an edit that you took back.
+    """
 
     name, keys, label, group = "stage policy", ("enter",), "stage or take back", "policies"
     run = Act(lambda: PoliciesScreen, lambda screen: screen.take())
 
 
 class SetPolicy(Command):
-    """Set the policy under the cursor otherwise: `n=5`, `exclude=Read,Bash`. What it would do is worked out anew; an
-    empty line stands for its defaults."""
+    """Change the settings of the policy under the cursor: `n=5`, `exclude=Read,Bash`. Its effect is computed again;
+    an empty line restores the defaults.
+    """
 
     name, keys, label, group = "settings of policy", ("i",), "settings", "policies"
     run = Act(lambda: PoliciesScreen, lambda screen: screen.type_settings())
 
 
-class PolicyWorked(Message):
-    """Row `index` is worked out."""
+class PolicyComputed(Message):
+    """Row `index` is computed."""
 
     def __init__(self, index: int, row: Proposed) -> None:
         super().__init__()
@@ -51,21 +53,22 @@ class PolicyWorked(Message):
 
 
 class AboutBoard(Board):
-    """What the policy under the cursor does, and how it is set."""
+    """Description and settings of the policy under the cursor."""
 
     row: Proposed | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """In words."""
         return policies.details(self.row, width, height) if self.row is not None else ()
 
 
 class PoliciesScreen(ListScreen[Proposed, Proposed]):
-    """Lists what `proposals` works out, row by row, in a worker. Closes with the row whose edits are to be staged, or
-    taken back where it has no new ones."""
+    """Lists the effects that `proposals` computes, row by row, in a worker.
+
+    Closes with the row whose edits are to be staged, or taken back if it has no new ones.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (StagePolicy, SetPolicy)
-    heading, none = "policies", "There are no policies."
+    heading, empty_text = "policies", "There are no policies."
     DEFAULT_CSS = """
     PoliciesScreen #policies { height: 1fr; }
     PoliciesScreen #about { height: 5; }
@@ -78,78 +81,82 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """What one does."""
+        """Yield the description."""
         yield self.about
 
     def begin(self) -> None:
-        """Every policy is named at once, and worked out row by row."""
+        """Show all names at once, then compute row by row."""
         self.show(self.load())
-        self.run_worker(self._work, thread=True, exclusive=True)
+        self.run_worker(self._compute_rows, thread=True, exclusive=True)
 
     def load(self) -> Sequence[Proposed]:
-        """What is known of them."""
+        """Return the rows so far."""
         return policies.sort_policies(self._rows)
 
-    def _work(self) -> None:
+    def _compute_rows(self) -> None:
         worker = get_current_worker()
         for index, row in enumerate(self._proposals.rows()):
             if worker.is_cancelled:
                 return
-            self.post_message(PolicyWorked(index, row))
+            self.post_message(PolicyComputed(index, row))
 
     def table(self, rows: Sequence[Proposed]) -> Table[Proposed]:
-        """What each would do."""
         return policies.TABLE
 
-    def noted(self, rows: Sequence[Proposed]) -> Spans:
-        """How many are worked out."""
+    def rule_notes(self, rows: Sequence[Proposed]) -> Spans:
+        """Return how many are computed."""
         return policies.notes(rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """How many can do something."""
+        """Return how many have an effect."""
         return {ROW: policies.explain_notes(self.rows)}
 
-    def on_policy_worked(self, message: PolicyWorked) -> None:
-        """One more is known."""
+    def on_policy_computed(self, message: PolicyComputed) -> None:
+        """Show a computed row."""
         if message.row.settings == self._proposals.empty[message.index].settings:
             self._rows[message.index] = message.row
             self.show(self.load())
 
-    def show(self, what: Sequence[Proposed]) -> None:
-        """The rows, and what is said of the one under the cursor, which stays on its policy when they are ordered."""
-        before = self.pane.row
-        super().show(what)
-        if before is not None and self.pane.row is not None and self.pane.row.name != before.name and not self.order:
-            self.draw_rows(next(n for n, row in enumerate(what) if row.name == before.name))
-        self._tell()
+    def show(self, rows: Sequence[Proposed]) -> None:
+        """Show rows and description; the cursor stays on its policy when rows are sorted."""
+        previous = self.pane.row
+        super().show(rows)
+        if (
+            previous is not None
+            and self.pane.row is not None
+            and self.pane.row.name != previous.name
+            and not self.order
+        ):
+            self.draw_rows(next(n for n, row in enumerate(rows) if row.name == previous.name))
+        self._show_about()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Another one is under the cursor."""
-        self._tell()
+        """Show the policy under the cursor."""
+        self._show_about()
 
-    def _tell(self) -> None:
+    def _show_about(self) -> None:
         self.about.row = self.pane.row
         self.about.redraw()
 
     def type_settings(self) -> None:
-        """Type other settings."""
+        """Ask for settings."""
         row = self.pane.row
         if row is not None and row.settings:
             lead = [Span(f" {row.name} › ", "accent bold")]
             self.prompt.ask(Question(lead, partial(self._set, row.name), text=policies.format_settings(row)))
 
     def _set(self, name: str, text: str) -> None:
-        """Work it out anew."""
-        index = next(n for n, one in enumerate(self._rows) if one.name == name)
+        """Set and compute again."""
+        index = next(n for n, row in enumerate(self._rows) if row.name == name)
         try:
             self._proposals.set(index, text)
         except BadConfig as error:
-            self.said.say(failed(error))
+            self.message_line.say(failed(error))
             return
         self._rows[index] = self._proposals.empty[index]
         self.show(self.load())
-        self.run_worker(lambda: self.post_message(PolicyWorked(index, self._proposals.row(index))), thread=True)
+        self.run_worker(lambda: self.post_message(PolicyComputed(index, self._proposals.row(index))), thread=True)
 
     def choose(self, row: Proposed) -> Proposed | None:
-        """A row that has something to stage or to take back."""
+        """Return a row that has something to stage or to take back."""
         return row if not row.why and (row.has_gain or row.stands) else None

@@ -1,4 +1,4 @@
-"""The next request as text, whole, and what differs from the one sent before it."""
+"""The next request as text, and its difference from the last one sent."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from ctxtui.views.blocks import request_text
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
-CLIPBOARD: Final = 74_000
-"""Bytes that common terminals take into the clipboard at once."""
+MAX_CLIPBOARD_BYTES: Final = 74_000
+"""Most bytes that common terminals accept for the clipboard."""
 
 
 class Requests(NamedTuple):
-    """The request that would leave (`body`), and the one that was sent last ("" where none was)."""
+    """The next request (`body`), and the one sent last ("" if none)."""
 
     body: bytes
     sent: bytes = b""
-    lacking: str = ""
-    """What it lacks because it is not recorded."""
+    missing: str = ""
+    """Note about parts that are missing because they were not recorded."""
 
 
 class Texts(NamedTuple):
-    """The request's lines, and those that differ from the last one sent."""
+    """The lines of the request, and those that differ from the last one sent."""
 
     body: bytes
-    lacking: str
+    missing: str
     whole: Sequence[Spans]
     differs: Sequence[Spans]
 
 
-class OtherPart(Command):
-    """The whole request, or only what differs from the last one that was sent."""
+class ToggleDifference(Command):
+    """Show the whole request, or only what differs from the last one sent."""
 
-    name, keys, label, short, group = "whole request or difference", ("tab",), "difference", "diff", "request"
-    run = Act(lambda: RequestScreen, lambda screen: screen.turn())
+    name, keys, label, short_label, group = "whole request or difference", ("tab",), "difference", "diff", "request"
+    run = Act(lambda: RequestScreen, lambda screen: screen.toggle_difference())
 
 
 class PageRequest(Command):
@@ -50,110 +50,109 @@ class PageRequest(Command):
 
 
 class CopyRequest(Command):
-    """Copy the request to the clipboard (OSC 52), as it would leave."""
+    """Copy the request to the clipboard (OSC 52), exactly as it would be sent."""
 
     name, keys, label, group = "copy request", ("y",), "copy", "request"
     run = Act(lambda: RequestScreen, lambda screen: screen.copy())
 
 
 class RequestPane(Pane):
-    """Lines of text, the long ones wrapped."""
+    """Lines of text; long ones are wrapped."""
 
     def __init__(self) -> None:
         super().__init__(title="next request", id="request")
         self.lines: Sequence[Spans] | None = None
-        self.told: Spans = [Span("being made", "dim")]
+        self.title_spans: Spans = [Span("loading …", "dim")]
         self._rows: list[Spans] = []
-        self._made: tuple[int, int] | None = None
+        self._wrapped_for: tuple[int, int] | None = None
 
-    def show(self, lines: Sequence[Spans], told: Spans) -> None:
-        """Show these, from their beginning."""
-        self.lines, self.told = lines, told
+    def show(self, lines: Sequence[Spans], title_spans: Spans) -> None:
+        """Show these lines from the start."""
+        self.lines, self.title_spans = lines, title_spans
         self.reload(cursor=0)
 
     @property
     def row_count(self) -> int:
-        """Lines of the screen that they take."""
+        """Number of wrapped lines."""
         return len(self._rows)
 
     def measure(self) -> None:
-        """Another width, or other lines, give other rows."""
+        """Wrap again if the width or the lines changed."""
         lines = self.lines or ()
-        if self._made != (id(self.lines), self.body_width):
-            self._made = id(self.lines), self.body_width
+        if self._wrapped_for != (id(self.lines), self.body_width):
+            self._wrapped_for = id(self.lines), self.body_width
             self._rows = [row for line in lines for row in request_text.wrap(line, max(8, self.body_width - 1))]
         super().measure()
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A line."""
         return self._rows[index]
 
     def after(self) -> Spans:
-        """What is shown."""
-        return self.told
+        return self.title_spans
 
 
 class RequestScreen(PageScreen[Texts, None]):
-    """Shows the requests that `make` gives, in a worker thread; `pager` is the user's setting."""
+    """Shows the requests that `make` returns, in a worker thread; `pager` is the user's setting."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (OtherPart, PageRequest, CopyRequest)
+    commands: ClassVar[tuple[type[Command], ...]] = (ToggleDifference, PageRequest, CopyRequest)
 
     def __init__(self, make: Callable[[], Requests], pager: str) -> None:
         self._pane = RequestPane()
         super().__init__(self._pane)
         self._make, self._pager = make, pager
-        self._what: Texts | None = None
-        self._whole = True
+        self._texts: Texts | None = None
+        self._shows_whole = True
 
     def load(self) -> Texts:
-        """The lines of both."""
-        body, sent, lacking = self._make()
+        """Return both texts."""
+        body, sent, missing = self._make()
         whole = request_text.lines(body)
-        return Texts(body, lacking, whole, request_text.diff_lines(request_text.lines(sent), whole) if sent else ())
+        return Texts(body, missing, whole, request_text.diff_lines(request_text.lines(sent), whole) if sent else ())
 
-    def show(self, what: Texts) -> None:
-        """They are there."""
-        self._what = what
+    def show(self, texts: Texts) -> None:
+        self._texts = texts
         self._draw()
 
     def fail(self, trouble: str) -> None:
-        """It cannot be made."""
+        """Show why there is no request."""
         self._pane.show([[Span(f"✗ {safe_text.one_line(trouble, 300)}", "crit")]], ())
 
-    def turn(self) -> None:
-        """The whole, or what differs."""
-        self._whole = not self._whole
+    def toggle_difference(self) -> None:
+        """Switch between the whole request and the difference."""
+        self._shows_whole = not self._shows_whole
         self._draw()
 
     def _draw(self) -> None:
-        what = self._what
-        if what is None:
+        texts = self._texts
+        if texts is None:
             return
-        if self._whole:
-            self._pane.show(what.whole, [Span(f"whole, {len(what.body):,} bytes", "dim"), Span(what.lacking, "warn")])
+        if self._shows_whole:
+            self._pane.show(
+                texts.whole, [Span(f"whole, {len(texts.body):,} bytes", "dim"), Span(texts.missing, "warn")]
+            )
             return
-        none: Sequence[Spans] = [[Span("Nothing differs from the last request that was sent.", "dim")]]
-        self._pane.show(what.differs or none, [Span("what differs from the last one sent", "dim")])
+        no_changes: Sequence[Spans] = [[Span("It is the same as the last request that was sent.", "dim")]]
+        self._pane.show(texts.differs or no_changes, [Span("changes since the last one sent", "dim")])
 
     def page(self) -> None:
-        """Its bytes in the pager."""
-        if self._what is None:
+        """Show the bytes in the pager."""
+        if self._texts is None:
             return
         try:
             with self.app.suspend():
-                show_in_pager(safe_text.lines(self._what.body.decode("utf-8", "replace")), self._pager)
+                show_in_pager(safe_text.lines(self._texts.body.decode("utf-8", "replace")), self._pager)
         except NoPager as error:
-            self.said.say([Span(safe_text.one_line(str(error), 200), "crit")])
+            self.message_line.say([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:
             self.app.refresh()
 
     def copy(self) -> None:
-        """Its bytes into the clipboard."""
-        if self._what is None:
+        """Copy the bytes to the clipboard."""
+        if self._texts is None:
             return
-        size = len(self._what.body)
-        if size > CLIPBOARD:
-            self.said.say([Span(f"{size:,} bytes are too many for a clipboard; o opens the pager", "warn")])
+        size = len(self._texts.body)
+        if size > MAX_CLIPBOARD_BYTES:
+            self.message_line.say([Span(f"{size:,} bytes do not fit into the clipboard; o opens the pager", "warn")])
             return
-        self.app.copy_to_clipboard(self._what.body.decode("utf-8", "replace"))
-        self.said.say([Span(f"copied, {size:,} bytes", "dim")])
+        self.app.copy_to_clipboard(self._texts.body.decode("utf-8", "replace"))
+        self.message_line.say([Span(f"copied, {size:,} bytes", "dim")])

@@ -23,34 +23,32 @@ class AnswersPane(Pane):
         self.lines: list[Spans] = []
 
     def measure(self) -> None:
-        """Another width gives other lines."""
+        """Lay out the lines for the width."""
         name = safe_text.one_line(self._model, 60)
-        told = [
+        heading = [
             Span(" "),
             resend.describe_agreement(self._trial),
             Span(f" · call {self._trial.number:,}, {name}", "dim"),
         ]
-        self.lines = [told, [], *resend.side_by_side(self._trial, self.body_width)]
+        self.lines = [heading, [], *resend.side_by_side(self._trial, self.body_width)]
         super().measure()
 
     @property
     def row_count(self) -> int:
-        """Lines of the longer answer."""
         return len(self.lines)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """One line of both."""
         return self.lines[index]
 
     def notes(self) -> Spans:
-        """What it was charged for."""
+        """Return the charge."""
         return [Span(resend.describe_charge(self._trial), "dim")]
 
 
 class ResendScreen(PageScreen[Trial, None]):
-    """Shows `trial`, which `model` answered."""
+    """Shows `trial`, answered by `model`."""
 
-    foot, at_once = True, True
+    has_key_line, loads_at_once = True, True
     BINDINGS: ClassVar[list[BindingType]] = [
         *overlay_bindings(()),
         Binding("enter", "dismiss(None)", show=False),
@@ -62,13 +60,11 @@ class ResendScreen(PageScreen[Trial, None]):
         super().__init__(self.pane)
 
     def load(self) -> Trial:
-        """It is there."""
         return self._trial
 
-    def show(self, what: Trial) -> None:
-        """Show it."""
+    def show(self, trial: Trial) -> None:
         self.pane.reload()
         self.pane.focus()
 
     def fail(self, trouble: str) -> None:
-        """Nothing can fail any more."""
+        """Never called: nothing can fail here."""

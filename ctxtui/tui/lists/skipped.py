@@ -1,4 +1,4 @@
-"""What of a recording could not be read: every line with its reason."""
+"""Lines of a recording that could not be read, with reasons."""
 
 from __future__ import annotations
 
@@ -19,23 +19,21 @@ _LEAVE: Final = (Span("esc", "accent bold"), Span(" close", "dim"))
 
 
 class SkippedScreen(HostedList[Skipped, None]):
-    """The lines that were skipped."""
+    """The skipped lines."""
 
-    heading, none, foot, at_once, inset = "skipped", "Every line was read.", False, True, 0
+    heading, empty_text, has_key_line, loads_at_once, inset = "skipped", "Every line was read.", False, True, 0
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Once the recording is open."""
+        """Whether the recording is open."""
         return host.loaded is not None
 
     def load(self) -> Sequence[Skipped]:
-        """They are known."""
         return self.host.loaded.skipped if self.host.loaded is not None else ()
 
     def table(self, rows: Sequence[Skipped]) -> Table[Skipped]:
-        """Line and reason."""
         return faults.SKIPPED_TABLE
 
-    def noted(self, rows: Sequence[Skipped]) -> Spans:
-        """How to leave."""
+    def rule_notes(self, rows: Sequence[Skipped]) -> Spans:
+        """Return the key that closes."""
         return _LEAVE

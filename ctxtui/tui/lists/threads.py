@@ -1,4 +1,4 @@
-"""The threads of the session as a tree: the main line of context and the agents it started; Enter shows one."""
+"""The threads of the session as a tree; Enter shows one."""
 
 from __future__ import annotations
 
@@ -19,49 +19,48 @@ if TYPE_CHECKING:
 
 
 class ThreadsScreen(HostedList[ThreadNode, str]):
-    """The threads, until all are priced; the cursor begins on the one that was shown before."""
+    """The threads, loaded until all are priced; the cursor starts on the previous thread."""
 
-    tabs = "money"
-    heading, none, at_once, again = "threads", "No thread is recorded.", True, 0.4
+    tab_group = "money"
+    heading, empty_text, loads_at_once, reload_seconds = "threads", "No thread is recorded.", True, 0.4
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Once the session is known; from now on its calls are priced."""
+        """Start pricing all calls; return whether the session is known."""
         host.price_all()
         return host.study is not None
 
     def load(self) -> Sequence[ThreadNode]:
-        """As far as they are priced."""
+        """Return the threads with the prices so far."""
         study = self.host.study
         if study is None:
             return ()
         return thread_nodes(study.session, study.costs, partial(context_size, study.book))
 
-    def settled(self, rows: Sequence[ThreadNode]) -> bool:
-        """Costs come as they are worked out."""
+    def is_final(self, rows: Sequence[ThreadNode]) -> bool:
+        """Whether all threads are priced."""
         return all(row.priced for row in rows)
 
-    def begins_at(self, rows: Sequence[ThreadNode]) -> int:
-        """Where one came from."""
-        return next((i for i, row in enumerate(rows) if row.id == self.host.came_from), 0)
+    def first_cursor(self, rows: Sequence[ThreadNode]) -> int:
+        """Return the row of the previous thread."""
+        return next((i for i, row in enumerate(rows) if row.id == self.host.previous_thread), 0)
 
     def table(self, rows: Sequence[ThreadNode]) -> Table[ThreadNode]:
-        """The thread shown is marked."""
+        """Return the table, with the present thread marked."""
         return threads.table(self.host.thread)
 
-    def noted(self, rows: Sequence[ThreadNode]) -> Spans:
-        """What Enter does."""
+    def rule_notes(self, rows: Sequence[ThreadNode]) -> Spans:
+        """Return the key that shows a thread."""
         return [Span("⏎", "accent bold"), Span(" show", "dim")]
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """What all of them cost."""
+        """Return the arithmetic of the total cost."""
         return {ROW: threads.explain_total(self.rows)}
 
     def choose(self, row: ThreadNode) -> str:
-        """This thread."""
         return row.id
 
     def done(self, result: str) -> None:
-        """Show it."""
+        """Show the thread."""
         if result != self.host.thread:
             self.host.to_thread(result)

@@ -1,1 +1,1 @@
-"""Colours and glyphs for every kind of terminal, and how styled text is painted."""
+"""Colours and glyphs for every kind of terminal, and painting of styled text."""

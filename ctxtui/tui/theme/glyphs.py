@@ -1,4 +1,4 @@
-"""ASCII at the edge: what stands between the glyphs of the screen and a terminal that cannot draw them.
+"""ASCII replacements for the glyphs of the screen, for terminals that cannot draw them.
 
 Every replacement is as wide as the glyph, so that no column moves.
 """
@@ -39,7 +39,7 @@ _TABLE: Final[dict[str, str]] = (
     | _BLOCKS
     | _WORDS
 )
-# One glyph may be two signs: then the style tells which.
+# One glyph may be two signs; the style distinguishes them.
 _SIGNS: Final[dict[tuple[str, str], str]] = {
     **{(sign.glyph, sign.style.split()[0]): sign.letter for sign in MARK.values()},
     **{(sign.glyph, sign.style): sign.letter for sign in (*GUTTER.values(), *TRACK.values())},
@@ -48,17 +48,17 @@ _SIGNS: Final[dict[tuple[str, str], str]] = {
 
 
 class _Letters(dict[int, str]):
-    """What each character seen so far becomes; `keep_wide` leaves text that no terminal draws in doubt."""
+    """Replacement of each character seen so far. `keep_wide` keeps text that every terminal draws alike."""
 
     def __init__(self, keep_wide: bool) -> None:
         super().__init__({ord(glyph): letter for glyph, letter in _TABLE.items()})
         self.keep_wide = keep_wide
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = self._found(chr(code))
-        return found
+        self[code] = letter = self._replace(chr(code))
+        return letter
 
-    def _found(self, char: str) -> str:
+    def _replace(self, char: str) -> str:
         if char.isascii() or (self.keep_wide and unicodedata.east_asian_width(char) != "A"):
             return char
         base = unicodedata.normalize("NFKD", char)[:1]
@@ -70,10 +70,11 @@ _KEEPING, _STRICT = _Letters(keep_wide=True), _Letters(keep_wide=False)
 
 
 def translate(text: str, words: str = "", *, keep_wide: bool = False) -> str:
-    """`text` in ASCII, of the same width; `words` is its style, by which a lone sign is known (``→`` call or arrow).
+    """Return `text` in ASCII, of the same width; `words` is its style, which decides between a call and an arrow
+    (``→``).
 
-    `keep_wide` leaves letters of other scripts alone where they are drawn alike everywhere: for a terminal that takes
-    UTF-8 but draws ambiguous glyphs two cells wide.
+    `keep_wide` keeps letters of other scripts that are drawn alike everywhere: for a terminal that takes UTF-8 but
+    draws ambiguous glyphs two cells wide.
     """
     if text.isascii():
         return text

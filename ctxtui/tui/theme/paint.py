@@ -1,4 +1,4 @@
-"""Painting: spans become a strip of exactly one width. Nothing here reads markup."""
+"""Painting: spans become a strip of an exact width. Nothing here reads markup."""
 
 from __future__ import annotations
 
@@ -14,74 +14,76 @@ from ctxtui.tui.theme.theme import Look
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span
 
-_MOST: Final = 4000
-"""Lines that are kept: some hundred screens' worth of different ones."""
-_MOST_LINES: Final = 500
-"""Lines that are kept by identity: a few screens' worth."""
+_MAX_STRIPS: Final = 4000
+"""Cached lines: some hundred different screens."""
+_MAX_LINES: Final = 500
+"""Lines cached by identity: a few screens."""
 
 
 def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge: Span | None = None) -> Strip:
-    """`spans` as a strip of exactly `width` cells, on the row's `ground` (``on-cur`` or ""), and
-    behind `edge`, which is a cell more.
+    """Paint `spans` as a strip of exactly `width` cells, on the row's `ground` (``on-cur`` or ""), after `edge`.
 
-    What no terminal may see (controls, direction marks) is shown instead, also where a caller forgot to make it safe.
-    The same line painted again is the same strip: most of a screen stays as it was from one key to the next, and
-    Textual keeps with a strip what it has made of it.
+    `edge` takes one more cell. Controls and direction marks are made visible, even if a caller did not do so.
+    Strips are cached: most lines stay the same from one key to the next, and Textual caches its output with the strip.
     """
     key = (tuple(spans), width, ground, edge)
-    found = look.strips.get(key)
-    if found is None:
-        if len(look.strips) >= _MOST:
+    cached = look.strips.get(key)
+    if cached is None:
+        if len(look.strips) >= _MAX_STRIPS:
             look.strips.clear()
         segments = _segments(key[0], width, look, ground)
         if edge is None:
-            found = Strip(segments, width)
+            cached = Strip(segments, width)
         else:
-            found = Strip([*_segments((edge,), 1, look), *segments], 1 + width)
-        look.strips[key] = found
-    return found
+            cached = Strip([*_segments((edge,), 1, look), *segments], 1 + width)
+        look.strips[key] = cached
+    return cached
 
 
 class PaintedLines:
-    """The strips of lines that were painted, by the identity of a line: where most are the very ones of before, they
-    are not even compared. A line must not be changed once it was painted."""
+    """Strips of painted lines by the identity of the line, so that unchanged lines are not even compared.
+
+    A line must not be modified after it was painted.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Iterable[Span], object, Strip]] = {}
+        self._cache: dict[int, tuple[Iterable[Span], object, Strip]] = {}
 
-    def of(self, spans: Iterable[Span], how: object, paint: Callable[[], Strip]) -> Strip:
-        """The strip of a line that is painted `how`; `paint` makes it where it is not known."""
-        known = self._known.get(id(spans))
-        if known is None or known[0] is not spans or known[1] != how:
-            if len(self._known) >= _MOST_LINES:
-                self._known.clear()
-            known = self._known[id(spans)] = spans, how, paint()
-        return known[2]
+    def get_or_paint(self, spans: Iterable[Span], how: object, paint: Callable[[], Strip]) -> Strip:
+        """Return the strip of a line painted `how`; call `paint` if it is not cached."""
+        entry = self._cache.get(id(spans))
+        if entry is None or entry[0] is not spans or entry[1] != how:
+            if len(self._cache) >= _MAX_LINES:
+                self._cache.clear()
+            entry = self._cache[id(spans)] = spans, how, paint()
+        return entry[2]
 
 
 def _segments(spans: Iterable[Span], width: int, look: Look, ground: str = "") -> list[Segment]:
-    style, known, plain = look.palette.style, look.palette.seen, not look.ascii
+    style, styles, plain = look.palette.style, look.palette.style_cache, not look.ascii
     segments: list[Segment] = []
     room = width
-    held, last = "", None  # neighbours of one look become one segment: fewer bytes, and less work for Textual
+    run, last = "", None  # merge neighbours of one style: fewer bytes and less work for Textual
     for text, words in spans:
         if not (plain and text.isprintable()):
             text = _drawable(text, words, look)
-        taken = len(text) if text.isascii() else cells.width(text)
-        if taken > room:
-            text, taken = cells.cut(text, room), room
-        now = known.get((words, ground)) or style(words, ground)
-        if now is last or (last is not None and words == "ink" and text.isspace() and _shows_no_blanks(last, now)):
-            held += text
+        used = len(text) if text.isascii() else cells.width(text)
+        if used > room:
+            text, used = cells.cut(text, room), room
+        current = styles.get((words, ground)) or style(words, ground)
+        if current is last or (
+            last is not None and words == "ink" and text.isspace() and _shows_no_blanks(last, current)
+        ):
+            run += text
         else:
-            if held:
-                segments.append(Segment(held, last))
-            held, last = text, now
-        room -= taken
+            if run:
+                segments.append(Segment(run, last))
+            run, last = text, current
+        room -= used
         if room <= 0:
             break
-    if held:
-        segments.append(Segment(held, last))
+    if run:
+        segments.append(Segment(run, last))
     if room > 0:
         segments.append(Segment(" " * room, style("ink", ground)))
     return segments
@@ -98,5 +100,5 @@ def _shows_no_blanks(style: Style, blank: Style) -> bool:
 
 
 def blank(width: int, look: Look, ground: str = "") -> Strip:
-    """An empty line of `width` cells."""
+    """Return an empty line of `width` cells."""
     return Strip.blank(width, look.palette.style("ink", ground))

@@ -1,4 +1,4 @@
-"""The palette: the look book's variables, dark and light, in 16 colours and as attributes only; words to styles."""
+"""Palettes: the design's colour variables for dark and light, 16 colours and attributes only."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SIXTEEN: Final = {
     "cat-system": 5, "cat-tools": 4, "cat-memory": 2, "cat-user": 11, "cat-assistant": 15, "cat-thinking": 8,
     "cat-call": 14, "cat-result": 12, "cat-image": 13, "cat-document": 1, "cat-summary": 10,
 }  # fmt: skip
-"""Numbers of the terminal's own 16 colours; what is missing is its default."""
+"""Numbers of the terminal's own 16 colours; missing words use its default."""
 
 ALIASES: Final = {"read": "cache-read", "write": "cache-write", "fresh": "cache-fresh"}
-"""Words of the spans that name a variable with a longer name."""
+"""Short style words for variables with longer names."""
 
 ATTRIBUTES: Final = {
     "bold": Style(bold=True),
@@ -43,45 +43,45 @@ _IN_SIXTEEN: Final = {
 
 
 class Palette(Struct, frozen=True, eq=False, dict=True):
-    """One way to turn style words into terminal styles.
+    """Translates style words to terminal styles.
 
-    `colours` are CSS colours by variable name (empty: attributes only), `special` styles of words that are more than
-    a colour. `name` is the theme's.
+    `colours` are CSS colours by variable name (empty: attributes only), `special` the styles of words that are more
+    than a colour. `name` is the theme's.
     """
 
     name: str
     colours: dict[str, Color] = field(default_factory=dict)
     special: dict[str, Style] = field(default_factory=dict)
-    seen: dict[tuple[str, str], Style] = field(default_factory=dict)
-    """The styles that were asked for, by their words and grounds."""
+    style_cache: dict[tuple[str, str], Style] = field(default_factory=dict)
+    """Cache of styles by words and ground."""
 
     @property
     def exact(self) -> bool:
-        """Whether it says each colour in red, green and blue, and nothing is just dim."""
+        """Whether every colour is given as red, green and blue, and none is only dimmed."""
         return bool(self.colours) and not self.special
 
     @property
     def coloured(self) -> bool:
-        """Whether colours tell categories apart; without, rasters use glyphs."""
+        """Whether colours distinguish categories; if not, rasters use glyphs."""
         return bool(self.colours)
 
     def style(self, words: str, ground: str = "") -> Style:
-        """The style of `words` (see `span.Span`); `ground` is the row's (``on-cur``), which the words' own hides.
+        """Return the style of `words` (see `span.Span`) on the row's `ground` (``on-cur``).
 
-        Unknown words are an error of the program: KeyError.
+        A ground in `words` overrides the row's. Raises KeyError for unknown words.
         """
-        found = self.seen.get((words, ground))
-        if found is None:
-            found = self.seen[words, ground] = self._made(words, ground)
-        return found
+        style = self.style_cache.get((words, ground))
+        if style is None:
+            style = self.style_cache[words, ground] = self._build_style(words, ground)
+        return style
 
-    def _made(self, words: str, ground: str) -> Style:
-        # Textual does not lay a widget's ground under lines of its Line API: every span carries one.
-        style = below = self._word(ground or "on-bg")
+    def _build_style(self, words: str, ground: str) -> Style:
+        # Textual does not apply a widget's background to Line API lines, so every span has one.
+        style = base = self._word(ground or "on-bg")
         for word in words.split():
             style += self._word(word)
-        if below.reverse:
-            # A reversed row is one bar; colours and dimness would cut it into patches.
+        if base.reverse:
+            # A reversed row is one bar; colours and dimness would make it patchy.
             return Style(
                 reverse=True, bold=style.bold, italic=style.italic, strike=style.strike, underline=style.underline
             )

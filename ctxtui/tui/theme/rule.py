@@ -1,4 +1,4 @@
-"""Title rules: the hairline over a pane, its title, what follows it, the notes at the right."""
+"""Title rules: the line above a pane with its title, further text and notes at the right."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from functools import lru_cache
 from ctxtui.views.text.span import Span, Spans, cropped, merged, width
 
 EDGE = Span("│", "hair")
-"""What stands between two columns of panes."""
+"""Separator of two columns of panes."""
 
 
 def rule(
     room: int, title: str, *, after: Spans = (), notes: Spans = (), focused: bool = False, join: str = ""
 ) -> Spans:
-    """A rule of exactly `room` cells: ``─ title  after ──────── notes ─``.
+    """Return a rule of exactly `room` cells: ``─ title  after ──────── notes ─``.
 
-    `join` is the character at the left where a column begins (``├``, ``┬``), "" for none. With the focus the line is
-    heavy and the title in accent. What does not fit goes: first `after`, then `notes`, then the title's end.
+    `join` is the character at the left of a column (``├``, ``┬``), "" for none. With the focus the line is heavy and
+    the title has the accent colour. If space is short, `after` is dropped first, then `notes`, then the end of the
+    title.
     """
-    told, noted = (tuple(span for span in spans if span.text) for spans in (after, notes))
-    return _rule(room, title, told, noted, focused, join)
+    after_spans, note_spans = (tuple(span for span in spans if span.text) for spans in (after, notes))
+    return _rule(room, title, after_spans, note_spans, focused, join)
 
 
 @lru_cache(maxsize=500)
 def _rule(
     room: int, title: str, after: tuple[Span, ...], notes: tuple[Span, ...], focused: bool, join: str
 ) -> tuple[Span, ...]:
-    # Every frame asks for the rules of all panes, and with most keys they say what they said.
+    # Every frame needs the rules of all panes, and most keys do not change them.
     line = Span("━", "accent") if focused else Span("─", "hair")
     lead = [Span(join, "hair"), line] if join else [line]
     name = [Span(" "), Span(title, "accent bold" if focused else "ink bold")] if title else []

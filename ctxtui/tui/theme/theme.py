@@ -1,4 +1,4 @@
-"""Themes: the palettes as Textual themes, and which of them suits a terminal."""
+"""Textual themes for the palettes, and the choice of one for a terminal."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ctxtui.views.text.signs import DARK, LIGHT
 _ANSI_NAMES: Final = "black red green yellow blue magenta cyan white".split()
 
 
-def _below(colours: Mapping[str, str], ansi: bool) -> Mapping[str, str]:
-    """What Textual's own widgets need beyond our words."""
+def _widget_variables(colours: Mapping[str, str], ansi: bool) -> Mapping[str, str]:
+    """Return variables that Textual's own widgets need beyond our words."""
     if ansi:
         return BUILTIN_THEMES["ansi-dark"].variables
-    # A variable that names another one is not resolved.
+    # Textual does not resolve a variable that refers to another one.
     return {"block-cursor-background": colours["cur"], "block-cursor-foreground": colours["ink"]}
 
 
@@ -41,7 +41,7 @@ def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False
         panel=colours["panel"],
         dark=dark,
         ansi=ansi,
-        variables={**_below(colours, ansi), **colours},
+        variables={**_widget_variables(colours, ansi), **colours},
     )
 
 
@@ -50,7 +50,7 @@ def _ansi_colours() -> dict[str, str]:
     return {name: names[SIXTEEN[name]] if name in SIXTEEN else "ansi_default" for name in DARK}
 
 
-# Greys for what Textual itself draws; panes use attributes only.
+# Greys for Textual's own widgets; panes use attributes only.
 _GREYS: Final = dict.fromkeys(DARK, "#D7D7D7") | {
     "bg": "#0D0D0D",
     "panel": "#0D0D0D",
@@ -65,68 +65,70 @@ THEMES: Final = (
     _theme("ctxtui-16", _ansi_colours(), dark=True, ansi=True),
     _theme("ctxtui-mono", _GREYS, dark=True),
 )
-"""Every palette as a theme; its variables stand in TCSS under the look book's names (``$cat-user``, ``$hair``)."""
+"""Every palette as a theme; TCSS uses the design's variable names (``$cat-user``, ``$hair``)."""
 
 
 class Look(Struct, frozen=True, eq=False, dict=True):
-    """How to paint on one terminal: a palette, and whether only ASCII may be written.
+    """The palette of a terminal, and whether only ASCII may be written.
 
-    With `keep_wide` ASCII stands for our glyphs and doubtful characters only: the terminal does take UTF-8.
+    With `keep_wide` only our glyphs and ambiguous characters become ASCII: the terminal does take UTF-8.
     """
 
     palette: Palette
     ascii: bool = False
     keep_wide: bool = False
     strips: dict[Hashable, Strip] = field(default_factory=dict)
-    """Lines that were painted so (`look.paint`)."""
+    """Cache of painted lines (`theme.paint`)."""
 
     @property
     def coloured(self) -> bool:
-        """Whether two colours may share a cell: strips and maps take their `colour` from here."""
+        """Whether two colours may share a cell: the `colour` argument of strips and maps."""
         return self.palette.coloured and not self.ascii
 
 
 def native_colours(env: Mapping[str, str]) -> bool | None:
-    """What to pass to Textual's App as `ansi_color`: True under NO_COLOR, which then leaves no colour at all."""
+    """Return `ansi_color` for Textual's App: True under NO_COLOR, which removes all colours."""
     return True if "NO_COLOR" in env else None
 
 
-def theme_name(wanted: str, env: Mapping[str, str], colour_system: str | None) -> str:
-    """The theme for a terminal. `wanted` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
+def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) -> str:
+    """Choose the theme. `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
 
-    ``auto`` asks, in this order: NO_COLOR and TERM=dumb (mono), `colour_system` as Rich names it (``standard``: 16
-    colours), COLORFGBG, in which some terminals tell their ground (7 and 9 to 15 are light).
+    ``auto`` checks, in this order: NO_COLOR and TERM=dumb (mono), `colour_system` as Rich names it (``standard``: 16
+    colours), COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
     """
     if "NO_COLOR" in env or env.get("TERM") == "dumb":
         return "ctxtui-mono"
-    if wanted != "auto":
-        return f"ctxtui-{wanted}" if f"ctxtui-{wanted}" in PALETTES else wanted
+    if setting != "auto":
+        return f"ctxtui-{setting}" if f"ctxtui-{setting}" in PALETTES else setting
     if colour_system in {"standard", "windows"}:
         return "ctxtui-16"
     ground = env.get("COLORFGBG", "").rpartition(";")[2]
-    light = ground.isdecimal() and (int(ground) == 7 or 9 <= int(ground) <= 15)
-    return "ctxtui-light" if light else "ctxtui-dark"
+    is_light = ground.isdecimal() and (int(ground) == 7 or 9 <= int(ground) <= 15)
+    return "ctxtui-light" if is_light else "ctxtui-dark"
 
 
-def ascii_needed(wanted: str, encoding: str | None) -> bool:
-    """Whether to write ASCII only. `wanted` is ``auto``, ``unicode`` or ``ascii``; ``auto`` asks the encoding."""
-    if wanted != "auto":
-        return wanted == "ascii"
+def ascii_needed(setting: str, encoding: str | None) -> bool:
+    """Whether to write ASCII only. `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``."""
+    if setting != "auto":
+        return setting == "ascii"
     return (encoding or "ascii").lower().replace("-", "").replace("_", "") not in {"utf8", "utf16", "utf32"}
 
 
-def dress(app: App[Any], env: Mapping[str, str], theme: str = "auto", glyphs: str = "auto") -> None:
-    """Register the themes with `app`, choose one, and note whether it writes ASCII only; call it in App.__init__."""
+def apply_theme(app: App[Any], env: Mapping[str, str], theme: str = "auto", glyphs: str = "auto") -> None:
+    """Register the themes with `app`, choose one, and store whether it writes ASCII only. For App.__init__."""
     for each in THEMES:
         app.register_theme(each)
-    _begin_with(app, theme_name(theme, env, app.console.color_system))
+    _set_first_theme(app, theme_name(theme, env, app.console.color_system))
     encoding = getattr(sys.__stdout__, "encoding", None)
     _ASCII[app] = (ascii_needed(glyphs, encoding), not ascii_needed("auto", encoding))
 
 
-def _begin_with(app: App[Any], name: str) -> None:
-    """Make `name` the theme of an app that has drawn nothing yet. A theme that is set later has all styles parsed
-    twice, with the one before it and anew; one that is as dark as Textual's own needs nothing else."""
+def _set_first_theme(app: App[Any], name: str) -> None:
+    """Set the theme of an app that has drawn nothing yet.
+
+    A theme that is set later has all styles parsed twice. A theme as dark as Textual's default needs nothing else.
+    """
     chosen = app.get_theme(name)
     if chosen is None or chosen.ansi or chosen.dark != app.current_theme.dark:
         app.theme = name
@@ -141,7 +143,7 @@ _LOOKS: dict[tuple[str, bool, bool], Look] = {}
 
 
 def look_of(app: App[Any]) -> Look:
-    """How `app` paints now. For a theme that is not ours: our dark or light palette, whichever fits it."""
+    """Return how `app` paints now; for a foreign theme, with our dark or light palette."""
     key = (app.theme, *_ASCII.get(app, (False, True)))
     if key not in _LOOKS:
         fallback = "ctxtui-dark" if app.current_theme.dark else "ctxtui-light"

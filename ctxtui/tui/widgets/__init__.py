@@ -1,1 +1,1 @@
-"""Widgets that every screen may use: rows, panes, boards, the key line. They know no screen."""
+"""Widgets for every screen: rows, panes, boards, the key line. They import no screen."""

@@ -1,4 +1,4 @@
-"""Boards: a pane of lines that are drawn together, under its title rule and behind the edge of its column."""
+"""Boards: panes drawn as a whole, with a title rule and the edge of their column."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ctxtui.views.text.span import Spans
 class Board(Still):
     """A titled pane that draws itself whole: context, map, next call, strip.
 
-    `title` "" means no rule. `join` is the rule's first character where a column begins (``├``, ``┬``) and then an
-    edge ``│`` runs down the pane's first column. A subclass gives `draw`, and `after`, `notes` for the rule; when its
-    data changed it calls `redraw`.
+    `title` "" means no rule. `join` is the rule's first character at the start of a column (``├``, ``┬``); then an edge
+    ``│`` runs down the pane's first column. A subclass implements `draw`, and `after` and `notes` for the rule; it
+    calls `redraw` when its data changed.
     """
 
     ALLOW_SELECT = False
@@ -33,24 +33,24 @@ class Board(Still):
         self._look: Look | None = None
         self._drawn_for = Size(0, 0)
         self._drawing: Size | None = None
-        """The size, while lines of it are drawn."""
+        """The size during `render_lines`."""
         self._rule: Strip | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """The lines of the body, at most `height` of them, each `width` cells or shorter."""
+        """Return the lines of the body, at most `height`, each at most `width` cells."""
         raise NotImplementedError
 
     def after(self) -> Spans:
-        """What follows the title in the rule: ``28–139``."""
+        """Return the spans after the title in the rule: ``28–139``."""
         return ()
 
     def notes(self) -> Spans:
-        """What stands at the right of the rule: ``122,441 ±0.4 %``."""
+        """Return the spans at the right of the rule: ``122,441 ±0.4 %``."""
         return ()
 
     @property
     def look(self) -> Look:
-        """How to paint now."""
+        """Palette and glyphs to paint with now."""
         return look_of(self.app)
 
     @property
@@ -65,7 +65,7 @@ class Board(Still):
 
     @property
     def body_top(self) -> int:
-        """The widget's line on which the body begins."""
+        """Widget line of the first body line."""
         return self.rule_height + self.head_height
 
     @property
@@ -75,28 +75,28 @@ class Board(Still):
 
     @property
     def head_height(self) -> int:
-        """Lines between rule and body, which stay where a body scrolls (`head_line`)."""
+        """Lines between rule and body, which do not scroll (`head_line`)."""
         return 0
 
     def redraw(self) -> None:
-        """Draw all anew, because the data changed."""
+        """Redraw everything after the data changed."""
         self.forget()
         self.refresh()
 
     def refresh_rule(self) -> None:
-        """Paint the rule anew and nothing else, where it says something else now."""
+        """Repaint only the rule, if its text changed."""
         if self.title and self._rule is not self._rule_line(self.look):
             self.refresh(Region(0, 0, self.size.width, 1))
 
     def forget(self) -> None:
-        """Drop what was painted: the data, the width or the palette changed."""
+        """Drop painted lines after the data, the width or the palette changed."""
         self._lines = None
 
     def fit(self) -> None:
-        """What is drawn from now on has another size."""
+        """Hook: the size changed."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """All in one look and size: Textual looks for both whenever it is asked."""
+        """Render all lines with one look and size: Textual computes both on each access."""
         self._begin()
         self._drawing = self.size
         try:
@@ -106,7 +106,7 @@ class Board(Still):
 
     def _begin(self) -> Look:
         look, size = self.look, self.size
-        # The Resize event may come after the first lines of the new size were asked for.
+        # Textual may request lines of the new size before the Resize event.
         if look is not self._look or size != self._drawn_for:
             self._look, self._drawn_for = look, size
             self.forget()
@@ -114,7 +114,7 @@ class Board(Still):
         return look
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API: the rule, then the body behind its edge."""
+        """Textual's Line API: the rule, then the head, then the body."""
         look = self._look if self._drawing is not None and self._look is not None else self._begin()
         top = self.body_top
         if y >= top:
@@ -126,26 +126,26 @@ class Board(Still):
 
     def _rule_line(self, look: Look) -> Strip:
         width, after, notes = (self._drawing or self.size).width, self.after(), self.notes()
-        said = rule(width, self.title, after=after, notes=notes, focused=self.has_focus, join=self.join)
-        return paint.strip(said, width, look)
+        spans = rule(width, self.title, after=after, notes=notes, focused=self.has_focus, join=self.join)
+        return paint.strip(spans, width, look)
 
     def head_line(self, y: int, look: Look) -> Strip:
-        """Line `y` of those between rule and body."""
+        """Return line `y` between rule and body."""
         return self.strip_of((), look)
 
     def body_line(self, y: int, look: Look) -> Strip:
-        """Line `y` of the body, behind its edge."""
+        """Return line `y` of the body, after its edge."""
         if self._lines is None:
             drawn = self.draw(self.body_width, self.body_height)
             self._lines = [self.strip_of(spans, look) for spans in drawn]
         return self._lines[y] if y < len(self._lines) else self.strip_of((), look)
 
     def strip_of(self, spans: Spans, look: Look, ground: str = "") -> Strip:
-        """A line of the body (see `paint.strip`), behind its edge where it has one."""
+        """Paint a body line (see `paint.strip`), after the edge if there is one."""
         return paint.strip(spans, self.body_width, look, ground, EDGE if self.join else None)
 
     def on_focus(self, event: events.Focus | events.Blur) -> None:
-        """The rule and the cursor row show whether the pane has the focus."""
+        """Repaint: rule and cursor row show the focus."""
         self.refresh()
 
     on_blur = on_focus

@@ -1,5 +1,7 @@
-"""The key line: what the keys do here, as many as fit, the palette and the help always at the right. A click on a key
-does what the key does."""
+"""The key line: keys of the focused pane, as many as fit, with palette and help at the right.
+
+A click on a key runs it.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,16 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, merged, width
 
 WIDE = 160
-"""Columns from which labels are written out."""
+"""Columns from which long labels are used."""
 ROOMY = 100
-"""Columns from which the key that explains stands beside palette and help."""
+"""Columns from which the explain key is shown next to palette and help."""
 
 
 class Key(NamedTuple):
-    """A key as it is written (``⏎``, ``[ ]``), what it does, that in a word for narrow screens, and Textual's actions:
-    one, or one for each sign of the key. None: a click does nothing."""
+    """A key as written (``⏎``, ``[ ]``), its label, a short label, and Textual actions.
+
+    One action, or one for each sign of the key; with none, a click does nothing.
+    """
 
     key: str
     label: str
@@ -35,14 +39,14 @@ class Key(NamedTuple):
 EXPLAIN = Key("=", "explain", "", ("app.explain",))
 ALWAYS = (Key("^p", "palette", "", ("app.palette",)), Key("?", "help", "", ("app.help",)))
 WHILE_TYPING = (ALWAYS[0], ALWAYS[1]._replace(key="f1"))
-"""Where a line has the cursor: other keys are letters of it, or answer what it asks."""
+"""While a line is typed in: other keys are letters, or answer a question."""
 ACCEPT, LEAVE = Key("⏎", "accept"), Key("esc", "leave")
-"""What ends a line."""
+"""Keys that end a line."""
 _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right"}
 
 
 class _Placed(NamedTuple):
-    """A key and the cell in which it begins."""
+    """A key and its first cell."""
 
     x: int
     key: Key
@@ -53,11 +57,11 @@ class _Placed(NamedTuple):
         return self.x + width(self.spans)
 
     def action(self, x: int) -> str:
-        """What a click on cell `x` of the line does."""
+        """Return the action of a click on cell `x` of the line."""
         actions = self.key.actions
         if len(actions) < 2:
             return actions[0] if actions else ""
-        # Signs are divided by blanks; the label belongs to the last one, which goes on.
+        # Blanks separate the signs; the label belongs to the last sign.
         passed = self.spans[0].text[: max(0, x - self.x)].count(" ")
         return actions[min(passed, len(actions) - 1)] if x < self.x + cells.width(self.spans[0].text) else actions[-1]
 
@@ -69,30 +73,29 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 
 
 def _placed(room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None) -> list[_Placed]:
-    """`keys` in order from the left, the first that does not fit and all behind it left out, then the way `out`, which
-    never is; `right` at the end, and only there."""
+    """Place `keys` from the left until one does not fit, then `out`, which is always placed; `right` at the end."""
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
-    there = {key.key for key in right}
+    right_keys = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]
     x = room - sum(width(spans) for spans in always) - 2 * max(0, len(always) - 1) - 1
-    made: list[_Placed] = []
-    # Where there is room the two sides keep apart.
-    free, at = x - (2 if room >= ROOMY else 1), 1
+    placed: list[_Placed] = []
+    # Keep a wider gap if there is space.
+    free, column = x - (2 if room >= ROOMY else 1), 1
     free -= width(_spans(out, room, ascii)) + 2 if out is not None else 0
     for key in keys:
-        if key.key in there:
+        if key.key in right_keys:
             continue
         spans = _spans(key, room, ascii)
-        if at + width(spans) > free:
+        if column + width(spans) > free:
             break
-        made.append(_Placed(at, key, spans))
-        at += width(spans) + 2
+        placed.append(_Placed(column, key, spans))
+        column += width(spans) + 2
     if out is not None:
-        made.append(_Placed(at, out, _spans(out, room, ascii)))
+        placed.append(_Placed(column, out, _spans(out, room, ascii)))
     for key, spans in zip(right, always, strict=True):
-        made.append(_Placed(max(x, 1), key, spans))
+        placed.append(_Placed(max(x, 1), key, spans))
         x = max(x, 1) + width(spans) + 2
-    return made
+    return placed
 
 
 def keyline(
@@ -103,25 +106,24 @@ def keyline(
     ascii: bool = False,
     out: Key | None = None,
 ) -> list[Span]:
-    """A line of exactly `room` cells: `keys` in order, the first that does not fit and all behind it left out.
+    """Return a line of exactly `room` cells: `keys` in order until one does not fit, `out`, and `right` at the end.
 
-    Keys are named in words with `ascii`. `right` is always there, as far as `room` reaches, and behind `keys` the way
-    `out`, where there is one.
+    With `ascii`, keys are named in words. `out` (the key that leaves, if any) and `right` are never dropped.
     """
     line: list[Span] = []
-    for one in _placed(room, keys, right, ascii, out):
-        line += [Span(" " * (one.x - width(line))), *one.spans]
+    for placed in _placed(room, keys, right, ascii, out):
+        line += [Span(" " * (placed.x - width(line))), *placed.spans]
     return merged([*line, Span(" " * max(1, room - width(line)))])
 
 
 class KeyLine(Still):
-    """The last row of a screen; `right` are the keys that are always there, `out` is the way out of it."""
+    """The last row of a screen. `right` are keys that are always shown, `out` is the key that leaves."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; }"
 
     class Pressed(Message):
-        """A key was clicked: its `action` is to be run on the screen."""
+        """A key was clicked: run its `action` on the screen."""
 
         def __init__(self, action: str) -> None:
             super().__init__()
@@ -151,7 +153,7 @@ class KeyLine(Still):
             self.refresh()
 
     def show(self, keys: Iterable[Key], *, right: Sequence[Key] = ALWAYS, out: Key | None = None) -> None:
-        """Show other keys, as they are given to a new line."""
+        """Show other keys; the arguments are those of a new line."""
         shown = tuple(keys), tuple(right), out
         if shown != (self._keys, self._right, self._out):
             self._keys, self._right, self._out = shown
@@ -164,8 +166,8 @@ class KeyLine(Still):
         return paint.strip(spans, self.size.width, look, "on-panel")
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a key does what the key does."""
+        """Run the action of the clicked key."""
         event.stop()
-        for one in _placed(self.size.width, self._keys, self._right, look_of(self.app).ascii, self._out):
-            if one.x <= event.x < one.end and (action := one.action(event.x)):
+        for placed in _placed(self.size.width, self._keys, self._right, look_of(self.app).ascii, self._out):
+            if placed.x <= event.x < placed.end and (action := placed.action(event.x)):
                 self.post_message(self.Pressed(action))

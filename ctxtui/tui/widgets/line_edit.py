@@ -1,4 +1,4 @@
-"""One line to type in: the filter, and the prompt at the bottom of Home."""
+"""A line to type in: filters, searches and the prompt line."""
 
 from __future__ import annotations
 
@@ -17,98 +17,98 @@ from ctxtui.tui.widgets.still import Still
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
-PIECE: Final = 1024
-"""Characters of a piece at most."""
+MAX_PIECE_CHARACTERS: Final = 1024
+"""Most characters of a piece."""
 
 
 class TextBuffer:
-    """What stands before the cursor and what behind it. Only `text` and `put` read the whole text."""
+    """Text before and after the cursor. Only `text` and `set_text` read the whole text."""
 
     def __init__(self) -> None:
-        self.at = 0
-        """Characters before the cursor."""
+        self.position = 0
+        """Cursor position: characters before it."""
         self.size = 0
-        """Characters in all."""
+        """Length of the text."""
         self._before: list[str] = []
         self._after: list[str] = []
-        """The nearest piece last."""
-        self._whole: str | None = ""
+        """In reverse: the piece next to the cursor is last."""
+        self._joined: str | None = ""
 
     @property
     def text(self) -> str:
-        """The whole text; put together once after a change."""
-        if self._whole is None:
-            self._whole = "".join([*self._before, *reversed(self._after)])
-        return self._whole
+        """The whole text, joined once after a change."""
+        if self._joined is None:
+            self._joined = "".join([*self._before, *reversed(self._after)])
+        return self._joined
 
-    def put(self, text: str) -> None:
-        """Another text, its end under the cursor."""
+    def set_text(self, text: str) -> None:
+        """Replace the text; the cursor goes to its end."""
         self._before, self._after = list(_pieces(text)), []
-        self.at = self.size = len(text)
-        self._whole = text
+        self.position = self.size = len(text)
+        self._joined = text
 
-    def behind(self, count: int) -> str:
-        """At most `count` characters that stand before the cursor."""
+    def text_before(self, count: int) -> str:
+        """Return at most `count` characters before the cursor."""
         first, left = len(self._before), count
         while first and left > 0:
             first -= 1
             left -= len(self._before[first])
         return "".join(self._before[first:])[-count:] if count > 0 else ""
 
-    def ahead(self, count: int) -> str:
-        """At most `count` characters that stand behind the cursor, the one under it first."""
-        found: list[str] = []
+    def text_after(self, count: int) -> str:
+        """Return at most `count` characters from the cursor on."""
+        pieces: list[str] = []
         left = count
-        while left > 0 and len(found) < len(self._after):
-            found.append(self._after[-1 - len(found)])
-            left -= len(found[-1])
-        return "".join(found)[: max(0, count)]
+        while left > 0 and len(pieces) < len(self._after):
+            pieces.append(self._after[-1 - len(pieces)])
+            left -= len(pieces[-1])
+        return "".join(pieces)[: max(0, count)]
 
-    def first(self, count: int) -> str:
-        """At most `count` characters from the beginning."""
-        found: list[str] = []
+    def text_from_start(self, count: int) -> str:
+        """Return at most `count` characters from the start."""
+        pieces: list[str] = []
         left = count
         for piece in chain(self._before, reversed(self._after)):
             if left <= 0:
                 break
-            found.append(piece)
+            pieces.append(piece)
             left -= len(piece)
-        return "".join(found)[:count]
+        return "".join(pieces)[:count]
 
     def insert(self, text: str) -> None:
-        """Put `text` before the cursor."""
+        """Insert `text` before the cursor."""
         if not text:
             return
-        if self._before and len(self._before[-1]) + len(text) <= PIECE:
+        if self._before and len(self._before[-1]) + len(text) <= MAX_PIECE_CHARACTERS:
             self._before[-1] += text
         else:
             self._before.extend(_pieces(text))
-        self._changed(len(text), len(text))
+        self._update_sizes(len(text), len(text))
 
     def delete_behind(self, count: int = 1) -> None:
-        """Take away `count` characters before the cursor, or as many as there are."""
-        gone = self._take_behind(count)
-        self._changed(-gone, -gone)
+        """Delete up to `count` characters before the cursor."""
+        removed = self._remove_before(count)
+        self._update_sizes(-removed, -removed)
 
     def delete_ahead(self) -> None:
-        """Take away the character under the cursor."""
+        """Delete the character under the cursor."""
         if self._after:
-            self._put_ahead(self._after.pop()[1:])
-            self._changed(0, -1)
+            self._prepend_after(self._after.pop()[1:])
+            self._update_sizes(0, -1)
 
     def delete_line(self) -> None:
-        """Take away everything before the cursor."""
+        """Delete everything before the cursor."""
         self._before.clear()
-        self._changed(-self.at, -self.at)
+        self._update_sizes(-self.position, -self.position)
 
     def delete_word(self) -> None:
-        """Take away blanks before the cursor, and the word before them."""
-        while self.at:
+        """Delete blanks before the cursor, and the word before them."""
+        while self.position:
             piece = self._before[-1]
             self.delete_behind(len(piece) - len(piece.rstrip()))
             if not piece.isspace():
                 break
-        while self.at:
+        while self.position:
             piece = self._before[-1]
             space = piece.rfind(" ")
             self.delete_behind(len(piece) - space - 1)
@@ -116,81 +116,81 @@ class TextBuffer:
                 break
 
     def left(self) -> None:
-        """The cursor one character back."""
+        """Move the cursor one character back."""
         if self._before:
-            last = self.behind(1)
-            self._take_behind(1)
-            self._put_ahead(last)
-            self.at -= 1
+            last = self.text_before(1)
+            self._remove_before(1)
+            self._prepend_after(last)
+            self.position -= 1
 
     def right(self) -> None:
-        """The cursor one character on."""
+        """Move the cursor one character on."""
         if self._after:
             piece = self._after.pop()
-            self._put_ahead(piece[1:])
-            if self._before and len(self._before[-1]) < PIECE:
+            self._prepend_after(piece[1:])
+            if self._before and len(self._before[-1]) < MAX_PIECE_CHARACTERS:
                 self._before[-1] += piece[0]
             else:
                 self._before.append(piece[0])
-            self.at += 1
+            self.position += 1
 
     def home(self) -> None:
-        """The cursor to the beginning."""
+        """Move the cursor to the start."""
         self._after.extend(reversed(self._before))
         self._before.clear()
-        self.at = 0
+        self.position = 0
 
     def end(self) -> None:
-        """The cursor behind the last character."""
+        """Move the cursor to the end."""
         self._before.extend(reversed(self._after))
         self._after.clear()
-        self.at = self.size
+        self.position = self.size
 
-    def _changed(self, moved: int, grown: int) -> None:
-        self.at += moved
+    def _update_sizes(self, moved: int, grown: int) -> None:
+        self.position += moved
         self.size += grown
-        self._whole = None
+        self._joined = None
 
-    def _take_behind(self, count: int) -> int:
-        left = min(count, self.at)
-        gone = left
+    def _remove_before(self, count: int) -> int:
+        left = min(count, self.position)
+        removed = left
         while left:
             piece = self._before.pop()
             if len(piece) > left:
                 self._before.append(piece[:-left])
                 break
             left -= len(piece)
-        return gone
+        return removed
 
-    def _put_ahead(self, text: str) -> None:
-        if text and self._after and len(self._after[-1]) + len(text) <= PIECE:
+    def _prepend_after(self, text: str) -> None:
+        if text and self._after and len(self._after[-1]) + len(text) <= MAX_PIECE_CHARACTERS:
             self._after[-1] = text + self._after[-1]
         elif text:
             self._after.append(text)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    return (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+    return (text[at : at + MAX_PIECE_CHARACTERS] for at in range(0, len(text), MAX_PIECE_CHARACTERS))
 
 
 _HELP = "?"
-_LEAST = 12
-"""Cells that are left for typing beside what stays at the end."""
+_MIN_TYPING_CELLS = 12
+"""Fewest cells for typing next to `brief`."""
 
 
 class LineEdit(Still, can_focus=True):
     """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
 
-    Posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down go on to the screen. With
-    `keys` only those keys do anything: each is submitted as the text (a question answered by one key); where a pause is
-    asked for, only when the question was readable, and nothing typed, for so long.
+    Posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down are left to the screen. With
+    `keys` only those keys act: each is submitted as the text (a question answered by one key). With a pause they answer
+    only after the question was visible, and nothing typed, for that long.
     """
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "LineEdit { height: 1; }"
 
     class Changed(Message):
-        """The text is another one."""
+        """The text changed."""
 
         def __init__(self, edit: LineEdit) -> None:
             super().__init__()
@@ -202,34 +202,34 @@ class LineEdit(Still, can_focus=True):
             return self.edit
 
     class Submitted(Changed):
-        """Enter, or one of `keys`."""
+        """Enter, or one of `keys`, was pressed."""
 
     class Left(Changed):
-        """Escape."""
+        """Escape was pressed."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.buffer = TextBuffer()
-        """What is typed, and where in it the next character goes."""
+        """Typed text and cursor."""
         self.lead: Spans = ()
         self.hint: Spans = ()
         self.right: Spans = ()
-        self._right: Spans = ()
-        """What stood at the end when the question came."""
-        self.brief: Spans = ()
-        """What of `right` stays where there is no room for all of it, however much is typed."""
-        self.pasted: Callable[[str], str] = str
-        """What is put in for what is pasted, where lines are kept."""
+        self._original_right: Spans = ()
+        """`right` as it was given to `show`."""
+        self.short_right: Spans = ()
+        """Short form of `right`, shown when there is no space for all of it."""
+        self.transform_paste: Callable[[str], str] = str
+        """Transforms a paste before it is inserted, where several lines are allowed."""
         self.keys: tuple[str, ...] = ()
         self._pause = 0.0
-        self._quiet: float | None = None
-        """Since when the question is readable and nothing is typed."""
-        self._early = ""
+        self._quiet_since: float | None = None
+        """Time since which the question is visible and nothing was typed."""
+        self._early_keys = ""
         self._on_early: Callable[[str], object] | None = None
 
     @property
     def text(self) -> str:
-        """What is typed. Reads all of it: whoever asks at each key does so for short texts only."""
+        """The typed text. Joins all of it after a change: at each key only for short texts."""
         return self.buffer.text
 
     def show(
@@ -242,100 +242,111 @@ class LineEdit(Still, can_focus=True):
         pause: float = 0.0,
         on_early: Callable[[str], object] | None = None,
     ) -> None:
-        """Ask for another text, beginning with `text`; or for one of `keys`, which answer after a `pause` in seconds.
-        `on_early` gets what was typed before that and was no answer."""
+        """Start a new text with `text`, or wait for one of `keys` after a `pause` in seconds.
+
+        `on_early` gets keys that were typed before that and are no answer.
+        """
         self.lead, self.right, self.keys = lead, right, keys
-        self._right = right
-        self.brief, self.pasted = (), str
-        self._pause, self._quiet, self._early, self._on_early = pause, None, "", on_early
+        self._original_right = right
+        self.short_right, self.transform_paste = (), str
+        self._pause, self._quiet_since, self._early_keys, self._on_early = pause, None, "", on_early
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
-        """Put `text` in the line, its end under the cursor; nothing is posted."""
-        self.buffer.put(text)
+        """Set the text, with the cursor at its end; no message is posted."""
+        self.buffer.set_text(text)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         look = look_of(self.app)
         room = self.size.width
-        if self._pause and self._quiet is None:
-            self._rest(time.monotonic())
+        if self._pause and self._quiet_since is None:
+            self._restart_pause(time.monotonic())
         lead = self.lead
-        if not self.ready:
+        if not self.is_ready:
             lead = [Span(text, "faint" if "accent" in style else style) for text, style in lead]
-        kept = width(self.brief) + 1 if self.brief and width(lead) + width(self.brief) + _LEAST <= room else 0
-        left = [*lead, *(self.hint if not self.buffer.size and not self.has_focus else self._typed(room - kept))]
-        right = self.right if width(left) + width(self.right) + 2 <= room else self.brief if kept else ()
+        short_width = (
+            width(self.short_right) + 1
+            if self.short_right and width(lead) + width(self.short_right) + _MIN_TYPING_CELLS <= room
+            else 0
+        )
+        left = [
+            *lead,
+            *(self.hint if not self.buffer.size and not self.has_focus else self._typed_spans(room - short_width)),
+        ]
+        right = self.right if width(left) + width(self.right) + 2 <= room else self.short_right if short_width else ()
         gap = max(0, room - width(left) - width(right) - (1 if right else 0))
         return paint.strip([*left, Span(" " * gap), *right], room, look)
 
-    def _typed(self, room: int) -> list[Span]:
+    def _typed_spans(self, room: int) -> list[Span]:
         buffer, free = self.buffer, max(1, room - width(self.lead) - 1)
-        # As much as can be seen, however long the text is; marks and such take no cell.
+        # Read only what can be visible; combining marks take no cell.
         most = 4 * room + 16
         if not self.has_focus or self.keys:
-            return [Span(cells.cut(safe_text.line(buffer.first(most)), room))]
-        before = cells.tail(safe_text.line(buffer.behind(most)), free)
-        after = buffer.ahead(most)
+            return [Span(cells.cut(safe_text.line(buffer.text_from_start(most)), room))]
+        before = cells.tail(safe_text.line(buffer.text_before(most)), free)
+        after = buffer.text_after(most)
         rest = cells.cut(safe_text.line(after[1:]), room)
         return [Span(before), Span(safe_text.line(after[:1] or " "), "ink reverse"), Span(rest)]
 
     def on_key(self, event: events.Key) -> None:
-        """Typing and moving in the line; other keys go on to the screen."""
+        """Edit the line; other keys are left to the screen."""
         if event.key == "escape":
             self.post_message(self.Left(self))
         elif self.keys:
-            if not self._answers(event):
+            if not self._is_answer(event):
                 return
-            self.buffer.put(event.key if event.key in self.keys else event.character or "")
+            self.buffer.set_text(event.key if event.key in self.keys else event.character or "")
             self.post_message(self.Submitted(self))
         elif event.key == "enter":
             self.post_message(self.Submitted(self))
-        elif not self._edited(event):
+        elif not self._edit(event):
             return
         event.stop()
         event.prevent_default()
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether a key answers now."""
-        return not self._pause or (self._quiet is not None and time.monotonic() - self._quiet >= self._pause)
+        return not self._pause or (
+            self._quiet_since is not None and time.monotonic() - self._quiet_since >= self._pause
+        )
 
-    def _rest(self, now: float) -> None:
-        self._quiet = now
+    def _restart_pause(self, now: float) -> None:
+        self._quiet_since = now
         self.set_timer(self._pause, self.refresh)
 
-    def _answers(self, event: events.Key) -> bool:
-        """Whether a key answers the question; what was typed for something else does not, nor does a key held down."""
+    def _is_answer(self, event: events.Key) -> bool:
+        """Whether a key answers the question; keys typed ahead and held-down keys do not."""
         typed = event.character if event.is_printable else event.key
         if typed is None or not (event.is_printable or typed in self.keys):
             return False
-        # The key's own time: it may have waited while the screen was busy.
-        if not self._pause or (self._quiet is not None and event.time - self._quiet >= self._pause):
+        # Use the key's own time: it may have waited while the screen was busy.
+        if not self._pause or (self._quiet_since is not None and event.time - self._quiet_since >= self._pause):
             if event.is_printable and typed not in (*self.keys, _HELP):
-                # It would act on what stands behind the question.
+                # The key would act on the screen below the question.
                 event.stop()
                 event.prevent_default()
-                self._misses(typed)
+                self._show_wrong_key(typed)
             return typed in self.keys
-        # It does nothing else either, but it is not lost.
+        # Too early to be an answer: keep it for `on_early`.
         event.stop()
         event.prevent_default()
-        self._early += typed if event.is_printable else ""
-        if self._quiet is not None:
-            self._rest(max(self._quiet, event.time))
+        self._early_keys += typed if event.is_printable else ""
+        if self._quiet_since is not None:
+            self._restart_pause(max(self._quiet_since, event.time))
             self.refresh()
         if typed not in self.keys and self._on_early is not None:
-            self._on_early(self._early)
+            self._on_early(self._early_keys)
         return False
 
-    def _misses(self, typed: str) -> None:
-        self.brief = [Span(f"{safe_text.line(typed)} is no answer: {' '.join(self.keys)}  ", "warn")]
-        self.right = [*self.brief, *self._right]
+    def _show_wrong_key(self, typed: str) -> None:
+        self.short_right = [Span(f"{safe_text.line(typed)} does nothing: {' '.join(self.keys)}  ", "warn")]
+        self.right = [*self.short_right, *self._original_right]
         self.refresh()
 
-    def _edited(self, event: events.Key) -> bool:
+    def _edit(self, event: events.Key) -> bool:
         buffer = self.buffer
         moves = {"left": buffer.left, "right": buffer.right, "home": buffer.home, "end": buffer.end}
         deletes = {
@@ -359,22 +370,22 @@ class LineEdit(Still, can_focus=True):
         return True
 
     def insert(self, text: str) -> None:
-        """Put `text` in at the cursor, as if it was typed."""
+        """Insert `text` at the cursor, as if typed."""
         if text:
             self.buffer.insert(text)
             self.refresh()
             self.post_message(self.Changed(self))
 
     def on_paste(self, event: events.Paste) -> None:
-        """The first line of what is pasted."""
+        """Insert the first line of a paste."""
         event.stop()
         if not self.keys:
             self.insert(event.text.partition("\n")[0])
 
     def on_focus(self) -> None:
-        """The cursor appears."""
+        """Show the cursor."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """The cursor goes."""
+        """Hide the cursor."""
         self.refresh()

@@ -13,10 +13,10 @@ from ctxtui.tui.widgets.rows import ScrolledRows
 
 
 class Pane(ScrolledRows, can_focus=True):
-    """A list with a cursor; posts `Moved` when it goes to another row and `Chosen` when a row is opened.
+    """A list with a cursor; posts `Moved` when the cursor changes row and `Chosen` when a row is opened.
 
-    The row itself draws the cursor's mark (`index == self.cursor`); its ground shows only while the pane has the focus.
-    A cursor move within the view paints two lines.
+    A row draws the cursor mark itself (`index == self.cursor`); its ground shows only while the pane has the focus.
+    A cursor move within the view repaints two lines.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -38,7 +38,7 @@ class Pane(ScrolledRows, can_focus=True):
             self.index = index
 
     class Chosen(Moved):
-        """Enter or a double click on a row."""
+        """A row was opened by Enter or a double click."""
 
     def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(title=title, join=join, id=id, classes=classes)
@@ -46,11 +46,11 @@ class Pane(ScrolledRows, can_focus=True):
         """The row under the cursor."""
 
     def selectable(self, index: int) -> bool:
-        """Whether the cursor may stand on a row; heads of groups say no."""
+        """Whether the cursor may go to a row; group headings override this."""
         return True
 
     def row_state(self, index: int, line: int) -> str:
-        """The cursor's ground on the first line of its row, if the pane has the focus."""
+        """Return the cursor's ground for the first line of its row, if the pane has the focus."""
         if index != self.cursor or line > 0:
             return ""
         return "on-cur" if self.has_focus else "here"
@@ -58,23 +58,23 @@ class Pane(ScrolledRows, can_focus=True):
     def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
         """As `ScrolledRows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
         super().reload(start)
-        self.cursor = self._near(self.cursor if cursor is None else cursor)
+        self.cursor = self._nearest_row(self.cursor if cursor is None else cursor)
         if cursor is not None:
             self.reveal()
 
     def fit(self) -> None:
-        """The cursor stays in view; who stands at the end of the last row stays there."""
-        follows = self.viewport.follows(self.cursor)
+        """Keep the cursor in view; a view that follows the last row keeps following it."""
+        follows = self.viewport.is_following(self.cursor)
         super().fit()
         if follows:
-            self.viewport.to_end()
+            self.viewport.scroll_to_end()
         self.reveal()
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on row `index`, or the nearest that takes it, and bring it into view."""
+        """Move the cursor to row `index`, or the nearest selectable one, and scroll it into view."""
         if not self.row_count:
             return
-        before, self.cursor = self.cursor, self._near(index)
+        before, self.cursor = self.cursor, self._nearest_row(index)
         if not self.reveal(downwards=self.cursor >= before):
             for row in {before, self.cursor}:
                 self.repaint_row(row)
@@ -82,8 +82,10 @@ class Pane(ScrolledRows, can_focus=True):
             self.post_message(self.Moved(self, self.cursor))
 
     def reveal(self, *, downwards: bool = True) -> bool:
-        """Scroll as little as brings the cursor row into view; whether the view moved. Where the head of its turn would
-        stand on it, it goes a line down."""
+        """Scroll as little as possible to show the cursor row; return whether the view moved.
+
+        If a sticky heading would cover the row, it is shown one line lower.
+        """
         top = self.viewport.top_showing(self.cursor, downwards=downwards)
         if (
             top > 0
@@ -93,15 +95,15 @@ class Pane(ScrolledRows, can_focus=True):
             top -= 1
         return self.scroll_to_line(top)
 
-    def _near(self, index: int) -> int:
-        """The selectable, visible row nearest to `index`, later ones first."""
+    def _nearest_row(self, index: int) -> int:
+        """Return the nearest selectable, visible row, later ones first."""
         count = self.row_count
         index = min(max(0, index), max(0, count - 1))
         rows = chain(range(index, count), range(index - 1, -1, -1))
         return next((row for row in rows if self.selectable(row) and self.viewport.heights.height(row) > 0), index)
 
-    def _stepped(self, step: int) -> int:
-        """The next row that takes the cursor, one way; the same row where there is none."""
+    def _next_row(self, step: int) -> int:
+        """Return the next selectable row in one direction; the same row if there is none."""
         row = self.cursor + step
         while 0 <= row < self.row_count:
             if self.selectable(row) and self.viewport.heights.height(row) > 0:
@@ -110,20 +112,20 @@ class Pane(ScrolledRows, can_focus=True):
         return self.cursor
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor; first line by line through a row that reaches out of the view."""
+        """Move the cursor; a row taller than the view is first scrolled line by line."""
         step = 1 if rows > 0 else -1
         for _ in range(abs(rows)):
             height = self.viewport.heights.height(self.cursor)
-            out_of_view = 0 < self.viewport.beyond(self.cursor, step) < height
+            out_of_view = 0 < self.viewport.lines_out_of_view(self.cursor, step) < height
             if height > 1 and out_of_view and self.scroll_to_line(self.viewport.top + step):
                 continue
-            if (row := self._stepped(step)) == self.cursor:
+            if (row := self._next_row(step)) == self.cursor:
                 self.scroll_to_line(self.viewport.top + step)
                 return
             self.move_to(row)
 
     def action_page(self, pages: int) -> None:
-        """Scroll by the height of the view less one line; the cursor keeps its place in it."""
+        """Scroll by the height of the view less one line; the cursor keeps its line of the view."""
         by = pages * max(1, self.body_height - 1)
         offset = min(max(0, self.viewport.line_in_view(self.cursor)), max(0, self.body_height - 1))
         if self.scroll_to_line(self.viewport.top + by):
@@ -132,9 +134,9 @@ class Pane(ScrolledRows, can_focus=True):
             self.action_edge(pages)
 
     def move_to_line(self, line: int) -> None:
-        """Put the cursor on the row at `line` of the list without scrolling for a tall row."""
+        """Move the cursor to the row at list line `line`, without scrolling for a tall row."""
         before = self.cursor
-        self.cursor = self._near(self.viewport.heights.row_at(line)[0])
+        self.cursor = self._nearest_row(self.viewport.heights.row_at(line)[0])
         if self.viewport.heights.height(self.cursor) == 1:
             self.reveal()
         self.refresh()
@@ -156,7 +158,7 @@ class Pane(ScrolledRows, can_focus=True):
             self.post_message(self.Chosen(self, self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor, a double click opens."""
+        """Move the cursor; a double click opens the row."""
         row = self.row_under(event.y)
         if row is None or not self.selectable(row):
             return

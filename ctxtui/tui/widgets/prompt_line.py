@@ -1,4 +1,4 @@
-"""Questions on a line: one at a time, each with what is done with its answer and what where it is left."""
+"""Questions on the prompt line, one at a time, with callbacks for answer and cancel."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ def _nothing() -> None:
 
 
 class Question:
-    """What is asked behind `lead`: a line that begins as `text`, or one of `keys`. `right` stands at the line's end,
-    `esc` says in the key line what that key does.
+    """A question: a line that starts with `text`, or one of `keys`, after the label `lead`.
 
-    `on_submit` gets the answer, after the line is closed; it is not closed for it where the question `stays`.
-    `on_cancel` is called where there is no answer, while the text still stands: after esc, or when another question
-    takes the line. `on_change` is called at each key. A question with `resume` is not cancelled by another one but
-    waits for it: `on_pause` is called in place of `on_cancel`, and `resume` as soon as nothing else is asked. `keys`
-    answer only when the question was readable, and nothing typed, for `pause` seconds; `on_early` gets what was typed
-    before and was no answer.
+    `right` is shown at the end of the line; `esc` is the label of that key in the key line. `on_submit` gets the answer
+    after the line was closed; with `stays` the line is not closed. `on_cancel` is called without an answer, while the
+    text is still there: after esc, or when another question takes the line. `on_change` is called at each key. A
+    question with `resume` is not cancelled by another one but paused: `on_pause` is called instead of `on_cancel`, and
+    `resume` once no other question is open. `keys` answer only after the question was visible, and nothing typed, for
+    `pause` seconds; `on_early` gets keys that were typed before that and are no answer.
     """
 
-    # No dataclass: making one takes a millisecond of the first frame.
+    # Not a dataclass: creating one takes a millisecond of the first frame.
     def __init__(
         self,
         lead: Spans,
@@ -50,29 +49,29 @@ class Question:
 
 
 class PromptLine:
-    """Asks on `edit`. `opened` is called when a question has the line, `closed` when nothing is asked any more."""
+    """Asks questions on `edit`. `opened` is called for each question, `closed` when none is left."""
 
     def __init__(self, edit: LineEdit, opened: Callable[[], object], closed: Callable[[], object]) -> None:
         self.edit = edit
         self.question: Question | None = None
-        """What is asked now."""
+        """The open question."""
         self._opened = opened
         self._closed = closed
-        self._waiting: Callable[[], object] | None = None
+        self._paused: Callable[[], object] | None = None
 
     @property
-    def asking(self) -> bool:
-        """Whether something is asked."""
+    def is_asking(self) -> bool:
+        """Whether a question is open."""
         return self.question is not None
 
     def ask(self, question: Question) -> None:
-        """Ask this; what was asked before is given up, or waits."""
-        before, self.question = self.question, question
-        if before is not None:
-            (before.on_pause if before.resume is not None else before.on_cancel)()
-        # Of several questions the first one waits; one that waits itself takes the place of all before.
-        waiting = self._waiting or (before.resume if before is not None else None)
-        self._waiting = None if question.resume is not None else waiting
+        """Ask a question; an open one is cancelled, or paused."""
+        previous, self.question = self.question, question
+        if previous is not None:
+            (previous.on_pause if previous.resume is not None else previous.on_cancel)()
+        # Of several paused questions only the first is kept; a new one that can be paused replaces it.
+        paused = self._paused or (previous.resume if previous is not None else None)
+        self._paused = None if question.resume is not None else paused
         self.edit.show(
             question.lead,
             question.text,
@@ -91,19 +90,19 @@ class PromptLine:
         if not question.stays:
             self._close()
         question.on_submit(text)
-        self._go_on()
+        self._resume_paused()
 
     def cancel(self) -> None:
-        """Leave the question without an answer."""
+        """Close the question without an answer."""
         question = self.question
         if question is None:
             return
         question.on_cancel()
         self._close()
-        self._go_on()
+        self._resume_paused()
 
     def change(self) -> None:
-        """The text is another one."""
+        """Notify the question that the text changed."""
         if self.question is not None:
             self.question.on_change()
 
@@ -111,7 +110,7 @@ class PromptLine:
         self.question = None
         self._closed()
 
-    def _go_on(self) -> None:
-        if self.question is None and self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
-            waiting()
+    def _resume_paused(self) -> None:
+        if self.question is None and self._paused is not None:
+            resume, self._paused = self._paused, None
+            resume()

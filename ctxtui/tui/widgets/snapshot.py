@@ -1,4 +1,4 @@
-"""A screen as it was painted, with notes over it: nothing below them moves while they are read."""
+"""A frozen picture of a screen with notes over it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ctxtui.views.text.span import Span, width
 _REVERSE = Style(reverse=True)
 
 
-class Over(NamedTuple):
-    """Lines that stand over the screen from cell `x` of line `y` on."""
+class Note(NamedTuple):
+    """Lines drawn over the screen, from cell `x` of line `y` on."""
 
     x: int
     y: int
     lines: Sequence[Sequence[Span]]
 
 
-class Lit(NamedTuple):
+class Highlight(NamedTuple):
     """Cells of a line that are shown in reverse."""
 
     x: int
@@ -33,7 +33,7 @@ class Lit(NamedTuple):
 
 
 class Snapshot(Still):
-    """Draws `strips`, lights some of their cells, and puts notes over them."""
+    """Draws `strips`, highlights some cells, and puts notes over them."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "Snapshot { width: 1fr; height: 1fr; }"
@@ -41,13 +41,13 @@ class Snapshot(Still):
     def __init__(self, strips: Sequence[Strip]) -> None:
         super().__init__(id="snapshot")
         self.strips = strips
-        """The screen below, line by line."""
-        self._over: Sequence[Over] = ()
-        self._lit: Sequence[Lit] = ()
+        """Lines of the screen below."""
+        self._notes: Sequence[Note] = ()
+        self._highlights: Sequence[Highlight] = ()
 
-    def show(self, over: Sequence[Over], lit: Sequence[Lit] = ()) -> None:
-        """Other notes, and what they are about."""
-        self._over, self._lit = over, lit
+    def show(self, notes: Sequence[Note], highlights: Sequence[Highlight] = ()) -> None:
+        """Show other notes and highlights."""
+        self._notes, self._highlights = notes, highlights
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -55,16 +55,21 @@ class Snapshot(Still):
         look, room = look_of(self.app), self.size.width
         strip = self.strips[y] if y < len(self.strips) else paint.blank(room, look)
         strip = strip.adjust_cell_length(room)
-        for lit in self._lit:
-            if lit.y == y:
-                strip = _put(strip, lit.x, strip.crop(lit.x, lit.x + lit.width).apply_style(_REVERSE), room)
-        for over in self._over:
-            if over.y <= y < over.y + len(over.lines):
-                spans = over.lines[y - over.y]
-                strip = _put(strip, over.x, paint.strip(spans, width(spans), look, "on-panel"), room)
+        for highlight in self._highlights:
+            if highlight.y == y:
+                strip = _overlay(
+                    strip,
+                    highlight.x,
+                    strip.crop(highlight.x, highlight.x + highlight.width).apply_style(_REVERSE),
+                    room,
+                )
+        for note in self._notes:
+            if note.y <= y < note.y + len(note.lines):
+                spans = note.lines[y - note.y]
+                strip = _overlay(strip, note.x, paint.strip(spans, width(spans), look, "on-panel"), room)
         return strip
 
 
-def _put(strip: Strip, x: int, piece: Strip, room: int) -> Strip:
+def _overlay(strip: Strip, x: int, piece: Strip, room: int) -> Strip:
     end = x + piece.cell_length
     return Strip.join([strip.crop(0, x), piece, strip.crop(min(end, room), room)]).crop(0, room)

@@ -19,12 +19,15 @@ Row = TypeVar("Row")
 
 _ESC = (Span("esc", "accent bold"), Span(" shows all", "dim"))
 _SIGN_CELLS = 8
-"""Cells at the left of a row in which its sign may stand."""
+"""Cells at the left of a row that may hold its sign."""
 
 
 class TablePane(Pane, Generic[Row]):
-    """Shows rows, one line each, below the heads of their table, which stay in view. `working` is what is said as long
-    as they are worked out, `inset` blanks are left at the right."""
+    """Rows of a table, one line each, below fixed column heads.
+
+    `none` is the text of an empty list, `working` the text while rows are computed; `inset` blanks are left free at the
+    right.
+    """
 
     class HeadClicked(Message):
         """The head of a column was clicked."""
@@ -37,24 +40,24 @@ class TablePane(Pane, Generic[Row]):
         super().__init__(title=title, id=title.replace(" ", "-"))
         self._working = working or [Span("·", "faint")]
         self._inset = inset
-        self._trouble = ""
+        self._error = ""
         self._order = ""
         self._heads: Strip | None = None
         self._groups: dict[int, Spans] = {}
-        """The headings of groups, by the row that each stands over."""
+        """Group headings by the row below them."""
         self.rows: Sequence[Row] | None = None
         self.table: Table[Row] | None = None
         self.none = none
-        """The sentence where there are no rows."""
-        self.told: Spans = ()
-        """What follows the title."""
-        self.noted: Spans = ()
-        """What stands at the right of the rule."""
-        self.filtered = ""
-        """The words that the rows shown have; "" where all are shown."""
+        """Text of an empty list."""
+        self.title_spans: Spans = ()
+        """Spans after the title."""
+        self.note_spans: Spans = ()
+        """Spans at the right of the rule."""
+        self.filter_text = ""
+        """The filter text; "" if all rows are shown."""
 
     def show(self, rows: Sequence[Row], table: Table[Row], order: str = "", *, cursor: int | None = None) -> None:
-        """Other rows, ordered by the column `order` of their table; the cursor stays where it is unless it is told."""
+        """Show other rows, sorted by the column `order`; the cursor stays unless `cursor` is given."""
         self.rows, self.table, self._order = rows, table, order
         group = table.group if not order else None
         heads = [list(group(row)) for row in rows] if group is not None else []
@@ -62,58 +65,57 @@ class TablePane(Pane, Generic[Row]):
         self.opened = frozenset(self._groups)
         self.forget()
         self.reload(cursor=cursor)
-        # The heads may have come, and left a line less.
-        self.viewport.fitted()
+        # The heads may have appeared and taken a line.
+        self.viewport.mark_fitted()
 
-    def fail(self, trouble: str) -> None:
-        """There are no rows, and why."""
-        self._trouble = trouble
+    def fail(self, error: str) -> None:
+        """Show why there are no rows."""
+        self._error = error
         self.redraw()
 
     @property
     def row(self) -> Row | None:
-        """The row under the cursor."""
+        """The row under the cursor; None if there is none."""
         return self.rows[self.cursor] if self.rows and self.cursor < len(self.rows) else None
 
     def row_in(self, line: int) -> Row | None:
-        """The row in line `line` of the pane."""
-        at = self.row_under(line)
-        return self.rows[at] if self.rows and at is not None else None
+        """Return the row in line `line` of the pane; None if there is none."""
+        index = self.row_under(line)
+        return self.rows[index] if self.rows and index is not None else None
 
     def sum_at(self, x: int, line: int) -> str:
-        """What the figure at cell `x` of line `line` is made of."""
+        """Return the arithmetic of the figure at cell `x` of line `line`; "" if there is none."""
         row = self.row_in(line)
         if row is None or self.table is None:
             return ""
         return self.table.sum_at(row, self.body_width - self._inset, x - bool(self.join))
 
     def is_text(self, x: int, line: int, *, figure: bool = False) -> bool:
-        """Whether cell `x` of line `line` belongs to a row's words: what looks like a `figure` there is none, and no
-        sign is one."""
+        """Whether cell `x` of line `line` belongs to a row's text, where figures and signs have no meaning."""
         if self.row_in(line) is None or self.table is None:
             return False
-        at = x - bool(self.join)
-        column = self.table.column_at(self.body_width - self._inset, at)
-        return column is not None and not column.width and column.sum is None and (figure or at > _SIGN_CELLS)
+        cell = x - bool(self.join)
+        column = self.table.column_at(self.body_width - self._inset, cell)
+        return column is not None and not column.width and column.sum is None and (figure or cell > _SIGN_CELLS)
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.rows or ())
 
     def row_height(self, index: int, width: int) -> int:
-        """The first row of a group has its heading over it, and a blank line over that."""
+        """The first row of a group has its heading above it, after a blank line."""
         return 1 + len(self._heading(index))
 
     def _heading(self, index: int) -> Sequence[Spans]:
         return ([()] if index else []) + [self._groups[index]] if index in self._groups else []
 
     def row_state(self, index: int, line: int) -> str:
-        """The cursor's ground below the heading."""
+        """Return the cursor's ground for the line below the heading."""
         return super().row_state(index, abs(line - len(self._heading(index))))
 
     def repaint_row(self, index: int, *, whole: bool = False) -> None:
-        """The cursor may stand in another line than the first."""
+        """Repaint the whole row: the cursor may be in a line below a heading."""
         super().repaint_row(index, whole=True)
 
     @property
@@ -122,7 +124,7 @@ class TablePane(Pane, Generic[Row]):
         return self.row_count + sum(len(self._heading(index)) for index in self._groups)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A row, below the heading of its group."""
+        """Render a row, below the heading of its group."""
         assert self.rows is not None and self.table is not None
         heading = self._heading(index)
         if line < len(heading):
@@ -131,22 +133,21 @@ class TablePane(Pane, Generic[Row]):
 
     @property
     def head_height(self) -> int:
-        """A line for the heads, where there is anything below them."""
+        """One line for the heads, if there are rows."""
         return int(bool(self.rows) and self.table is not None and self.table.has_heads)
 
     def head_line(self, y: int, look: Look) -> Strip:
-        """The heads."""
+        """Render the heads."""
         if self._heads is None and self.table is not None:
             self._heads = self.strip_of(self.table.heads(self.body_width - self._inset, self._order), look)
         return self._heads or self.strip_of((), look)
 
     def forget(self) -> None:
-        """Drop what was painted."""
         super().forget()
         self._heads = None
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a head asks for its order; rows are `Pane`'s."""
+        """Sort by a clicked head; `Pane` handles clicks on rows."""
         if self.table is None or not self.rule_height <= event.y < self.body_top:
             return
         event.stop()
@@ -155,20 +156,18 @@ class TablePane(Pane, Generic[Row]):
             self.post_message(self.HeadClicked(name))
 
     def empty(self) -> Spans:
-        """While it is worked out, where there is nothing, and why."""
-        if self._trouble:
-            return [Span(f" ▲ {safe_text.one_line(self._trouble, 400)}", "warn")]
-        if self.rows is not None and self.filtered:
-            return [Span(f"No row has “{safe_text.one_line(self.filtered, 60)}”. ", "dim"), *_ESC]
+        """Return the text of a list without rows: loading, filtered, empty, or the error."""
+        if self._error:
+            return [Span(f" ▲ {safe_text.one_line(self._error, 400)}", "warn")]
+        if self.rows is not None and self.filter_text:
+            return [Span(f"No row contains “{safe_text.one_line(self.filter_text, 60)}”. ", "dim"), *_ESC]
         return self._working if self.rows is None else [Span(self.none, "dim")]
 
     def after(self) -> Spans:
-        """What follows the title."""
-        if not self.filtered or not self.rows:
-            return self.told
-        many = f"{len(self.rows):,} with “{safe_text.one_line(self.filtered, 30)}”  "
-        return [Span(many, "accent"), *self.told]
+        if not self.filter_text or not self.rows:
+            return self.title_spans
+        count = f"{len(self.rows):,} with “{safe_text.one_line(self.filter_text, 30)}”  "
+        return [Span(count, "accent"), *self.title_spans]
 
     def notes(self) -> Spans:
-        """At the right of the rule."""
-        return self.noted
+        return self.note_spans

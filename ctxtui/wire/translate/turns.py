@@ -64,6 +64,7 @@ _DIALECT_KINDS: Final = {
 }
 
 
+_GOOGLE_SCHEMAS: Final = frozenset({"parametersJsonSchema", "parameters_json_schema"})
 _GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_MEMBERS})
 
 
@@ -154,7 +155,12 @@ def tool_dialect(value: Json) -> str:
     """Return the dialect of a tool definition."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
-    if "parametersJsonSchema" in value or not value.keys() & {"name", "type", "function", "custom"}:
+    if value.keys() & {"parametersJsonSchema", "parameters_json_schema"} or not value.keys() & {
+        "name",
+        "type",
+        "function",
+        "custom",
+    }:
         return GOOGLE
     if isinstance(value.get("function"), dict) or isinstance(value.get("custom"), dict):
         return CHAT
@@ -190,6 +196,24 @@ def to_turns(items: Sequence[Item]) -> list[Turn]:
             if not turns or (turns[-1].role != place.role and _KINDS.get(block.kind) in (CALL, RESULT, THINKING)):
                 turns.append(Turn(place.role))
             turns[-1].parts.append(to_part(block))
+    return _with_call_ids(turns)
+
+
+def _with_call_ids(turns: list[Turn]) -> list[Turn]:
+    """Give results that name only their tool, as Google's may, the id of the first call of it without a result."""
+    open_calls: list[TurnPart] = []
+    for turn in turns:
+        for n, part in enumerate(turn.parts):
+            if part.category == CALL:
+                open_calls.append(part)
+            elif part.category == RESULT:
+                same = [call for call in open_calls if call.id == part.id]
+                if not same and part.kind == "function_response":
+                    same = [call for call in open_calls if call.reading.name == part.id]
+                if same:
+                    open_calls.remove(same[0])
+                    reading = replace(part.reading, call_id=same[0].id)
+                    turn.parts[n] = part._replace(reading=reading)
     return turns
 
 

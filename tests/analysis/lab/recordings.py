@@ -27,13 +27,14 @@ COUNTER = Counter()
 FRONT = 3_000
 """Tokens of system prompt and tools that a transcript lacks."""
 START = 1_750_000_000.0
-PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai"}
+PROVIDERS = {"anthropic": "anthropic", "openai_chat": "openai", "openai_responses": "openai", "google": "google"}
+KEYS = {"openai_responses": "input", "google": "contents"}
 
 
 def grown(body: dict[str, Any], dialect: str, rng: Random, *, wire: bool = True) -> Session:
     """`body` as a session: a call before every answer, and one at its end. With `wire` every request is on record as it
     was sent, else only the conversation is."""
-    key = "input" if dialect == "openai_responses" else "messages"
+    key = KEYS.get(dialect, "messages")
     every = body[key]
     session, at = Session(), START
     session.apply(Described(id="grown", title="grown"))
@@ -85,4 +86,8 @@ def staged(calls: Sequence[Call], edits: Sequence[Edit]) -> Variant:
 
 
 def _answers(one: dict[str, Any]) -> bool:
-    return one.get("role") == "assistant" or one.get("type") in ("function_call", "reasoning", "custom_tool_call")
+    return one.get("role") in ("assistant", "model") or one.get("type") in (
+        "function_call",
+        "reasoning",
+        "custom_tool_call",
+    )

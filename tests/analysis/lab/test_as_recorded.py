@@ -18,7 +18,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.lab.experiment import bench_of, run
+from ctxtui.services.lab.experiment import bench_of_session, run_variants
 from ctxtui.services.recordings.open import load
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.analysis.test_residual_law import LOOK_ALIKES, SAMPLES
@@ -36,8 +36,8 @@ MADE = {
 
 
 def as_recorded(session: Session) -> tuple[VariantRun, list[Call], tuple[str, ...]]:
-    bench = bench_of(session, COUNTER, Settings())
-    runs = run(bench, [Variant()])
+    bench = bench_of_session(session, COUNTER, Settings())
+    runs = run_variants(bench, [Variant()])
     return runs[0], simulated_calls(session), session_lab(bench, runs, "it").notes
 
 

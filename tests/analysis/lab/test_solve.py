@@ -14,7 +14,7 @@ from ctxtui.core.edit_kinds import BREAKPOINT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.services.counting.books import cache_rules_by_call
-from ctxtui.services.lab.breakpoints import placed_breakpoints
+from ctxtui.services.lab.breakpoints import strategy_breakpoints
 from tests.analysis.lab.recordings import grown
 from tests.analysis.lab.test_laws import bench
 from tests.cases.long_runs import long_run
@@ -67,12 +67,12 @@ def test_a_strategy_is_placed_as_breakpoints_that_stand() -> None:
     made = bench(session)
     call = list(session.calls.values())[-1]
     context = Context.of_call(session.tree, call)
-    edits = placed_breakpoints(context, call, made.book, "moving-tail")
+    edits = strategy_breakpoints(context, call, made.book, "moving-tail")
     assert len(edits) == 2
     assert {edit.kind for edit in edits} == {BREAKPOINT}
     assert len(apply(context, edits).marks) == 2
-    assert placed_breakpoints(context, call, made.book, "none") == ()
-    assert placed_breakpoints(context, call, made.book, "recorded") == ()
+    assert strategy_breakpoints(context, call, made.book, "none") == ()
+    assert strategy_breakpoints(context, call, made.book, "recorded") == ()
 
 
 _COSTS = st.lists(st.floats(0.1, 2.0), min_size=4, max_size=4)

@@ -11,8 +11,8 @@ import pytest
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.solve import KeepWarm, Pauses
 from ctxtui.cli.lab.lab import solved_lines
-from ctxtui.services.lab.solve import Solved, SolvedSession
-from ctxtui.services.lab.variants import variants
+from ctxtui.services.lab.solve import BestCandidates, SolvedSession
+from ctxtui.services.lab.variants import make_variants
 from ctxtui.views.text import cells
 from tests.cases.claude_code import Script, text, usage
 from tests.cases.long_runs import long_run
@@ -178,9 +178,9 @@ def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
     assert "best policy of" in out and "unknown; give several" in out and "break-even" in out
     assert ctxtui("lab", paths[0], "--solve", "--cache", "5m").code == 2
     both = ctxtui("lab", *paths, "--solve").out
-    assert "held out: for each of the 2 sessions the best of the other one was taken" in both
-    assert "✦ nothing else is both cheaper" in both and "had each had its own best, that would save" in both
-    at = both.index("what is best")
+    assert "cross-validated: for each of the 2 sessions, the best variant of the other" in both
+    assert "✦ nothing else is both cheaper" in both and "own best variant each session" in both
+    at = both.index("best variants")
     assert all(cells.width(line) <= 100 for line in both[at:].splitlines())
 
 
@@ -205,7 +205,7 @@ def test_a_model_of_which_nothing_is_known_is_refused(ctxtui: Run) -> None:
     assert ran.code == 5 and "no model 'nosuch' is known" in ran.err and "config.toml" in ran.err
     for name in ("claude-opus-4-6", "eu.anthropic.claude-opus-4-6-v1:0", "openrouter/openai/gpt-5.4"):
         assert ctxtui("lab", "one.jsonl", "--model", name, "--json").code == 0, name
-    assert [one.model for one in variants((), (), ["nosuch"], {"nosuch"})] == ["", "nosuch"]
+    assert [one.model for one in make_variants((), (), ["nosuch"], {"nosuch"})] == ["", "nosuch"]
 
 
 def test_pauses_that_never_paid_save_nothing() -> None:
@@ -214,10 +214,11 @@ def test_pauses_that_never_paid_save_nothing() -> None:
     told = {}
     for longer, cheaper, saved in ((2, 0, 0.0), (1, 1, 0.5), (3, 2, 0.5)):
         one = SolvedSession(lab, (warm,), (Pauses(longer, cheaper, saved),), True)
-        told[longer] = list(solved_lines(Solved((one,), None, None)))[-1].strip()
-    long = "2 pauses were longer than 5 minutes, but too long: keeping the entry alive would have cost more than writing it"
+        told[longer] = list(solved_lines(BestCandidates((one,), None, None)))[-1].strip()
+    kept = "keeping the entry alive would have"
+    long = f"2 pauses were longer than 5 minutes, but too long: {kept} cost more than writing it"
     assert told == {
         2: f"{long} again",
-        1: "1 pause was longer than 5 minutes; keeping the entry alive would have paid off in it and saved $0.500",
-        3: "3 pauses were longer than 5 minutes; keeping the entry alive would have paid off in 2 of them and saved $0.500",
+        1: f"1 pause was longer than 5 minutes; {kept} paid off in it and saved $0.500",
+        3: f"3 pauses were longer than 5 minutes; {kept} paid off in 2 of them and saved $0.500",
     }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.summarize import one_spent
+from ctxtui.services.library.summarize import spending_of_call
 from ctxtui.services.library.tables import table_rows
 from ctxtui.views.model.call_owners import split_owned
 from tests.cases.forks import FAMILIES
@@ -24,7 +24,7 @@ from tests.transcripts.reading import read
 def test_each_call_of_a_family_counts_once(name: str, seed: int) -> None:
     family = FAMILIES[name](seed)
     sessions = [read(data, file) for file, data in family.files.items()]
-    every = [[one_spent(call, None) for call in session.calls.values()] for session in sessions]
+    every = [[spending_of_call(call, None) for call in session.calls.values()] for session in sessions]
     for spent in (every, every[::-1]):
         own = [call for calls in split_owned(spent) for call in calls]
         assert sorted((call.input, call.tokens - call.input) for call in own) == sorted(family.made)

@@ -24,7 +24,7 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.offline.anthropic.thinking import signed
+from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.services.config.package_data import model_table
 from tests.cases.sessions import Story, use
 from tests.curation.conversations import context_of
@@ -89,7 +89,7 @@ def test_laws(name: str, seed: int) -> None:
     rng = Random(f"{name} {seed}")
     dialect = rng.choice(sorted(SHAPES))
     body = SHAPES[dialect](rng)
-    body = signed(body) if dialect == "anthropic" else body
+    body = sign_all(body) if dialect == "anthropic" else body
     context, request = context_of(body, dialect)
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.offline.anthropic.thinking import signed
+from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.offline.anthropic.validate import OLD_VERSION, refusals
 from ctxtui.offline.exchange import NotJson, parse
 from tests.corpus import CORPUS
@@ -420,7 +420,7 @@ def thinking(model: str = "claude-opus-5-5") -> dict[str, Any]:
     for n in (1, 3):
         block = {"type": "thinking", "thinking": f"thought {n}", "signature": ""}
         body["messages"][n]["content"].insert(0, block)
-    return signed(body)
+    return sign_all(body)
 
 
 EARLIER: list[tuple[str, Edit]] = [
@@ -439,7 +439,7 @@ def test_bound_to_what_was_before(edit: Edit) -> None:
     edit(body)
     assert "bound to a different conversation" in refusals(body)[0].message
     # Models that do not bind it take it, and so does the same request that lets go of what does not fit.
-    free = signed(anthropic(model="claude-opus-4-8"))
+    free = sign_all(anthropic(model="claude-opus-4-8"))
     edit(free)
     assert refusals(free) == []
     body["thinking"] = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
@@ -477,7 +477,7 @@ def test_thinking_in_the_middle_is_missed() -> None:
         }
     )
     body["messages"].append({"role": "user", "content": "bye"})
-    body = signed(body)
+    body = sign_all(body)
     assert refusals(body) == []
     without("messages.3.content.0")(body)
     assert refusals(body)[0].rule == "thinking bound elsewhere"

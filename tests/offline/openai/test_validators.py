@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from ctxtui.offline.openai import validate_chat, validate_responses
-from ctxtui.offline.openai.cipher import close
+from ctxtui.offline.openai.cipher import encrypt
 from tests.offline.talks import MORE_TOOLS, Edit, at, chat, edited, responses, without
 
 CALL = {"id": "call_2", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
-REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": close("thoughts")}
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": encrypt("thoughts")}
 PASSED = "internal_chat_message_metadata_passthrough"
 AGENT = {
     "type": "agent_message",
@@ -250,7 +250,7 @@ RESPONSES: list[tuple[str, Edit, str, str | None, str]] = [
     ),
     (
         "changed cipher",
-        put(1, {**REASONING, "encrypted_content": close("a")[:-8] + "AAAAAAA="}),
+        put(1, {**REASONING, "encrypted_content": encrypt("a")[:-8] + "AAAAAAA="}),
         "encrypted content",
         "invalid_encrypted_content",
         "could not be verified",
@@ -341,7 +341,7 @@ RESPONSES: list[tuple[str, Edit, str, str | None, str]] = [
     ("unknown custom", at("tool_choice", {"type": "custom", "name": "exec"}), "unknown tool", None, "'exec'"),
     (
         "compaction changed",
-        put(0, {"type": "compaction", "encrypted_content": close("a")[:-8] + "AAAAAAA="}),
+        put(0, {"type": "compaction", "encrypted_content": encrypt("a")[:-8] + "AAAAAAA="}),
         "encrypted content",
         "invalid_encrypted_content",
         "could not be verified",
@@ -376,7 +376,7 @@ RESPONSES_TAKEN: list[tuple[str, Edit]] = [
     ("one of them chosen", both(put(0, MORE_TOOLS), at("tool_choice", {"type": "custom", "name": "exec"}))),
     ("namespaces among the tools", at("tools", MORE_TOOLS["tools"])),
     ("compacted by others", put(0, {"type": "compaction", "id": "cmp_1", "encrypted_content": "abcde"})),
-    ("compacted before", put(0, {"type": "compaction", "id": "cmp_1", "encrypted_content": close("earlier")})),
+    ("compacted before", put(0, {"type": "compaction", "id": "cmp_1", "encrypted_content": encrypt("earlier")})),
     ("a reference", put(1, {"type": "item_reference", "id": "msg_1"})),
 ]
 

@@ -19,8 +19,8 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
-from ctxtui.services.lab.experiment import bench_of, run
-from ctxtui.services.lab.marker_costs import under_markers
+from ctxtui.services.lab.experiment import bench_of_session, run_variants
+from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.recordings.open import load
 from ctxtui.views.lists.lab import lab_lines
@@ -42,8 +42,8 @@ VARIANTS = (
 
 def unlike(session: Session) -> list[str]:
     """Variants that save something else than their row says, or cost something else once they are opened."""
-    bench = bench_of(session, COUNTER, Settings())
-    runs = run(bench, VARIANTS)
+    bench = bench_of_session(session, COUNTER, Settings())
+    runs = run_variants(bench, VARIANTS)
     lab = session_lab(bench, runs, "it")
     if not lab.rows:
         return []  # No call can be simulated: then that is said instead.
@@ -91,7 +91,7 @@ def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: st
     session = MADE[name](tmp_path)
     found = [one for one in try_all_markers(session, COUNTER, Settings()) if not one.relative]
     names = [spell_name(tried.name) for one in found for tried in one.tried]
-    markers = under_markers(make_account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
+    markers = run_marker_strategies(make_account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
     for one in found:
         for tried in one.tried:
             under = markers.edited_calls(spell_name(tried.name), session.thread_calls(one.thread))

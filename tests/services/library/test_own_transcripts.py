@@ -16,7 +16,7 @@ from ctxtui.core.call import Call
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.spending import totals_by
+from ctxtui.services.library.totals.spending import total_sessions
 from ctxtui.services.recordings.open import load
 from tests.pty_app import environment, plant
 
@@ -81,7 +81,7 @@ def test_one_row_and_each_call_once(home: Path, tmp_path: Path, seen: str) -> No
     (again,) = [one for one in known_sessions(settings) if one.id == transcript.stem]
     assert again.spent == known.spent and again.models == known.models
     assert library.remembered(shown)[row.key].spent == known.spent
-    sums = totals_by([known]).total
+    sums = total_sessions([known]).total
     assert (sums.calls, sums.tokens) == (len(ids), known.total_tokens)
     if seen != "two more":
         assert known.total_tokens == before.total_tokens and known.cost_usd == pytest.approx(before.cost_usd)

@@ -1,4 +1,4 @@
-"""Stats over sessions: every call once, rows that add up to the whole, and what a change did with its interval."""
+"""Stats over sessions: every call once, rows that add up to the total, and what a change did with its interval."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import QuotaReport
-from ctxtui.services.library.totals.spending import TOOL, totals_by
-from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, change_of
-from ctxtui.services.library.totals.stats import WAYS, stats_of
+from ctxtui.services.library.totals.spending import TOOL, total_sessions
+from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, parse_change
+from ctxtui.services.library.totals.stats import WAYS, make_stats
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 from tests.views.glossary.arithmetic_law import broken
@@ -64,16 +64,16 @@ SESSIONS = st.lists(
 
 @given(SESSIONS, st.sampled_from([way for way in WAYS if way != TOOL]))
 def test_rows_add_up_to_the_whole_and_every_call_counts_once(sessions: list[SessionSummary], by: str) -> None:
-    found = stats_of(sessions, AT, by=by)
+    found = make_stats(sessions, AT, by=by)
     for field in ("calls", "input", "read", "output", "unpriced", "misses", "compactions", "overflows"):
         assert sum(getattr(row, field) for row in found.rows) == getattr(found.total, field), field
     for field in ("usd", "lost"):
         assert sum(getattr(row, field) or 0.0 for row in found.rows) == pytest.approx(getattr(found.total, field) or 0)
     # As Home and `cost` have it.
-    whole = totals_by(sessions).total
-    assert (whole.calls, whole.tokens, whole.unpriced) == (found.total.calls, found.total.tokens, found.total.unpriced)
-    assert (whole.usd is None) == (found.total.usd is None)
-    assert (whole.usd or 0.0) == pytest.approx(found.total.usd or 0.0)
+    total = total_sessions(sessions).total
+    assert (total.calls, total.tokens, total.unpriced) == (found.total.calls, found.total.tokens, found.total.unpriced)
+    assert (total.usd is None) == (found.total.usd is None)
+    assert (total.usd or 0.0) == pytest.approx(found.total.usd or 0.0)
     ids = {call.id for one in sessions for call in one.spent if not call.copied}
     assert found.total.calls == sum(SUMS.get(id_, 1) for id_ in ids)
 
@@ -99,7 +99,7 @@ NEW = [session(f"n{n}", 0.5, 0.5 + n / 10, version="2.1.10", day=9, tags=("small
     ids=["version", "tag", "date"],
 )
 def test_a_change_is_shown_with_its_interval(changed: Change) -> None:
-    found = stats_of([*OLD, *NEW], AT, changed=changed).comparison
+    found = make_stats([*OLD, *NEW], AT, changed=changed).comparison
     assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5)
     cost, read = (next(one for one in found.metrics if one.name == name) for name in ("cost of a call", "cache read"))
     assert cost.difference is not None and cost.difference.value == pytest.approx(-0.5)
@@ -113,7 +113,7 @@ def test_another_clients_versions_are_on_no_side() -> None:
     unversioned = [session(f"u{n}", 3.0, version="") for n in range(3)]
     every = [*codex, *claude, *unversioned]
     for words in ("client-version=2.1.10", "client-version=claude code 2.1.10"):
-        found = stats_of(every, AT, changed=change_of(words)).comparison
+        found = make_stats(every, AT, changed=parse_change(words)).comparison
         assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5), words
 
 
@@ -123,7 +123,7 @@ def test_a_policy_is_held_against_sessions_of_its_client_without_it() -> None:
     other = [replace(session(f"x{n}", 9.0), source="pi") for n in range(4)]
     unknown = [replace(session(f"u{n}", 9.0), source="codex", usage_only=True) for n in range(4)]
     every = [*with_it, *without, *other, *unknown]
-    found = stats_of(every, AT, changed=change_of("policy=budget")).comparison
+    found = make_stats(every, AT, changed=parse_change("policy=budget")).comparison
     assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5)
     assert not found.before.uncounted
 
@@ -134,51 +134,51 @@ def test_a_compressor_is_held_against_other_compressors_and_policies() -> None:
     manual = [replace(one, compressors=("claude code manual",)) for one in NEW[2:]]
     short = [session(f"s{n}", 0.01) for n in range(5)]
     every = [*auto, *policy, *manual, *short]
-    found = stats_of(every, AT, changed=change_of("compressor=claude code auto")).comparison
+    found = make_stats(every, AT, changed=parse_change("compressor=claude code auto")).comparison
     assert found is not None and (found.before.sessions, found.after.sessions) == (5, 5)
-    told = {one.words for one in stats_of(every, AT, seen_changes=True).changes}
+    told = {one.words for one in make_stats(every, AT, seen_changes=True).changes}
     assert {"compressor=claude code auto", "compressor=claude code manual", "policy=summarize_at"} <= told
 
 
 @given(SESSIONS.map(lambda every: [replace(one, tags=("a",) if n % 2 else ()) for n, one in enumerate(every)]))
 def test_the_changes_that_are_listed_are_those_that_can_be_compared(sessions: list[SessionSummary]) -> None:
-    for one in stats_of(sessions, AT, seen_changes=True).changes:
-        found = stats_of(sessions, AT, changed=change_of(one.words)).comparison
+    for one in make_stats(sessions, AT, seen_changes=True).changes:
+        found = make_stats(sessions, AT, changed=parse_change(one.words)).comparison
         assert found is not None
         sides = found.before.sessions, found.before.calls, found.after.sessions, found.after.calls
         assert sides == (one.before, one.calls_before, one.after, one.calls_after), one
         assert one.before and one.after
-    told = stats_of([*OLD, *NEW], AT, seen_changes=True).changes
+    told = make_stats([*OLD, *NEW], AT, seen_changes=True).changes
     assert [one.words for one in told] == ["client-version=2.1.10", "tag=small"]
 
 
 @pytest.mark.parametrize("words", ["", "yesterday", "tag=", "client-version=", "client-version=latest", "policy="])
 def test_what_is_no_change_says_what_is(words: str) -> None:
     with pytest.raises(CtxtuiError, match="is no change; a day such as 2026-11-20"):
-        change_of(words)
+        parse_change(words)
 
 
 def test_no_difference_is_claimed_where_chance_explains_it() -> None:
     mixed = [session(f"m{n}", 0.1 + (n * 7 % 5)) for n in range(12)]
     later = [replace(one, client_version="3") for one in mixed[::2]]
-    found = stats_of([*mixed[1::2], *later], AT, changed=Change("3", VERSION, "3")).comparison
+    found = make_stats([*mixed[1::2], *later], AT, changed=Change("3", VERSION, "3")).comparison
     assert found is not None and not any(one.shown for one in found.metrics)
 
 
 def test_only_calls_since_a_time_count() -> None:
-    found = stats_of([*OLD, *NEW], AT, since=5.0 * DAY)
+    found = make_stats([*OLD, *NEW], AT, since=5.0 * DAY)
     assert (found.total.sessions, found.total.calls) == (5, 10)
 
 
 def test_the_worst_misses_are_named_by_session_and_call() -> None:
     spent = (CallSpent("a", 1, marks=MISSED, lost=0.5), CallSpent("b", 1), CallSpent("c", 1, marks=MISSED, lost=2.0))
-    found = stats_of([SessionSummary(key="one", title="t", known=True, spent=spent)], AT).worst
+    found = make_stats([SessionSummary(key="one", title="t", known=True, spent=spent)], AT).worst
     assert [(miss.key, miss.call, miss.lost) for miss in found] == [("one", 3, 2.0), ("one", 1, 0.5)]
 
 
 @given(SESSIONS)
 def test_the_sum_behind_each_figure_holds(sessions: list[SessionSummary]) -> None:
-    found = stats_of(sessions, AT, by="model")
+    found = make_stats(sessions, AT, by="model")
     shown = [column.sum for column in view.table("model").columns if column.sum is not None]
     rows: list[UsageSums] = [*found.rows, found.total]
     assert [claim for row in rows for tell in shown for claim in broken(tell(row))] == []
@@ -186,7 +186,7 @@ def test_the_sum_behind_each_figure_holds(sessions: list[SessionSummary]) -> Non
 
 def test_sessions_without_a_version_are_a_row_of_their_client() -> None:
     every = [replace(session(f"u{n}", 1.0, version=""), source=source) for n, source in enumerate(["pi", "codex", ""])]
-    rows = stats_of([*every, replace(session("v", 1.0, version="0.9"), source="pi")], AT, by=VERSION).rows
+    rows = make_stats([*every, replace(session("v", 1.0, version="0.9"), source="pi")], AT, by=VERSION).rows
     assert sorted(row.name for row in rows) == ["codex, no version", "pi 0.9", "pi, no version", "unknown"]
 
 
@@ -205,23 +205,23 @@ def test_of_each_window_the_newest_report_stands_beside_our_own_sum_of_it() -> N
     week = QuotaReport("codex", 10_080, 0.07, resets=395 * DAY, at=394 * DAY)
     older = REPORT._replace(used=0.9, at=REPORT.at - 1, minutes=299)
     every = [reporting("a", REPORT, week), reporting("b", older), reporting("c", source="pi"), reporting("d")]
-    found = stats_of(every, AT).reported
+    found = make_stats(every, AT).reported
     assert [one.report for one in found] == [REPORT, week]
     short, long = (one.ours for one in found)
     # Of a, b and d, all of Codex, the call in the window up to the report, which is the hour before AT.
     assert (short.start, short.calls, short.tokens, short.usd) == (REPORT.resets - 5 * HOUR, 6, 660, 6.0)
     assert long.calls == 0
-    assert [one.report for one in stats_of(every, AT, since=398.0 * DAY).reported] == [REPORT]
-    assert stats_of(OLD, AT).reported == []
+    assert [one.report for one in make_stats(every, AT, since=398.0 * DAY).reported] == [REPORT]
+    assert make_stats(OLD, AT).reported == []
 
 
 def test_a_quota_is_told_while_its_window_is_open() -> None:
-    found = stats_of([reporting("a", REPORT)], AT)
+    found = make_stats([reporting("a", REPORT)], AT)
     assert "codex 5 hours 32 % used" in view.summary_line(found, AT)[0].text
     assert "used" not in view.summary_line(found, REPORT.resets + 1.0)[0].text
-    whole = view.summary_line(found, AT)[0].text
+    total = view.summary_line(found, AT)[0].text
     # Calls and tokens, which the table's last row says too, go before it does; money stays longer than it.
-    less = view.summary_line(found, AT, len(whole) - 1)[0].text
+    less = view.summary_line(found, AT, len(total) - 1)[0].text
     assert "call" not in less and "used" in less and "list price" in less
     least = view.summary_line(found, AT, 75)[0].text
     assert "used" not in least and "list price" in least and len(least) <= 75

@@ -16,10 +16,10 @@ from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import TOOL
-from ctxtui.services.library.totals.stats import SKILL, WAYS, stats_of
-from ctxtui.services.library.totals.summary_memory import as_remembered, remembered, to_json, usage_pass
+from ctxtui.services.library.totals.stats import SKILL, WAYS, make_stats
+from ctxtui.services.library.totals.summary_memory import cached_by_key, from_cached_json, read_usages, to_json
 from ctxtui.services.workers.summary_worker import make
-from ctxtui.tui.home.loader import MANY, Figured, ReadingQueue, fill
+from ctxtui.tui.home.loader import MIN_BULK_SESSIONS, ReadingQueue, SessionFigures, post_figures
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
@@ -50,10 +50,10 @@ def test_all_that_was_worked_out_comes_back(home: Path) -> None:
     answer = make()
     figured = {one.key: answer((one, settings)) for one in listed()}
     assert any(one.tools and one.spent and one.growth for one in figured.values())
-    found = remembered(listed(), settings)
+    found = cached_by_key(listed(), settings)
     assert found == figured
     for one in listed():
-        assert as_remembered(one, json.loads(json.dumps(to_json(figured[one.key])))) == figured[one.key]
+        assert from_cached_json(one, json.loads(json.dumps(to_json(figured[one.key])))) == figured[one.key]
 
 
 def test_what_is_not_as_it_was_is_not_remembered(home: Path) -> None:
@@ -65,14 +65,14 @@ def test_what_is_not_as_it_was_is_not_remembered(home: Path) -> None:
         answer((one, settings))
     with (place / f"{first.id}.jsonl").open("ab") as file:
         file.write(b"\n")
-    assert {one.id for one in remembered(listed(), settings).values()} == {one.id for one in own[1:]}
-    assert remembered(listed(), dataclasses.replace(settings, usable_share=0.31)) == {}
-    assert as_remembered(first, {"calls": "many"}) is None
+    assert {one.id for one in cached_by_key(listed(), settings).values()} == {one.id for one in own[1:]}
+    assert cached_by_key(listed(), dataclasses.replace(settings, usable_share=0.31)) == {}
+    assert from_cached_json(first, {"calls": "many"}) is None
 
 
 def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = folder(home)
-    for number in range(MANY):
+    for number in range(MIN_BULK_SESSIONS):
         data = generate(n_messages=4, seed=9 + number)
         (place / f"0a1b2c3d-0000-4000-8000-0000000001{number:02}.jsonl").write_bytes(data)
     settings = load(()).settings
@@ -92,8 +92,8 @@ def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: 
     feed, posted = ReadingQueue(), list[Message]()
     feed.add(one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES)
     feed.front = (own[3].key,)
-    fill(shelf, feed, Event(), posted.append)
-    found = [one for message in posted if isinstance(message, Figured) for one in message.sessions]
+    post_figures(shelf, feed, Event(), posted.append)
+    found = [one for message in posted if isinstance(message, SessionFigures) for one in message.sessions]
     assert asked == [changed.key] and not feed.waiting()
     assert found[0].key == own[3].key, "what is on the screen comes first"
     assert {one.key: one for one in found if one.key != changed.key} == {
@@ -131,16 +131,16 @@ def test_usage_is_remembered_until_more_is_known(home: Path) -> None:
     folder(home)
     settings = load(()).settings
     own = [one for one in listed() if one.group != SAMPLES]
-    used = {one.key: one for one in usage_pass(own, settings)}
+    used = {one.key: one for one in read_usages(own, settings)}
     assert {one.usage_only for one in used.values() if not one.error} == {True}
     assert [bool(one.error) for one in used.values()].count(True) == 1
-    assert remembered(own, settings) == {}
+    assert cached_by_key(own, settings) == {}
     known = {key: one for key, one in used.items() if not one.error}
-    assert remembered(own, settings, usage=True) == known
+    assert cached_by_key(own, settings, usage=True) == known
     answer = make()
     figured = {one.key: answer((one, settings)) for one in own}
-    list(usage_pass(own, settings))
-    assert remembered(own, settings, usage=True) == figured, "what says more stays"
+    list(read_usages(own, settings))
+    assert cached_by_key(own, settings, usage=True) == figured, "what says more stays"
 
 
 @pytest.mark.slow
@@ -150,8 +150,8 @@ def test_usage_alone_is_what_the_whole_says(home: Path) -> None:
     own = [one for one in listed() if one.path]
     answer = make()
     for by in WAYS:
-        whole = stats_of([answer((one, settings)) for one in own], 1e9, by=by)
-        least = stats_of(usage_pass(own, settings), 1e9, by=by)
+        whole = make_stats([answer((one, settings)) for one in own], 1e9, by=by)
+        least = make_stats(read_usages(own, settings), 1e9, by=by)
         assert (least.windows, least.week) == (whole.windows, whole.week)
         rows = [(least.total, whole.total)]
         if by not in (TOOL, SKILL):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library import tables as written
 from ctxtui.services.library.tables import TABLES, ParquetFolder, Row, table_rows
-from ctxtui.services.library.totals.stats import stats_of
+from ctxtui.services.library.totals.stats import make_stats
 from ctxtui.views.model.session_summary import SessionSummary
 from tests.services.library.test_stats import DAY, NEW, OLD, REPORT, reporting
 from tests.services.library.test_tool_ledger import session
@@ -33,7 +33,7 @@ def test_every_row_has_every_column() -> None:
 
 
 def test_sums_over_first_seen_are_those_of_stats() -> None:
-    calls, total = tables_of(KNOWN)["calls"], stats_of(KNOWN, 0.0).total
+    calls, total = tables_of(KNOWN)["calls"], make_stats(KNOWN, 0.0).total
     first = [row for row in calls if row["first_seen"]]
     assert len(calls) > len(first) == total.calls
     assert sum(row["input"] for row in first) == total.input
@@ -43,7 +43,7 @@ def test_sums_over_first_seen_are_those_of_stats() -> None:
 def test_only_calls_since_a_time_are_rows_and_their_sessions() -> None:
     found = tables_of(KNOWN, since=5.0 * DAY)
     assert {row["session"] for row in found["sessions"]} == {one.key for one in NEW}
-    assert len(found["calls"]) == stats_of(KNOWN, 0.0, since=5.0 * DAY).total.calls == 10
+    assert len(found["calls"]) == make_stats(KNOWN, 0.0, since=5.0 * DAY).total.calls == 10
     assert all(row["session"].startswith("n") for row in [*found["calls"], *found["tools"]])
 
 
@@ -67,7 +67,7 @@ def into(folder: Path, *, again: bool = False) -> dict[str, Path]:
 def test_files_are_read_by_another_program_and_not_replaced_unasked(
     tmp_path: Path, parquet: Any, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
-    monkeypatch.setattr(written, "_PIECE", piece)
+    monkeypatch.setattr(written, "BATCH_ROWS", piece)
     made, files = tables_of(KNOWN), into(tmp_path / "out")
     for name, file in files.items():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600

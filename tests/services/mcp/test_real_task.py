@@ -84,7 +84,7 @@ async def test_on_the_screen(home: Path, tmp_path: Path, monkeypatch: pytest.Mon
             for words in (" of 24.6k", "call 5", "$0."):
                 await until(pilot, lambda words=words: words in shown(screen))  # type: ignore[misc]
             await reply(screen, pilot, "y")
-            await until(pilot, lambda: not screen.state.running and len(screen.state.host.session.calls) == 7)
+            await until(pilot, lambda: not screen.state.is_running and len(screen.state.host.session.calls) == 7)
             await pilot.press("escape")
             every = ("≡ memory", "¶ document", "ƒ tools", "next call", "read", "It is 8: `FAILED`", "32.8k by setting")
             # Each comes when it is worked out.

@@ -169,7 +169,7 @@ def test_big_files_come_in_slices_and_can_be_shown_meanwhile(tmp_path: Path) -> 
     loaded, news = open_recording(path)
     seen = []
     for some in news:
-        loaded.take(some)
+        loaded.add_news(some)
         seen.append(len(loaded.session.calls))
     assert len(seen) > path.stat().st_size // EVENT_BATCH_BYTES
     assert seen == sorted(seen)
@@ -228,5 +228,5 @@ def test_what_was_read_counts_before_it_is_folded(tmp_path: Path) -> None:
     assert not words(loaded.session) and loaded.holds_context
     loaded.check()
     for one in brought:
-        loaded.take(one)
+        loaded.add_news(one)
     assert words(loaded.session) == ["one", "two"]

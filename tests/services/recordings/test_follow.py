@@ -35,7 +35,7 @@ def test_what_is_new_is_heard_and_taken_where_it_is_shown(tmp_path: Path) -> Non
     append(path, said("two"))
     (heard,) = follower.poll()
     assert words(loaded.session) == ["one"], "nothing changes before it is taken"
-    loaded.take(heard.news)
+    loaded.add_news(heard.news)
     assert words(loaded.session) == ["one", "two"]
     follower.unwatch(loaded)
     append(path, said("three"))
@@ -70,7 +70,7 @@ def test_a_recording_that_grows_many_times_a_second_is_looked_at_as_often(tmp_pa
         append(path, said(word))
         now += since
         (heard,) = follower.poll()
-        loaded.take(heard.news)
+        loaded.add_news(heard.news)
         assert follower.pause() == pytest.approx(ACTIVE_SECONDS if word == "two" else BUSY_SECONDS)
     assert BUSY_SECONDS < 1 / 30, "each of thirty a second is heard alone"
     now += 0.25
@@ -94,7 +94,7 @@ def test_a_write_is_heard_well_before_it_must_be_on_screen(tmp_path: Path) -> No
     stop = threading.Event()
 
     def tell(one: FollowedNews) -> None:
-        loaded.take(one.news)
+        loaded.add_news(one.news)
         heard.append(time.monotonic())
 
     worker = threading.Thread(target=run_follower, args=(follower, tell, stop))

@@ -57,7 +57,7 @@ def test_what_the_client_writes_is_there_at_the_next_look(path: Path) -> None:
     say(path, 20, "one more")
     news = loaded.fetch()
     assert len(loaded.session.calls) == before, "nothing changes before it is taken"
-    loaded.take(news)
+    loaded.add_news(news)
     assert len(loaded.session.calls) == before + 1 and same(loaded, path)
     assert not loaded.fetch()
 

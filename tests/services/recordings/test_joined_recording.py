@@ -21,7 +21,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import copy_own_transcript
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import usage_pass
+from ctxtui.services.library.totals.summary_memory import read_usages
 from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate
@@ -175,7 +175,7 @@ def test_lists_and_the_quick_pass_have_the_same_calls(home: Path, tmp_path: Path
     rows = [one for one in library.glimpses() if one.id == path.stem]
     (row,) = rows
     (known,) = library.figures(rows, Event())
-    (quick,) = usage_pass(rows, load_config(cwd=tmp_path).settings)
+    (quick,) = read_usages(rows, load_config(cwd=tmp_path).settings)
     for told in (known, quick):
         assert [call.id for call in told.spent] == list(session.calls)
         used = [call.usage.input + call.output if call.usage else 0 for call in session.calls.values()]
@@ -270,14 +270,14 @@ def test_clients_without_ids_are_joined_by_tokens_and_time_and_doubt_is_said(hom
         own.calls[id_] = replace(own.calls[id_], id=f"own-{number}", started=began - 0.2, ended=began + 5.2)
     own.calls = {call.id: call for call in own.calls.values()}
     own.order = {"main": list(own.calls)}
-    found = SessionJoin(wire, own).joined()
+    found = SessionJoin(wire, own).join()
     assert [call.id for call in found.calls.values()][:6] == [call.id for call in calls]
     assert len(found.calls) == len(own.calls) and not found.skipped
     # Another count at the same time: whether that is the same call nobody can tell.
     usage = own.calls["own-3"].usage
     assert usage is not None
     own.calls["own-3"] = replace(own.calls["own-3"], usage=replace(usage, output=usage.output + 1))
-    found = SessionJoin(wire, own).joined()
+    found = SessionJoin(wire, own).join()
     assert len(found.calls) == len(own.calls) + 1
     assert "1 of its calls could not be joined" in found.skipped[-1].reason
 

@@ -33,7 +33,7 @@ async def until(loaded: StoredSession, there: Callable[[Session], bool]) -> None
     end = time.monotonic() + 30
     while not there(loaded.session):
         assert time.monotonic() < end, (loaded.session.threads, list(loaded.session.calls))
-        loaded.take(await asyncio.to_thread(loaded.fetch))
+        loaded.add_news(await asyncio.to_thread(loaded.fetch))
         await asyncio.sleep(0.01)
 
 

@@ -48,7 +48,7 @@ def shown(study: Study) -> list[object]:
         for index in sorted({0, len(calls) // 2, len(calls) - 1}):
             scene = study.scene(thread, index)
             out += [scene.figures, scene.tip, scene.running.token_reader(scene.tip)(scene.tip)]
-            out += [sides.composed(study, known, scene, ()), known.ledger and known.ledger.categories(index + 1)]
+            out += [sides.composition(study, known, scene, ()), known.ledger and known.ledger.categories(index + 1)]
     return out
 
 
@@ -68,7 +68,7 @@ class Grown:
 
     def look(self) -> None:
         news = self.loaded.fetch()
-        self.loaded.take(news)
+        self.loaded.add_news(news)
         self.study.session_grew(news.events if self.told else None)
         if self.told:
             self.study.count_new()

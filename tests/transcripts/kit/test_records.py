@@ -57,7 +57,7 @@ def test_lines_are_the_same_for_any_chunking(data: bytes, step: int) -> None:
 def test_what_was_taken_of_the_rest_is_gone() -> None:
     buffer = LineBuffer()
     buffer.feed(b'a\n{"x":1}{"y')
-    buffer.take(7)
+    buffer.drop(7)
     assert buffer.rest == TextLine(2, 9, b'{"y')
     assert buffer.feed(b'":2}\n') == [TextLine(2, 9, b'{"y":2}')]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets._tooltip import Tooltip
 
-from ctxtui.tui.dialogs.explain import ExplainScreen, explained
+from ctxtui.tui.dialogs.explain import ExplainScreen, explain
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.snapshot import Snapshot
 from ctxtui.views.text.signs import CATEGORY
@@ -23,16 +23,16 @@ async def test_a_key_explains_what_stands_there_with_its_sum() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.press("equals_sign")
         await pilot.pause()
-        explain = pilot.app.screen
-        assert isinstance(explain, ExplainScreen) and explain.spot is not None
-        assert explain.spot.pane == "transcript", "it begins where the cursor is"
+        page = pilot.app.screen
+        assert isinstance(page, ExplainScreen) and page.spot is not None
+        assert page.spot.pane == "transcript", "it begins where the cursor is"
         context = screen.panels.context.what
         assert context is not None
-        await pilot.hover(Snapshot, offset=next((spot.x, spot.y) for spot in explain.spots if spot.text == "reported"))
-        assert f"{context.total:,} reported = " in shown(explain)
-        before = explain.spot
+        await pilot.hover(Snapshot, offset=next((spot.x, spot.y) for spot in page.spots if spot.text == "reported"))
+        assert f"{context.total:,} reported = " in shown(page)
+        before = page.spot
         await pilot.press("right")
-        assert explain.spot != before
+        assert page.spot != before
         await pilot.press("escape")
         assert pilot.app.screen is screen
 
@@ -41,9 +41,9 @@ async def test_every_title_head_and_row_of_the_side_panes_is_explained() -> None
     async with opened(every_category(), (200, 60)) as (screen, pilot):
         await pilot.press("equals_sign")
         await pilot.pause()
-        explain = pilot.app.screen
-        assert isinstance(explain, ExplainScreen)
-        said = {(spot.pane, spot.text) for spot in explain.spots}
+        page = pilot.app.screen
+        assert isinstance(page, ExplainScreen)
+        said = {(spot.pane, spot.text) for spot in page.spots}
         boards = [one for one in screen.panels.widgets() if isinstance(one, Board) and one.region.area and one.title]
         assert len(boards) >= 7
         assert [board.id for board in boards if (board.id, board.title) not in said] == []
@@ -55,7 +55,7 @@ async def test_every_title_head_and_row_of_the_side_panes_is_explained() -> None
 
 async def test_every_sum_that_is_written_holds_and_is_of_figures_on_the_screen() -> None:
     async with opened(session(), (160, 50)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         before = screen.panels.header.what
         assert before is not None
         for staged in (False, True):
@@ -66,9 +66,9 @@ async def test_every_sum_that_is_written_holds_and_is_of_figures_on_the_screen()
                 await until(pilot, lambda: "accept" in text(screen))
             await pilot.press("equals_sign")
             await pilot.pause()
-            explain = pilot.app.screen
-            assert isinstance(explain, ExplainScreen)
-            said = {told for spot in explain.spots for told, _ in explained(screen, spot)}
+            page = pilot.app.screen
+            assert isinstance(page, ExplainScreen)
+            said = {told for spot in page.spots for told, _ in explain(screen, spot)}
             assert sum(len(list(claims(told))) for told in said) >= 6
             assert [claim for told in said for claim in broken(told)] == []
             await pilot.press("escape")
@@ -91,4 +91,4 @@ async def test_the_mouse_at_rest_on_a_word_explains_it() -> None:
             await pilot.pause(0.7)
             if tooltip.display:
                 break
-        assert "What a model reads" in str(tooltip.render()) and tooltip.region.height > 2
+        assert "The units that a model reads" in str(tooltip.render()) and tooltip.region.height > 2

@@ -57,7 +57,7 @@ async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, InspectorScreen))
         screen = pilot.app.screen
         assert isinstance(screen, InspectorScreen)
-        await until(pilot, lambda: screen.owner(SearchController).searching and "of 1" in shown(pilot))
+        await until(pilot, lambda: screen.owner(SearchController).is_active and "of 1" in shown(pilot))
         assert screen.state.index == 0
         await pilot.press("escape", "q")
         await until(pilot, lambda: isinstance(pilot.app.screen, FindScreen))

@@ -25,9 +25,9 @@ def text(words: str = "", room: int = 80, what: Help | None = None) -> str:
 def test_every_key_has_a_line_and_the_signs_come_first(room: int) -> None:
     page = text(room=room)
     assert page.splitlines()[0].strip().startswith("signs on the screens")
-    shared = {name for command in EVERY for name in command.beside}
+    shared = {name for command in EVERY for name in command.help_partners}
     named = [command for command in EVERY if command.keys and command.__name__ not in shared]
-    assert all((command.together[1] or command.name)[:30] in page for command in named)
+    assert all((command.help_row[1] or command.name)[:30] in page for command in named)
     keyless = [command for command in EVERY if not command.keys]
     assert f"{len(keyless)} more by name" in page and keyless[0].name not in page
     assert all(command.name[:30] in text(command.name.split(":")[0], room) for command in keyless[:5])
@@ -37,7 +37,7 @@ def test_every_key_has_a_line_and_the_signs_come_first(room: int) -> None:
 def test_what_is_typed_leaves_only_what_it_occurs_in() -> None:
     found = text("drop")
     assert "drop block" in found and "previous call" not in found and "signs on the screens" not in found
-    assert "Nothing of that name" in text("xyzzy")
+    assert "Nothing matches" in text("xyzzy")
     assert "written to the cache again" in text("\u2573"), "a sign finds what it means"
 
 
@@ -45,9 +45,9 @@ def test_what_one_is_doing_comes_before_other_tasks() -> None:
     def place(what: Help, task: str) -> int:
         return text(what=what).index(f"\n {task}")
 
-    assert place(Help(EVERY), "go from call") < place(Help(EVERY), "change the context")
-    editing = Help(EVERY, first=("editing the context",))
-    assert place(editing, "change the context") < place(editing, "go from call")
+    assert place(Help(EVERY), "move between calls") < place(Help(EVERY), "change the context")
+    editing = Help(EVERY, has_priority=("editing the context",))
+    assert place(editing, "change the context") < place(editing, "move between calls")
 
 
 def test_commands_of_other_screens_are_found_too() -> None:
@@ -55,7 +55,7 @@ def test_commands_of_other_screens_are_found_too() -> None:
     others = app._other_commands()
     assert {"Home", "a chat", "misses", "policies"} <= others.keys()
     what = Help(EVERY, others=lambda: others)
-    assert "elsewhere: Home" in text("archive", what=what) and "elsewhere: Home" not in text(what=what)
+    assert "on another screen: Home" in text("archive", what=what) and "on another screen: Home" not in text(what=what)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_commands_of_other_screens_are_found_too() -> None:
 )
 def test_words_that_no_command_is_called_by_find_it_first(word: str, named: str) -> None:
     first = text(word).split("\n\n")[0]
-    assert "what you may be looking for" in first and named in first
+    assert "best matches" in first and named in first
 
 
 async def test_typing_filters_and_one_esc_closes() -> None:

@@ -52,7 +52,7 @@ async def test_a_held_request_is_seen_on_home_and_gone_to(
             (row,) = [line for line in text(home).splitlines() if "list the harbours" in line and "‖" in line]
             assert "held" in row
             await pilot.press("ctrl+o")
-            await until(pilot, lambda: isinstance(app.screen, InspectorScreen) and app.screen.line.asking)
+            await until(pilot, lambda: isinstance(app.screen, InspectorScreen) and app.screen.line.is_asking)
             await pilot.press("enter")
             assert (await told).content
             await pilot.press("q")

@@ -17,7 +17,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.home.loader import ReadingQueue, SessionsListed
 from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.text.span import Span
@@ -138,7 +138,7 @@ class HomeApp(App[None]):
 
     def __init__(self, shelf: Shelf, *, first_run: bool = False, glyphs: str = "unicode") -> None:
         super().__init__()
-        dress(self, {}, "dark", glyphs)
+        apply_theme(self, {}, "dark", glyphs)
         self.keeper = Keeper()
         self.home = HomeScreen(shelf, self.keeper, Path(HERE), Path("/home/u"), first_run=first_run)
         self.opened: list[str] = []
@@ -281,7 +281,7 @@ async def test_new_files_do_not_move_the_cursor_from_its_session_or_line() -> No
         assert rows.current is not None
         key, line = rows.current.key, rows.viewport.heights.line_of(rows.cursor) - rows.viewport.top
         shelf.sessions.insert(0, glimpse("brand new", mtime=time.time(), live=True))
-        app.home.lookout.look()
+        app.home.watcher.request_listing()
         await until(pilot, app, "101 sessions")
         assert rows.current.key == key
         assert rows.viewport.heights.line_of(rows.cursor) - rows.viewport.top == line
@@ -306,7 +306,7 @@ async def test_a_session_that_goes_is_gone() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
         del shelf.sessions[0]
-        app.home.lookout.look()
+        app.home.watcher.request_listing()
         shown = await until(pilot, app, "alpha", present=False)
         assert "2 sessions" in shown
 
@@ -364,7 +364,7 @@ async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
         await all_read(pilot, app)
         assert "delete" in [key.label for key in app.home.query_one(KeyLine).keys]
         await pilot.press("delete")
-        await until(pilot, app, "its recording stays where it is?")
+        await until(pilot, app, "Its recording is not touched.")
         await pilot.press("n", "escape")
         assert app.keeper.asked == []
         await pilot.press("delete", "y")
@@ -372,7 +372,7 @@ async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
         assert app.keeper.asked == [("delete", "kept")]
         await pilot.press("down", "delete")
         await pilot.pause()
-        assert not app.home.changes.asking
+        assert not app.home.changes.is_asking
         assert "delete" not in [key.label for key in app.home.query_one(KeyLine).keys]
 
 
@@ -395,7 +395,7 @@ async def test_a_refusal_names_reason_and_way_out() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
         await do(pilot, "Import")
-        await until(pilot, app, "✗ refused: the database is full; delete something")
+        await until(pilot, app, "✗ failed: the database is full; delete something")
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16), (40, 10), (30, 6)])
@@ -442,8 +442,8 @@ def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
 
 
 async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.tui.home.loader.TICK", 0.05)
-    monkeypatch.setattr("ctxtui.tui.home.screen.TICK", 0.05)
+    monkeypatch.setattr("ctxtui.tui.home.loader.TICK_SECONDS", 0.05)
+    monkeypatch.setattr("ctxtui.tui.home.screen.TICK_SECONDS", 0.05)
     monkeypatch.setattr("ctxtui.views.home.collection.RELOAD_INTERVAL", 0.3)
     shelf = a_few()
     app = HomeApp(shelf)
@@ -471,20 +471,20 @@ async def test_nothing_is_looked_at_while_a_session_covers_the_list() -> None:
         await all_read(pilot, app)
         await app.push_screen(Screen())
         await pilot.pause()
-        assert not app.home.lookout.awake
+        assert not app.home.watcher.is_awake
         app.pop_screen()
         await pilot.pause()
-        assert app.home.lookout.awake
+        assert app.home.watcher.is_awake
 
 
 async def test_news_of_the_database_waits_behind_what_a_key_answered() -> None:
     app = HomeApp(Shelf([glimpse("one")]))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, app, "one")
-        app.home.changes.tell([Span("refused: no", "crit")])
+        app.home.changes.show_notice([Span("refused: no", "crit")])
         app.home.post_message(SessionsListed([glimpse("one")], "the disk is full"))
         await pilot.pause()
-        assert "refused: no" in text(app) and "left out" not in text(app)
+        assert "refused: no" in text(app) and "are not shown" not in text(app)
         await pilot.press("escape")
         app.home.post_message(SessionsListed([glimpse("one")], "the disk is full"))
-        await until(pilot, app, "the database was left out: the disk is full")
+        await until(pilot, app, "Sessions in the database are not shown: the disk is full")

@@ -13,14 +13,14 @@ from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import CountCache
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.stat_changes import change_of
-from ctxtui.services.library.totals.stats import WAYS, stats_of
+from ctxtui.services.library.totals.stat_changes import parse_change
+from ctxtui.services.library.totals.stats import WAYS, make_stats
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.services.workers.totals_worker import StatsMaker, StatsSoFar
 from ctxtui.tui.lists.costs import stats as screen_of
 from ctxtui.tui.lists.costs.stats import StatsScreen
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 from ctxtui.views.lists.costs.stats import NONE_YET
 from ctxtui.views.model.session_summary import MISSED, CallSpent, SessionSummary
 from tests.cases.claude_code_requests import parallel
@@ -44,8 +44,8 @@ class Made:
         known = OLD if len(self.asked) == 1 else [*OLD, *NEW, session("tools", "yz"), *self.more]
         # Day 10 is today; NEW has calls of day 9, OLD of day 1.
         since = 10 * DAY - age if age else 0.0
-        changed = change_of(change) if change else None
-        found = stats_of(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
+        changed = parse_change(change) if change else None
+        found = make_stats(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
         return StatsSoFar(found, int(len(self.asked) == 1), reread_reason="once more, after an upgrade")
 
     def close(self) -> None:
@@ -56,10 +56,10 @@ class Made:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
     app, source = App[None](), Made()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     async with app.run_test(size=size) as pilot:
         screen = StatsScreen(source)
-        screen.again = 0.01  # type: ignore[misc]
+        screen.reload_seconds = 0.01  # type: ignore[misc]
         await app.push_screen(screen)
         await until(pilot, lambda: "11 sessions" in text(app))
         assert "not read yet" not in text(app) and "$19.00" in text(app)
@@ -68,7 +68,7 @@ async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
             head = "server, tool" if way == "tool" else way.replace("-", " ")
             await until(pilot, lambda head=head: head in text(app))  # type: ignore[misc]
         await pilot.press("tab")
-        await until(pilot, lambda: "No miss that lost money" in text(app))
+        await until(pilot, lambda: "No miss cost money" in text(app))
         await pilot.press("tab")
         await until(pilot, lambda: "client-version=2.1.10" in text(app))
         await pilot.press("tab")
@@ -83,7 +83,7 @@ async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_quota_that_was_reported_has_a_table_behind_the_ways(size: tuple[int, int]) -> None:
     app, source = App[None](), Made()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     source.asked.append("")  # all is read
     source.more = [reporting("q", REPORT, source="claude code")]
     async with app.run_test(size=size) as pilot:
@@ -99,7 +99,7 @@ async def test_a_quota_that_was_reported_has_a_table_behind_the_ways(size: tuple
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_change_is_chosen_or_typed_and_held_against_what_was_before(size: tuple[int, int]) -> None:
     app, source = App[None](), Made()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     source.asked.append("")  # all is read
     async with app.run_test(size=size) as pilot:
         await app.push_screen(StatsScreen(source))
@@ -129,7 +129,7 @@ async def test_a_change_is_chosen_or_typed_and_held_against_what_was_before(size
 
 async def test_only_the_calls_of_the_last_days() -> None:
     app, source = App[None](), Made()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     source.asked.append("")
     async with app.run_test(size=(120, 40)) as pilot:
         await app.push_screen(StatsScreen(source))
@@ -150,7 +150,7 @@ class Missed:
         spent = (CallSpent("a", 110, 100, 90, 1.0, started=1, marks=MISSED, lost=0.75),)
         known = SessionSummary(key="/w/known.jsonl", title="the dear one", known=True, spent=spent, cwd="/known")
         used = replace(NEW[0], usage_only=True, cwd="/used")
-        return StatsSoFar(stats_of([known, used], 0.0, by=by), 1)
+        return StatsSoFar(make_stats([known, used], 0.0, by=by), 1)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -158,7 +158,7 @@ class Missed:
 
 async def test_what_is_not_counted_yet_is_no_figure_and_a_miss_is_opened() -> None:
     app, chosen = App[None](), list[WorstMiss | None]()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     async with app.run_test(size=(120, 40)) as pilot:
         await app.push_screen(StatsScreen(Missed()), chosen.append)
         await until(pilot, lambda: "1 not counted yet" in text(app))
@@ -172,7 +172,7 @@ async def test_what_is_not_counted_yet_is_no_figure_and_a_miss_is_opened() -> No
 
 
 def test_the_screen_has_the_ways_of_the_command() -> None:
-    assert screen_of.WAYS == WAYS
+    assert screen_of.GROUPINGS == WAYS
 
 
 def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,10 +204,10 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
 async def test_without_a_session_it_says_what_is_missing_and_what_to_do(size: tuple[int, int]) -> None:
     class Nothing(Made):
         def attempt(self, method: object, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
-            return StatsSoFar(stats_of([], 0.0, by=by), 0)
+            return StatsSoFar(make_stats([], 0.0, by=by), 0)
 
     app = App[None]()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     async with app.run_test(size=size) as pilot:
         await app.push_screen(StatsScreen(Nothing()))
         for _ in range(len(WAYS) + 1):
@@ -217,7 +217,7 @@ async def test_without_a_session_it_says_what_is_missing_and_what_to_do(size: tu
 
 async def test_what_is_read_once_more_says_why_where_there_is_room() -> None:
     app = App[None]()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     async with app.run_test(size=(120, 40)) as pilot:
         await app.push_screen(StatsScreen(Made()))
         await until(pilot, lambda: "1 not counted yet (once more, after an upgrade)" in text(app))

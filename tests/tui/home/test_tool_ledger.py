@@ -17,7 +17,7 @@ from ctxtui.services.worker import Worker
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.services.workers.totals_worker import LedgerMaker, LedgerSoFar
 from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 from ctxtui.views.lists.costs.tool_ledger import rows, table
 from tests.cases.claude_code_requests import parallel
 from tests.services.library.test_tool_ledger import session
@@ -49,10 +49,10 @@ class Made:
 
 async def test_sessions_come_in_as_they_are_read_and_other_tools_when_asked() -> None:
     app, source = App[None](), Made()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     async with app.run_test(size=(120, 30)) as pilot:
         screen = LedgerScreen(source)
-        screen.again = 0.01  # type: ignore[misc]
+        screen.reload_seconds = 0.01  # type: ignore[misc]
         await app.push_screen(screen)
         await until(pilot, lambda: "mcp git" in text(app))
         shown = text(app)

@@ -46,7 +46,7 @@ def seen(screen: InspectorScreen) -> tuple[object, ...]:
     lines = tuple(strip.text for strip in drawn)
     return (
         len(screen.app.screen_stack),
-        screen.line.asking,
+        screen.line.is_asking,
         pane.viewport.heights.total,
         pane.cursor,
         pane.opened,
@@ -68,7 +68,7 @@ async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatc
             return nullcontext()
 
         monkeypatch.setattr(screen.app, "suspend", suspend)
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, words)
         if state == "edited":
             await pilot.press("d", "a")
@@ -78,11 +78,11 @@ async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatc
             before = seen(screen)
             await pilot.press(key)
             await pilot.pause(0.02)
-            if not screen.line.said and not left and seen(screen) == before:
+            if not screen.line.has_message and not left and seen(screen) == before:
                 silent.append(key)
             while len(screen.app.screen_stack) > before[0]:  # type: ignore[operator]
                 screen.app.pop_screen()
-            if screen.line.asking:
+            if screen.line.is_asking:
                 screen.line.cancel()
             if key in TOGGLES:
                 await pilot.press(key)
@@ -100,7 +100,7 @@ async def test_every_key_that_edits_or_opens_answers(state: str, monkeypatch: py
 async def test_what_is_asked_in_a_recorded_session_is_not_sent() -> None:
     """The keys below say what those on the prompt's line do."""
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("g")
         assert plain(keyline(80, screen.keys.keys)).startswith(" ⏎ accept  esc leave ")
         await pilot.press("escape", "ctrl+e")

@@ -68,12 +68,12 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
                 screen = app.screen
                 assert isinstance(screen, InspectorScreen)
                 await settled(screen, pilot)
-                await until(pilot, lambda: ATTACHED in screen._situated().facts)
+                await until(pilot, lambda: ATTACHED in screen._command_context().facts)
                 await pilot.press("ctrl+o")
                 await until(pilot, lambda: "will be held" in text(screen))
                 await until(pilot, lambda: read_status(path).next)
                 Path("what now").touch()
-                await until(pilot, lambda: screen.line.asking and "what now?" in text(screen))
+                await until(pilot, lambda: screen.line.is_asking and "what now?" in text(screen))
                 assert len(seen) == 1
                 await pilot.press("escape")
                 data = screen.panels.transcript.data
@@ -83,7 +83,7 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
                     n for n in range(data.count) if data.entry(n) > 0 and b"stale" in tree[data.entry(n)].block.body
                 ]
                 screen.panels.transcript.move_to(rows[0])
-                await until(pilot, screen.edits.editable)
+                await until(pilot, screen.edits.is_editable)
                 await pilot.press("d")
                 await until(pilot, lambda: screen.edits.overlay is not None and bool(screen.edits.overlay.staged))
                 await pilot.press("ctrl+o")

@@ -16,7 +16,8 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
 from ctxtui.store.store import Store
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.inspector.screen import UNREAD, InspectorScreen
+from ctxtui.tui.inspector.place_in_end import NOT_LOADED
+from ctxtui.tui.inspector.screen import InspectorScreen
 from tests.pty_app import Screen, run
 from tests.sampling import few
 from tests.store.builders import FILE
@@ -66,11 +67,11 @@ async def test_what_is_shown_first_stays_where_it_is(name: str, settings: Settin
         assert "↑ ·" in title, "how many rows are above is not known"
         await until(pilot, lambda: "$" not in text(screen).splitlines()[-1])
         await pilot.press("dollar_sign")
-        await until(pilot, lambda: UNREAD[:60] in text(screen))
+        await until(pilot, lambda: NOT_LOADED[:60] in text(screen))
         source.may.set()
         await until(pilot, lambda: screen.state.complete and "call 600" in text(screen))
         then = text(screen).splitlines()
-    assert UNREAD[:60] not in "\n".join(then)
+    assert NOT_LOADED[:60] not in "\n".join(then)
     rows = range(first.index(title) + 1, next(n for n, line in enumerate(first) if line.startswith("─ calls")))
     assert [_words(first[row]) for row in rows] == [_words(then[row]) for row in rows]
     assert MARK in then[rows[-1]]

@@ -53,7 +53,7 @@ class Frames:
 
 async def test_another_width_is_one_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     # What is found out a second later has a frame of its own.
-    monkeypatch.setattr(WhyController, "_rested", lambda self: None)
+    monkeypatch.setattr(WhyController, "_search", lambda self: None)
     async with opened(every_category(), (140, 40)) as (screen, pilot):
         frames = Frames(monkeypatch)
         await frames.rest(pilot)
@@ -118,17 +118,17 @@ async def test_work_in_the_background_waits_until_the_frame_of_a_key(monkeypatch
     async with opened(every_category(), (140, 40)) as (screen, pilot):
         await pilot.pause(0.2)
         feed, told = screen.state.feed, list[str]()
-        hold, go_on, update = feed.hold, feed.go_on, Compositor.render_update
+        hold, go_on, update = feed.pause_for_key, feed.resume, Compositor.render_update
 
         def painted(compositor: Compositor, *args: object, **more: object) -> object:
             found = update(compositor, *args, **more)  # type: ignore[arg-type]
             told.extend(["frame"] if found is not None else [])
             return found
 
-        monkeypatch.setattr(feed, "hold", lambda: (told.append("hold"), hold()))
-        monkeypatch.setattr(feed, "go_on", lambda: (told.append("go on"), go_on()))
+        monkeypatch.setattr(feed, "pause_for_key", lambda: (told.append("hold"), hold()))
+        monkeypatch.setattr(feed, "resume", lambda: (told.append("go on"), go_on()))
         monkeypatch.setattr(Compositor, "render_update", painted)
         await pilot.press("up")
         await until(pilot, lambda: "go on" in told)
         assert told[:3] == ["hold", "frame", "go on"]
-        assert feed._held_until == 0.0
+        assert feed._paused_until == 0.0

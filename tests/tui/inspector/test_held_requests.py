@@ -69,17 +69,17 @@ async def attached(tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Opene
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
             await settled(screen, pilot)
-            await until(pilot, lambda: ATTACHED in screen._situated().facts)
+            await until(pilot, lambda: ATTACHED in screen._command_context().facts)
             yield run, program, screen, pilot
 
 
 async def hold(run: HoldingRun, program: Program, screen: InspectorScreen, pilot: Pilot[None]) -> asyncio.Task[str]:
     """The next request is wanted held, comes, and is asked about."""
     await pilot.press("ctrl+o")
-    assert "the next request will be held" in text(screen)
+    assert "The next request will be held" in text(screen)
     await run.until(lambda: run.gate.next == {"s"})
     told = asyncio.ensure_future(program.ask(SECOND))
-    await until(pilot, lambda: screen.line.asking and SECOND in text(screen))
+    await until(pilot, lambda: screen.line.is_asking and SECOND in text(screen))
     assert not run.gate.next and len(run.provider.server.seen) == 1
     return told
 
@@ -93,7 +93,7 @@ async def test_it_stands_as_the_next_call_with_its_forecast_and_leaves_as_it_is(
 ) -> None:
     async with attached(tmp_path, size) as (run, program, screen, pilot):
         told = await hold(run, program, screen, pilot)
-        await until(pilot, lambda: screen.panels.coming is not None and "next call" in text(screen))
+        await until(pilot, lambda: screen.panels.next_call is not None and "next call" in text(screen))
         seen = text(screen)
         assert (
             "call 2" in seen
@@ -118,7 +118,7 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         tree = screen.state.study.session.tree
         rows = [n for n in range(data.count) if data.entry(n) > 0 and b"stale" in tree[data.entry(n)].block.body]
         screen.panels.transcript.move_to(rows[0])
-        await until(pilot, screen.edits.editable)
+        await until(pilot, screen.edits.is_editable)
         await pilot.press("d")
         await until(pilot, lambda: screen.edits.overlay is not None and bool(screen.edits.overlay.staged))
         await pilot.press("ctrl+o")
@@ -160,7 +160,7 @@ async def test_one_answers_in_the_models_place_or_refuses(tmp_path: Path) -> Non
         await pilot.press("ctrl+o")
         await run.until(lambda: bool(run.gate.next))
         told = asyncio.ensure_future(program.ask("and more"))
-        await until(pilot, lambda: screen.line.asking)
+        await until(pilot, lambda: screen.line.is_asking)
         await pilot.press("x")
         with pytest.raises(anthropic.PermissionDeniedError):
             await told
@@ -172,26 +172,26 @@ async def test_decided_elsewhere_nothing_is_asked_any_more(tmp_path: Path) -> No
         told = await hold(run, program, screen, pilot)
         run.gate.release("", "release")
         await told
-        await until(pilot, lambda: not screen.line.asking and screen.state.waits is None)
+        await until(pilot, lambda: not screen.line.is_asking and screen.state.held_countdown is None)
 
 
 async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_call(tmp_path: Path) -> None:
     async with attached(tmp_path, (80, 24)) as (run, program, screen, pilot):
         await do(pilot, "HoldByRules")
-        await until(pilot, lambda: screen.line.asking)
+        await until(pilot, lambda: screen.line.is_asking)
         await pilot.press(*"over $9, over 1", "enter")
         await until(pilot, lambda: "held from now on: over 1 tokens, over $9" in text(screen))
         told = asyncio.ensure_future(program.ask(SECOND))
-        await until(pilot, lambda: screen.line.asking and "‖" in text(screen))
+        await until(pilot, lambda: screen.line.is_asking and "‖" in text(screen))
         await pilot.press("enter")
         assert await told
-        await until(pilot, lambda: screen.state.count == 2 and not screen.line.asking)
+        await until(pilot, lambda: screen.state.count == 2 and not screen.line.is_asking)
         await do(pilot, "HoldByRules")
-        await until(pilot, lambda: screen.line.asking)
+        await until(pilot, lambda: screen.line.is_asking)
         await pilot.press("ctrl+u", *"now and then", "enter")
         await until(pilot, lambda: "is no rule" in text(screen))
         await do(pilot, "HoldByRules")
-        await until(pilot, lambda: screen.line.asking)
+        await until(pilot, lambda: screen.line.is_asking)
         await pilot.press("ctrl+u", *"off", "enter")
         await until(pilot, lambda: "no rule holds them" in text(screen) and not run.gate.rules)
         await pilot.press("left_square_bracket")

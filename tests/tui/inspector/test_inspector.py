@@ -305,7 +305,7 @@ async def test_every_size_shows_whole_lines(size: tuple[int, int], make: Callabl
         if size[0] >= 60 and size[1] >= 16:
             assert "this call" in text(screen) and "context" in text(screen)
         if size == (29, 5):
-            assert "ctxtui needs 30 x 6 cells" in text(screen)
+            assert "ctxtui needs at least 30 x 6 cells" in text(screen)
 
 
 async def test_resizing_shows_the_other_layout() -> None:
@@ -401,7 +401,7 @@ async def test_what_was_skipped_is_marked_and_listed() -> None:
 async def test_a_click_enters_the_prompt() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.click("#prompt", offset=(5, 0))
-        assert screen.line.asking and screen.focused is screen.prompt
+        assert screen.line.is_asking and screen.focused is screen.prompt
 
 
 async def test_home_is_a_key_away_where_the_app_began_with_a_session() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.tui.chat.commands import CHAT_KEYS, EnterTalk, HoldNext
-from ctxtui.tui.commands import EVERYWHERE, Command, Situation, offered
+from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, available_commands
 from ctxtui.tui.commands import situation as facts
 from ctxtui.tui.inspector import key_order
 from ctxtui.tui.inspector.commands import INSPECTOR
@@ -23,8 +23,8 @@ def line(
     first: tuple[type[Command], ...] = (),
     top: bool = False,
 ) -> str:
-    at = Situation(pane, facts.BLOCK, ANY | set(more))
-    can = list(offered((*of, *EVERYWHERE), at))
+    at = CommandContext(pane, facts.BLOCK, ANY | set(more))
+    can = list(available_commands((*of, *EVERYWHERE), at))
     return plain(keyline(room, list(key_order.keys(can, at, first=first, top=top)))).strip()
 
 
@@ -36,16 +36,16 @@ def test_who_looks_is_told_how_to_go_about_on_80_columns() -> None:
 @pytest.mark.parametrize("room", [80, 100, 200])
 def test_no_key_is_named_twice(room: int) -> None:
     """Where few keys can be used, as while only a recording's end is read, there is room for all of them."""
-    at = Situation("transcript", facts.BLOCK, ANY)
-    keys = list(key_order.keys([each for each in offered(EVERYWHERE, at) if each.label], at))
+    at = CommandContext("transcript", facts.BLOCK, ANY)
+    keys = list(key_order.keys([each for each in available_commands(EVERYWHERE, at) if each.label], at))
     shown = plain(keyline(room, keys))
     assert shown.count("= explain") == 1 and shown.count("? help") == 1
 
 
 def test_dropping_is_named_on_a_block_where_there_is_room() -> None:
     assert "h home  d drop" in line(room=120)
-    elsewhere = Situation("transcript", "", ANY)
-    keys = key_order.keys(list(offered(INSPECTOR, elsewhere)), elsewhere)
+    elsewhere = CommandContext("transcript", "", ANY)
+    keys = key_order.keys(list(available_commands(INSPECTOR, elsewhere)), elsewhere)
     assert "drop" not in plain(keyline(120, list(keys)))
 
 

@@ -80,7 +80,7 @@ async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int])
 @pytest.mark.parametrize("width", [80, 120])
 async def test_every_list_names_its_way_out(key: str, width: int) -> None:
     async with opened(every_category(), (width, 24)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press(key)
         await until(pilot, lambda: screen.app.screen is not screen)
         assert "  esc close " in seen(screen).splitlines()[-1]
@@ -91,7 +91,7 @@ async def test_every_list_names_its_way_out(key: str, width: int) -> None:
 
 async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> None:
     async with opened(long_session(40, text="word " * 50), (80, 24)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
         assert "⏎ go to it  ← → tab  space mark  d drop  S order  esc close" in seen(screen)
@@ -109,7 +109,7 @@ async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> Non
         assert row is not None
         await pilot.press("d")
         await until(pilot, lambda: listed.sign(row).text == "⊗")
-        await until(pilot, lambda: screen.edits.desk is not None and not screen.edits.desk.unsaved)
+        await until(pilot, lambda: screen.edits.staging_area is not None and not screen.edits.staging_area.unsaved)
         await pilot.press("R")
         assert "not in this list. ⏎ goes to the block" in seen(screen), "a key that edits elsewhere says so"
         await pilot.press("X")
@@ -147,7 +147,7 @@ async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:
 async def test_nothing_twice_is_said() -> None:
     async with opened(every_category()) as (screen, pilot):
         await from_palette(pilot, "same content elsewhere")
-        await until(pilot, lambda: "Nothing in this context" in seen(screen))
+        await until(pilot, lambda: "No block in this context" in seen(screen))
 
 
 async def test_phases_are_listed_and_one_can_be_named(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_a_rule_that_is_no_expression_is_named() -> None:
 
 async def test_stale_results_are_named_and_ordered_and_edits_are_applied_and_undone_in_the_list() -> None:
     async with opened(session(), (120, 40)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         page = screen.app.screen
         assert isinstance(page, HeaviestScreen)
@@ -210,7 +210,7 @@ TABS = (HeaviestScreen, StaleScreen, RepeatsScreen, ToolsScreen)
 @pytest.mark.parametrize("size", few([(80, 24), (120, 40), (200, 60)]))
 async def test_blocks_are_one_list_whose_tabs_go_round_and_keep_their_place(size: tuple[int, int]) -> None:
     async with opened(session(), size) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         for kind in (*TABS, TABS[0]):
             await until(pilot, lambda kind=kind: type(screen.app.screen) is kind)  # type: ignore[misc]
@@ -238,7 +238,7 @@ async def test_blocks_are_one_list_whose_tabs_go_round_and_keep_their_place(size
 
 async def test_enter_in_any_tab_goes_to_the_block() -> None:
     async with opened(session(), (120, 40)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W", "tab")
         await until(pilot, lambda: isinstance(screen.app.screen, StaleScreen) and bool(screen.app.screen.rows))
         page = screen.app.screen
@@ -254,7 +254,7 @@ async def test_enter_in_any_tab_goes_to_the_block() -> None:
 
 async def test_a_filter_shows_what_has_its_words_and_no_hit_is_said() -> None:
     async with opened(long_session(40, text="word " * 50), (80, 24)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
         page = screen.app.screen
@@ -262,13 +262,13 @@ async def test_a_filter_shows_what_has_its_words_and_no_hit_is_said() -> None:
         every, wanted = len(page.pane.rows or ()), plain(page.pane.table.draw(page.rows[3], 200))  # type: ignore[union-attr]
         word = max(wanted.split(), key=len)
         await pilot.press("slash", *word)
-        await until(pilot, lambda: page.pane.filtered == word)
+        await until(pilot, lambda: page.pane.filter_text == word)
         rows = page.pane.rows or ()
         assert 0 < len(rows) <= every and f"{len(rows):,} with “{word}”" in seen(screen)
         await pilot.press("enter")
-        assert screen.app.focused is page.pane and page.pane.filtered == word, "the keys are those of the list again"
+        assert screen.app.focused is page.pane and page.pane.filter_text == word, "the keys are those of the list again"
         await pilot.press("slash", *"qqqq")
-        await until(pilot, lambda: "No row has “" in seen(screen))
+        await until(pilot, lambda: "No row contains “" in seen(screen))
         await pilot.press("escape")
         assert screen.app.screen is page and len(page.pane.rows or ()) == every, "esc shows all, and stays"
         await pilot.press("slash", *"qqqq", "enter", "escape")

@@ -133,7 +133,7 @@ def test_it_is_told_as_it_grows_and_kept_nowhere(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(dump(told[:3]))
     loaded, news = open_recording(path)
-    heard = [event for some in news for event in loaded.take(some) if isinstance(event, AnswerGrew)]
+    heard = [event for some in news for event in loaded.add_news(some) if isinstance(event, AnswerGrew)]
     assert not heard
     for part, said in ((FIRST, "the first half, "), (SECOND, "the first half, some more, ")):
         with path.open("ab") as out:

@@ -29,8 +29,8 @@ class _Screen:
         if isinstance(message, Began):
             self.loaded = message.loaded
         elif isinstance(message, Brought) and self.loaded is not None:
-            self.loaded.take(message.news)
-            self.loader.taken()
+            self.loaded.add_news(message.news)
+            self.loader.on_displayed()
         elif isinstance(message, Complete):
             self.spared = gc.get_freeze_count()
             self.loader.stop()

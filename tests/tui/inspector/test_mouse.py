@@ -87,6 +87,6 @@ async def test_a_click_on_the_key_line_does_what_its_key_does_and_the_wheel_scro
 async def test_a_click_on_the_prompt_asks_for_a_place() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.click(screen.prompt, offset=(6, 0))
-        await until(pilot, lambda: screen.line.asking)
+        await until(pilot, lambda: screen.line.is_asking)
         await pilot.press("2", "enter")
         await until(pilot, lambda: screen.state.index == 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.tui.inspector.loader import LEAST, MOST, QUIET, TIMES, Pace
+from ctxtui.tui.inspector.loader import MAX_PAUSE_SECONDS, MIN_PAUSE_SECONDS, PAUSE_FACTOR, QUIET_SECONDS, Pace
 
 
 class Clock:
@@ -28,12 +28,14 @@ def test_what_comes_after_a_rest_is_worked_out_at_once() -> None:
     pace.grew()
     assert pace.left() == 0
     pace.worked(0.01)
-    clock.now += LEAST
+    clock.now += MIN_PAUSE_SECONDS
     pace.grew()
     assert pace.left() == 0
 
 
-@pytest.mark.parametrize(("took", "rests"), [(0.001, LEAST), (0.1, TIMES * 0.1), (20.0, MOST)])
+@pytest.mark.parametrize(
+    ("took", "rests"), [(0.001, MIN_PAUSE_SECONDS), (0.1, PAUSE_FACTOR * 0.1), (20.0, MAX_PAUSE_SECONDS)]
+)
 def test_a_session_that_grows_on_and_on_takes_a_small_share_of_a_processor(took: float, rests: float) -> None:
     clock, pace = paced()
     pace.grew()
@@ -50,8 +52,8 @@ def test_growth_that_ends_is_worked_out_a_moment_later() -> None:
     clock, pace = paced()
     pace.grew()
     pace.worked(10.0)
-    assert pace.left() == pytest.approx(QUIET)
-    clock.now += QUIET
+    assert pace.left() == pytest.approx(QUIET_SECONDS)
+    clock.now += QUIET_SECONDS
     assert pace.left() == 0
 
 

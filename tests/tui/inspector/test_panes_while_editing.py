@@ -44,7 +44,7 @@ def at(screen: SessionScreen, words: str) -> None:
 
 def shown(screen: SessionScreen) -> NextCallForecast | None:
     """The forecast that is on the screen, as far as it is of now."""
-    coming = screen.panels.coming
+    coming = screen.panels.next_call
     return coming if coming is not None and not coming.outdated else None
 
 
@@ -81,7 +81,7 @@ async def at_each_size(screen: SessionScreen, pilot: Pilot[None], heaviest: tupl
 
 async def test_the_forecast_stays_while_edits_are_staged_and_applied() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         assert shown(screen) is None, "an old recording says what the call was charged"
         at(screen, "second question")
         await pilot.press("p")
@@ -124,7 +124,7 @@ async def test_the_forecast_stays_while_edits_are_staged_and_applied() -> None:
 
 async def test_this_call_is_one_key_away_whatever_is_staged() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("d")
         await until(pilot, lambda: screen.panels.shows("next-call"))

@@ -30,7 +30,7 @@ async def test_what_an_agent_stages_is_seen_at_once_and_applied_by_the_user(
         screen = app.screen
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         loaded = open_file(path)
         tip = next(thread.tip for thread in loaded.session.threads.values() if thread.tip)
         digest = next(

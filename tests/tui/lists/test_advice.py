@@ -71,7 +71,7 @@ def seen(pilot: Pilot[None]) -> str:
 
 
 async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> AdviceScreen:
-    await until(pilot, lambda: screen.edits.desk is not None and screen.edits.ready())
+    await until(pilot, lambda: screen.edits.staging_area is not None and screen.edits.check_ready())
     await pilot.press("exclamation_mark")
     await until(pilot, lambda: isinstance(pilot.app.screen, AdviceScreen))
     shown = pilot.app.screen
@@ -152,7 +152,7 @@ async def test_enter_shows_what_would_go_then_stages_it_and_one_undo_takes_it_ba
         await until(pilot, lambda: isinstance(pilot.app.screen, ChangesScreen))
         changes = pilot.app.screen
         assert isinstance(changes, ChangesScreen)
-        await until(pilot, lambda: bool(changes.rows) and changes.settled(changes.rows))
+        await until(pilot, lambda: bool(changes.rows) and changes.is_final(changes.rows))
         about = {target.digest for edit in row.edits for target in edit.targets}
         tree = screen.state.scene.session.tree  # type: ignore[union-attr]
         assert {tree[block.node].block.digest for block in changes.rows if block.node} <= about
@@ -272,7 +272,7 @@ async def test_every_policy_is_one_key_away_with_its_settings() -> None:
 )
 async def test_the_palette_finds_it_by_its_old_names(word: str, list_: type[object]) -> None:
     async with opened(results()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None and screen.edits.ready())
+        await until(pilot, lambda: screen.edits.staging_area is not None and screen.edits.check_ready())
         await pilot.press("ctrl+p", *("space" if char == " " else char for char in word), "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, list_))
 
@@ -280,7 +280,10 @@ async def test_the_palette_finds_it_by_its_old_names(word: str, list_: type[obje
 async def test_money_leads_to_it() -> None:
     async with opened(results()) as (screen, pilot):
         await until(
-            pilot, lambda: screen.edits.desk is not None and screen.edits.ready() and TotalScreen.ready(screen.state)
+            pilot,
+            lambda: (
+                screen.edits.staging_area is not None and screen.edits.check_ready() and TotalScreen.ready(screen.state)
+            ),
         )
         await pilot.press("dollar_sign")
         await until(pilot, lambda: isinstance(pilot.app.screen, TotalScreen))
@@ -291,9 +294,9 @@ async def test_money_leads_to_it() -> None:
 async def test_a_search_that_nobody_waits_for_ends() -> None:
     async with opened(results()) as (screen, pilot):
         await listed(screen, pilot)
-        scene, desk = screen.panels.scene, screen.edits.desk
+        scene, desk = screen.panels.scene, screen.edits.staging_area
         assert scene is not None and desk is not None
-        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, screen.state.feed.want))
+        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, screen.state.feed.request_load))
         assert proposals.advice(20, lambda: True) == []
 
 

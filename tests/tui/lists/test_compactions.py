@@ -20,7 +20,9 @@ async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
         screen.state.show()
         assert transcript.cursor == at, "figures that come in do not move it"
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.every))
+        await until(
+            pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.compactions)
+        )
         page = screen.app.screen
         assert isinstance(page, CompactionsScreen)
         await pilot.pause(0.05)
@@ -41,11 +43,13 @@ async def test_one_key_goes_on_from_the_call_before_once_the_better_summary_is_r
     async with opened(forgetful()) as (screen, pilot):
         sent: list[TalkFrom] = []
         screen.access.post = sent.append  # type: ignore[assignment,method-assign]
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         await pilot.press("Z")
-        await until(pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.every))
+        await until(
+            pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.compactions)
+        )
         await do(pilot, "GoOnBetter")
-        await until(pilot, lambda: screen.line.asking and "read it" in text(screen))
+        await until(pilot, lambda: screen.line.is_asking and "read it" in text(screen))
         overlay, rows = screen.edits.overlay, screen.panels.transcript.data
         assert overlay is not None and rows is not None and not overlay.applied and not sent
         [edit] = overlay.staged
@@ -53,19 +57,21 @@ async def test_one_key_goes_on_from_the_call_before_once_the_better_summary_is_r
         await pilot.press("down", "pagedown", "up", "enter")
         await until(pilot, lambda: bool(sent))
         assert sent[0].number == 2 and [one.id for one in sent[0].edits] == [edit.id]
-        assert not screen.line.asking
+        assert not screen.line.is_asking
 
 
 async def test_what_is_not_wanted_stays_staged() -> None:
     async with opened(forgetful()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         await pilot.press("Z")
-        await until(pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.every))
+        await until(
+            pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.compactions)
+        )
         await do(pilot, "GoOnBetter")
-        await until(pilot, lambda: screen.line.asking)
+        await until(pilot, lambda: screen.line.is_asking)
         await pilot.press("escape")
         overlay = screen.edits.overlay
-        assert overlay is not None and len(overlay.staged) == 1 and not overlay.applied and not screen.line.asking
+        assert overlay is not None and len(overlay.staged) == 1 and not overlay.applied and not screen.line.is_asking
 
 
 async def test_results_that_the_client_took_out_are_gone_to() -> None:
@@ -74,5 +80,5 @@ async def test_results_that_the_client_took_out_are_gone_to() -> None:
     story.user("again").call("three").user("last").call("four")
     async with opened(story.session) as (screen, pilot):
         await pilot.press("Z")
-        await until(pilot, lambda: "took out earlier results" in text(screen))
+        await until(pilot, lambda: "removed earlier results" in text(screen))
         assert screen.state.index == 2

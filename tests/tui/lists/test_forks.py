@@ -29,7 +29,7 @@ async def test_a_session_without_forks_says_how_to_make_one() -> None:
     async with opened(every_category()) as (screen, pilot):
         await from_palette(pilot, "forks")
         await until(pilot, lambda: isinstance(pilot.app.screen, ForksScreen) and bool(pilot.app.screen.pane.rows))
-        assert "talks from a call" in text(pilot.app.screen)  # type: ignore[arg-type]
+        assert "starts a chat from a call" in text(pilot.app.screen)  # type: ignore[arg-type]
         await pilot.press("enter")
         assert screen.app.screen is screen
 

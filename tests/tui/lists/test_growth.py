@@ -81,13 +81,13 @@ async def test_in_a_small_terminal_a_key_shows_every_sentence() -> None:
     source = WithGrowth(rounds(40))
     async with app_of(source).run_test(size=(80, 24)) as pilot:
         screen = await opened(source, pilot)
-        await until(pilot, lambda: "more: w" in seen(pilot))
-        report = screen._words.report
+        await until(pilot, lambda: "more: tab" in seen(pilot))
+        report = screen._sentences.report
         assert report is not None
         every = [one.name for one in views.sentences(report)]
         assert {"what grew", "carry", "again"} <= {*every}
         await pilot.press("tab")
         await until(pilot, lambda: all(f" {name} " in seen(pilot) for name in every))
-        assert "more: w" not in seen(pilot) and "phases" in seen(pilot)
+        assert "more: tab" not in seen(pilot) and "phases" in seen(pilot)
         await pilot.press("tab")
-        await until(pilot, lambda: "more: w" in seen(pilot))
+        await until(pilot, lambda: "more: tab" in seen(pilot))

@@ -53,12 +53,12 @@ async def opened(pilot: Pilot[None]) -> tuple[InspectorScreen, LabScreen]:
     screen = pilot.app.screen
     assert isinstance(screen, InspectorScreen)
     await until(pilot, lambda: screen.state.complete and screen.panels.scene is not None)
-    await until(pilot, lambda: screen.edits.desk is not None and screen.edits.ready())
+    await until(pilot, lambda: screen.edits.staging_area is not None and screen.edits.check_ready())
     await pilot.press("percent_sign")
     await until(pilot, lambda: isinstance(pilot.app.screen, LabScreen))
     shown = pilot.app.screen
     assert isinstance(shown, LabScreen)
-    await until(pilot, lambda: shown.what is not None)
+    await until(pilot, lambda: shown.lab is not None)
     return screen, shown
 
 
@@ -87,7 +87,7 @@ async def test_variants_are_tried_added_and_staged(source: HandMade) -> None:
         await until(pilot, lambda: len(shown.rows) == 12)
         assert any(line.row.cache == "1h" for line in shown.rows)
         await pilot.press("C", *"never", "enter")
-        await until(pilot, lambda: "no cache strategy" in plain(shown.said.words))
+        await until(pilot, lambda: "no cache strategy" in plain(shown.message_line.message))
         drawn = [line.letter for line in shown.rows if line.letter]
         assert len(drawn) == len(set(drawn)) == 6
         await pilot.press("space")

@@ -113,7 +113,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: getattr(getattr(app.screen, "state", None), "complete", False))
         await pilot.press("c")
-        await until(pilot, lambda: isinstance(app.screen, MissesScreen) and app.screen.what is not None)
+        await until(pilot, lambda: isinstance(app.screen, MissesScreen) and app.screen.misses is not None)
         screen = app.screen
         assert isinstance(screen, MissesScreen)
         await pilot.pause(0.1)

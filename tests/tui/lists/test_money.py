@@ -64,7 +64,7 @@ async def test_money_is_one_list_whose_tabs_add_up_to_the_same_total() -> None:
         assert isinstance(page, TotalScreen)
         await until(pilot, lambda: page.pane.row_count > 0)
         await pilot.pause(0.05)
-        text, what = shown(page), page.what
+        text, what = shown(page), page.statement
         assert what is not None and what.bill.usd is not None and "list price" in text
         for word in ("carry", "rewrites", "dearest blocks"):
             assert word in text

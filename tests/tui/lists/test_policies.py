@@ -43,7 +43,7 @@ async def choose(policies: PoliciesScreen, pilot: Pilot[None], name: str) -> Non
 
 async def test_what_a_policy_is_said_to_free_is_what_staging_it_frees() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         policies = await listed(screen, pilot)
@@ -66,7 +66,7 @@ async def test_what_a_policy_is_said_to_free_is_what_staging_it_frees() -> None:
 
 async def test_a_second_policy_is_told_for_what_it_adds() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await choose(await listed(screen, pilot), pilot, "truncate_results")
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
@@ -84,7 +84,7 @@ async def test_a_second_policy_is_told_for_what_it_adds() -> None:
 
 async def test_the_users_pin_and_the_users_revert_win() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "line 3 of code")
@@ -105,7 +105,7 @@ async def test_the_users_pin_and_the_users_revert_win() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 16)])
 async def test_the_list_fits_and_says_what_is_under_the_cursor(size: tuple[int, int]) -> None:
     async with opened(session(), size) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await listed(screen, pilot)
         await pilot.press("down")
         await pilot.pause(0.05)
@@ -116,7 +116,7 @@ async def test_the_list_fits_and_says_what_is_under_the_cursor(size: tuple[int, 
 
 async def test_externalized_content_is_kept_with_the_edits() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         await choose(await listed(screen, pilot), pilot, "externalize_large")
@@ -126,7 +126,7 @@ async def test_externalized_content_is_kept_with_the_edits() -> None:
 
 async def test_a_policy_is_set_otherwise_and_worked_out_anew() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         policies = await listed(screen, pilot)
         before = policies._rows[0]
         assert before.name == "sliding_window" and policies.pane.row == before

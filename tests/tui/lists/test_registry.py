@@ -41,7 +41,7 @@ MODELS: Table[Heard] = Table(
 class ModelsScreen(HostedList[Heard, int]):
     """The model of each call."""
 
-    heading, none, order = "models", "No call.", "call"
+    heading, empty_text, order = "models", "No call.", "call"
 
     def load(self) -> Sequence[Heard]:
         """The calls of the thread."""
@@ -54,7 +54,7 @@ class ModelsScreen(HostedList[Heard, int]):
         """Model and number."""
         return MODELS
 
-    def noted(self, rows: Sequence[Heard]) -> Spans:
+    def rule_notes(self, rows: Sequence[Heard]) -> Spans:
         """How many."""
         return [Span(f"{len(rows)} of them", "dim")]
 

@@ -14,14 +14,14 @@ from tests.tui.waiting import until
 
 async def test_the_request_under_staged_edits_stands_there_whole_and_as_difference() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("d", "O")
         shown = pilot.app.screen
         assert isinstance(shown, RequestScreen)
-        await until(pilot, lambda: shown._what is not None)
-        assert shown._what is not None
-        body = shown._what.body
+        await until(pilot, lambda: shown._texts is not None)
+        assert shown._texts is not None
+        body = shown._texts.body
         assert json.loads(body)["messages"] and b"line of code" not in body and b"second question" in body
         rows = [plain(row) for row in shown._pane._rows]
         assert "".join(rows[0].split()) == "{" and any("second question" in row for row in rows)

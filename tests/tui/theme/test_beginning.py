@@ -7,14 +7,14 @@ from textual.app import App
 from textual.screen import Screen
 
 from ctxtui.tui.app import CtxtuiApp
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 
 
 @pytest.mark.parametrize("name", ["ctxtui-dark", "ctxtui-light", "ctxtui-16", "ctxtui-mono"])
 async def test_an_app_that_begins_with_a_theme_is_as_one_that_changes_to_it(name: str) -> None:
     def app(begins: str) -> App[None]:
         made = App[None]()
-        dress(made, {}, begins)
+        apply_theme(made, {}, begins)
         return made
 
     found = []

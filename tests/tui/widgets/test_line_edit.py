@@ -16,7 +16,7 @@ from textual import events
 from textual.geometry import Size
 
 from ctxtui.tui.chat.screen import TalkEdit
-from ctxtui.tui.widgets.line_edit import PIECE, TextBuffer
+from ctxtui.tui.widgets.line_edit import MAX_PIECE_CHARACTERS, TextBuffer
 from ctxtui.views.text import cells
 from tests.sampling import few
 from tests.tui.test_chat import chatting, shown, until
@@ -69,15 +69,15 @@ words = st.text(st.sampled_from("ab \n漢"), max_size=40)
 @given(st.one_of(words, words.map(lambda text: text * 300)), st.lists(st.sampled_from(KEYS), max_size=40))
 def test_a_text_in_pieces_is_the_text(text: str, keys: list[str]) -> None:
     buffer, plain = TextBuffer(), Plain(text)
-    buffer.put(text)
+    buffer.set_text(text)
     for key in keys:
         plain.press(key)
         acts(buffer).get(key, lambda key=key: buffer.insert(key))()
-        assert (buffer.at, buffer.size) == (plain.at, len(plain.text))
-        for count in (0, 1, 7, PIECE + 1):
-            assert buffer.behind(count) == plain.text[max(0, plain.at - count) : plain.at]
-            assert buffer.ahead(count) == plain.text[plain.at : plain.at + count]
-            assert buffer.first(count) == plain.text[:count]
+        assert (buffer.position, buffer.size) == (plain.at, len(plain.text))
+        for count in (0, 1, 7, MAX_PIECE_CHARACTERS + 1):
+            assert buffer.text_before(count) == plain.text[max(0, plain.at - count) : plain.at]
+            assert buffer.text_after(count) == plain.text[plain.at : plain.at + count]
+            assert buffer.text_from_start(count) == plain.text[:count]
     assert buffer.text == plain.text
 
 
@@ -115,8 +115,8 @@ class Work:
 def work_of(edit: TalkEdit, key: str) -> Work:
     """What one key and the frame after it take."""
     with Work() as done:
-        edit._edited(events.Key(key, key if len(key) == 1 else None))
-        edit._typed(100)
+        edit._edit(events.Key(key, key if len(key) == 1 else None))
+        edit._typed_spans(100)
     return done
 
 
@@ -133,13 +133,13 @@ def test_a_key_is_the_same_work_in_five_megabytes_as_in_a_page(
         edit = TalkEdit()
         edit.set_text((piece * (size // len(piece) + 1))[:size])
         for move in ("end", "home", "end", "left"):
-            edit._edited(events.Key(move, None))
-        edit._typed(100)
+            edit._edit(events.Key(move, None))
+        edit._typed_spans(100)
         if key in ("home", "ctrl+u", "ctrl+w"):
             # These go through the pieces (a word may be all of them): a step each, no text is copied.
             with Work() as one:
-                edit._edited(events.Key(key, None))
-                edit._typed(100)
+                edit._edit(events.Key(key, None))
+                edit._typed_spans(100)
             assert one.bytes < 400_000
             continue
         done.append(work_of(edit, key))

@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 from ctxtui.tui.widgets.pane import Pane
@@ -73,7 +73,7 @@ class Screen(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        dress(self, {}, "dark", "unicode")
+        apply_theme(self, {}, "dark", "unicode")
         self.said: list[tuple[str, int]] = []
 
     def compose(self) -> ComposeResult:
@@ -301,7 +301,7 @@ async def test_resize_and_theme_paint_anew() -> None:
 
 async def test_ascii_at_the_edge() -> None:
     app = Screen()
-    dress(app, {}, "dark", "ascii")
+    apply_theme(app, {}, "dark", "ascii")
     async with app.run_test(size=(40, 20)):
         assert app.query_one(Numbers).render_line(0).text.startswith("= numbers ===")
         assert app.query_one(Numbers).render_line(1).text.startswith(">row 0")
@@ -312,7 +312,7 @@ async def test_ascii_at_the_edge() -> None:
 @pytest.mark.parametrize("theme", ["16", "mono", "light", "dark"])
 async def test_every_theme_runs(theme: str) -> None:
     app = Screen()
-    dress(app, {}, theme, "unicode")
+    apply_theme(app, {}, theme, "unicode")
     async with app.run_test(size=(40, 20)) as pilot:
         await press(pilot, "down")
         assert app.theme == f"ctxtui-{theme}"

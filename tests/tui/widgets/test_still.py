@@ -11,7 +11,7 @@ from textual.app import App
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.tui.widgets.still import Still, hears_keys
+from ctxtui.tui.widgets.still import Still, handles_keys
 from tests.cases.sessions import every_category
 from tests.tui.cells import cells
 from tests.tui.inspector.test_inspector import opened
@@ -36,7 +36,9 @@ def test_which_widgets_hear_keys() -> None:
     class Below(Named):
         pass
 
-    assert [*map(hears_keys, (Still, Pane, Transcript, LineEdit, Decorated, Named, Below))] == [False] * 3 + [True] * 4
+    assert [*map(handles_keys, (Still, Pane, Transcript, LineEdit, Decorated, Named, Below))] == [False] * 3 + [
+        True
+    ] * 4
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.text.span import Span
@@ -28,7 +28,7 @@ class Tables(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        dress(self, {}, "dark", "unicode")
+        apply_theme(self, {}, "dark", "unicode")
         self.pane = TablePane[int]("numbers", "none")
         self.said: list[object] = []
 

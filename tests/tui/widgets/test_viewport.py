@@ -45,7 +45,7 @@ def standing(heights: list[int], room: int, top: int) -> Viewport:
     view = Viewport()
     view.heights, view.room = Heights(len(heights), dict(enumerate(heights))), room
     view.scroll_to(top)
-    view.fitted()
+    view.mark_fitted()
     return view
 
 
@@ -68,7 +68,7 @@ def test_what_is_in_view_as_in_a_plain_list(heights: list[int], room: int, top: 
         assert view.line_in_view(row) == sum(heights[:row]) - view.top
         if 0 < height <= room:
             out = height - len([line for line in lines[view.top : view.top + room] if line == row])
-            assert max(0, view.beyond(row, 1), view.beyond(row, -1)) == out or out == height
+            assert max(0, view.lines_out_of_view(row, 1), view.lines_out_of_view(row, -1)) == out or out == height
 
 
 @given(rows, st.integers(1, 9), st.integers(0, 60), st.integers(0, 11), st.booleans())
@@ -90,7 +90,7 @@ def test_a_row_comes_into_view_with_the_least_movement(
 @given(views, rows)
 def test_the_row_at_the_top_stays_there_when_heights_change(view: Viewport, after: list[int]) -> None:
     row, inside = view.heights.row_at(view.top)
-    view.measured(Heights(len(after), dict(enumerate(after))))
+    view.set_heights(Heights(len(after), dict(enumerate(after))))
     row = min(row, len(after) - 1)
     inside = min(inside, max(0, after[row] - 1))
     assert view.top == max(0, min(sum(after[:row]) + inside, sum(after) - view.room))
@@ -100,36 +100,36 @@ def test_the_row_at_the_top_stays_there_when_heights_change(view: Viewport, afte
 def test_who_stands_at_the_end_goes_along_whatever_grows_or_shrinks(
     view: Viewport, growth: list[int], room: int
 ) -> None:
-    view.to_end()
+    view.scroll_to_end()
     last = view.heights.count - 1
-    assert view.follows(last) and not view.follows(last - 1)
+    assert view.is_following(last) and not view.is_following(last - 1)
     for lines in growth:
-        follows = view.follows(last)
+        follows = view.is_following(last)
         view.heights.set(last, view.heights.height(last) + lines)
         assert follows
-        view.to_end()
+        view.scroll_to_end()
         assert view.at_end and view.top + view.room >= view.heights.total
     # Another height of the pane takes the end out of view until the place is found anew.
     view.room = room
-    assert view.follows(last)
-    view.to_end()
-    view.fitted()
-    assert view.follows(last) and view.top == max(0, view.heights.total - room)
+    assert view.is_following(last)
+    view.scroll_to_end()
+    view.mark_fitted()
+    assert view.is_following(last) and view.top == max(0, view.heights.total - room)
 
 
 def test_who_went_up_is_left_alone() -> None:
     view = standing([1, 1, 20], 10, 99)
-    assert view.scroll_to(11) and not view.at_end and not view.follows(2)
+    assert view.scroll_to(11) and not view.at_end and not view.is_following(2)
     view.heights.set(2, 40)
     view.room = 30
-    assert not view.follows(2) and not standing([], 10, 0).follows(0), "nothing is there yet"
+    assert not view.is_following(2) and not standing([], 10, 0).is_following(0), "nothing is there yet"
 
 
 def test_a_row_is_put_on_a_line_as_far_as_the_rows_reach() -> None:
     view = standing([1] * 30, 10, 0)
-    view.put(15, 4)
+    view.place_row(15, 4)
     assert view.line_in_view(15) == 4
-    view.put(1, 4)
+    view.place_row(1, 4)
     assert view.top == 0 and view.line_in_view(1) == 1
-    view.put(29, 4)
+    view.place_row(29, 4)
     assert view.line_in_view(29) == 9

@@ -55,7 +55,7 @@ def test_figures_of_a_context_that_has_grown_since_say_so() -> None:
 @pytest.mark.parametrize("tokens", [8, 1_234, 187_300, 999_949, 1_250_000])
 @pytest.mark.parametrize("marks", [0, 2, 4])
 def test_no_figure_and_no_word_is_cut_off(room: int, tokens: int, marks: int) -> None:
-    large = replace(WARM, read=tokens, write=tokens, fresh=tokens, answer=tokens, marks=marks, inferred=False)
+    large = replace(WARM, read=tokens, write=tokens, fresh=tokens, answer=tokens, marker_count=marks, inferred=False)
     first, _, life = (plain(line) for line in lines(large, THEN + 5, room, 3))
     assert first.count(numbers.tokens(tokens)) == 4 and width([Span(first)]) <= room
     assert "expires in 4:41" in life

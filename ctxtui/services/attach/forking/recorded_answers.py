@@ -14,7 +14,7 @@ from ctxtui.core.call import BY_TRANSCRIPT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, Malformed, NotFound
 from ctxtui.core.session import MAIN
-from ctxtui.offline.playback import Said, said
+from ctxtui.offline.playback import MessageContents, message_contents
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.formats.attached import NAME
 from ctxtui.transcripts.kit.conversations import CLIENT_TEXT
@@ -51,9 +51,9 @@ class RecordedAnswers:
 
     def __init__(self, name: str, calls: int, thread: str = "") -> None:
         self.name, self.calls, self.thread = name, calls, thread
-        self._answers: list[tuple[Said, Said, RecordedAnswer]] = []
+        self._answers: list[tuple[MessageContents, MessageContents, RecordedAnswer]] = []
 
-    def add(self, messages: Said | None, answer: RecordedAnswer) -> None:
+    def add(self, messages: MessageContents | None, answer: RecordedAnswer) -> None:
         """Store the messages of a recorded request and its answer."""
         if messages is not None:
             self._answers.append((messages, _mask_volatile(messages), answer))
@@ -72,7 +72,7 @@ class RecordedAnswers:
         return self._answers.pop(matches[0])[2] if matches else None
 
 
-def messages_in(url: str, body: bytes) -> Said | None:
+def messages_in(url: str, body: bytes) -> MessageContents | None:
     """The messages of a request to `url`; None if it is no request to a model."""
     try:
         decoded = decode(Exchange(body, url=url))
@@ -81,12 +81,12 @@ def messages_in(url: str, body: bytes) -> Said | None:
     return None if decoded is None else _messages_of(decoded.items)
 
 
-def _messages_of(items: Sequence[Item]) -> Said:
+def _messages_of(items: Sequence[Item]) -> MessageContents:
     """The messages without the system's, which a client fills anew each time."""
-    return tuple(message for message in said(items) if message[0] not in SYSTEM)
+    return tuple(message for message in message_contents(items) if message[0] not in SYSTEM)
 
 
-def _mask_volatile(messages: Said) -> Said:
+def _mask_volatile(messages: MessageContents) -> MessageContents:
     """Mask what differs from run to run: numbers and ids in tool results and client texts."""
     return tuple(
         (side, kind, VOLATILE_TEXT.sub("#", text) if kind == RESULT or CLIENT_TEXT.match(text) else text)
@@ -153,7 +153,7 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
             pending = open_.get(name)
             if "asked" in record:
                 request = as_dict(record["asked"])
-                body = bodies.body(name, as_dict(request.get("body")))
+                body = bodies.resolve(name, as_dict(request.get("body")))
                 if body is not None:
                     open_[name] = _PendingExchange(Exchange(body, url=as_str(request.get("url")), line=number))
             elif isinstance(pending, _Socket):
@@ -228,7 +228,7 @@ class _Socket:
         if "frame" not in record:
             return
         from_client = record.get("by") == "client"
-        exchange = self._talk.frame(as_str(record["frame"]), from_client, None)
+        exchange = self._talk.add_frame(as_str(record["frame"]), from_client, None)
         begun, self._begun = self._begun, number if from_client else self._begun
         if exchange is None or warm_up_id(exchange):
             # A warm-up request goes to the provider: it costs nothing.

@@ -1,7 +1,6 @@
-"""What Claude Code says of its quota to its status line: the newest report on each window, kept in a file, for its
-recordings hold none.
+"""Quota reports that Claude Code sends to its status line, whose recordings have none; the newest per window.
 
-It is kept after every message of the client, so nothing is imported that the line does not take anyway.
+Stored after every message of the client, so nothing is imported that the status line does not need anyway.
 """
 
 from __future__ import annotations
@@ -22,64 +21,64 @@ from ctxtui.services.config.settings import Settings
 
 SOURCE: Final = "claude code"
 _LIMIT: Final = "claude"
-"""As in headers of its provider's answers (`transcripts.kit.quota`)."""
+"""The same name as in headers of provider answers (`transcripts.kit.quota`)."""
 _WINDOW: Final = re.compile(r"(five_hour|seven_day)(?:_([a-z0-9_]+))?")
 _MINUTES: Final = {"five_hour": 300, "seven_day": 10_080}
-_MOST: Final = 10_000
-"""Percent of a window: more is no share."""
-_OFTEN: Final = 60
-"""Seconds after which a report that says the same as the one before is kept, too."""
+MAX_PERCENT: Final = 10_000
+"""Maximum plausible percentage of a window."""
+REPEAT_SECONDS: Final = 60
+"""Seconds after which an unchanged report is stored again."""
 
 
-def kept(settings: Settings) -> list[QuotaReport]:
-    """The newest reports; none where nothing was kept, or it cannot be read."""
+def read_reports(settings: Settings) -> list[QuotaReport]:
+    """The newest reports; empty if there are none or they cannot be read."""
     try:
         return msgspec.json.decode(_file(settings).read_bytes(), type=list[QuotaReport])
     except (OSError, msgspec.MsgspecError, RecursionError):
         return []
 
 
-def keep(told: dict[str, Any], settings: Settings, at: float) -> None:
-    """Keep what a client `told` its status line `at` that moment (Unix seconds), if it says more than what is kept."""
-    new = list(_reports(told.get("rate_limits"), at))
+def store_reports(client_input: dict[str, Any], settings: Settings, at: float) -> None:
+    """Store the quota reports in a client's status line input at the time `at` (Unix seconds), if they are new."""
+    new = list(_reports(client_input.get("rate_limits"), at))
     if not new:
         return
-    before = kept(settings)
-    known = {one.window: one for one in before}
-    if all(_same(known.get(one.window), one) for one in new):
+    before = read_reports(settings)
+    by_window = {report.window: report for report in before}
+    if all(_is_unchanged(by_window.get(report.window), report) for report in new):
         return
     file = _file(settings)
-    half = file.with_suffix(f".{os.getpid()}.part")
+    part = file.with_suffix(f".{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        half.touch(mode=0o600)
-        half.write_text(json.dumps(newest_quotas([*before, *new])), encoding="utf-8")
-        half.replace(file)
+        part.touch(mode=0o600)
+        part.write_text(json.dumps(newest_quotas([*before, *new])), encoding="utf-8")
+        part.replace(file)
     except OSError:
         with suppress(OSError):
-            half.unlink(missing_ok=True)  # a folder that is read-only: the line is printed all the same
+            part.unlink(missing_ok=True)  # in a read-only folder, the line is printed all the same
 
 
-def _reports(told: object, at: float) -> Iterator[QuotaReport]:
-    if not isinstance(told, dict):
+def _reports(rate_limits: object, at: float) -> Iterator[QuotaReport]:
+    if not isinstance(rate_limits, dict):
         return
-    raw = json.dumps(told, separators=(",", ":"))
-    for name, window in told.items():
-        found = _WINDOW.fullmatch(name)
-        if found is None or not isinstance(window, dict):
+    raw = json.dumps(rate_limits, separators=(",", ":"))
+    for name, window in rate_limits.items():
+        match = _WINDOW.fullmatch(name)
+        if match is None or not isinstance(window, dict):
             continue
-        share, resets = _number(window.get("used_percentage")), _number(window.get("resets_at"))
-        if share is not None and 0 <= share <= _MOST:
-            limit = " ".join(filter(None, (_LIMIT, (found[2] or "").replace("_", " "))))
-            yield QuotaReport(limit, _MINUTES[found[1]], share / 100, max(0, int(resets or 0)), int(at), raw)
+        percentage, resets = _number(window.get("used_percentage")), _number(window.get("resets_at"))
+        if percentage is not None and 0 <= percentage <= MAX_PERCENT:
+            limit = " ".join(filter(None, (_LIMIT, (match[2] or "").replace("_", " "))))
+            yield QuotaReport(limit, _MINUTES[match[1]], percentage / 100, max(0, int(resets or 0)), int(at), raw)
 
 
 def _number(value: object) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None
 
 
-def _same(old: QuotaReport | None, new: QuotaReport) -> bool:
-    return old is not None and (old.used, old.resets) == (new.used, new.resets) and new.at - old.at < _OFTEN
+def _is_unchanged(old: QuotaReport | None, new: QuotaReport) -> bool:
+    return old is not None and (old.used, old.resets) == (new.used, new.resets) and new.at - old.at < REPEAT_SECONDS
 
 
 def _file(settings: Settings) -> Path:

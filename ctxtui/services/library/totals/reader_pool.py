@@ -1,4 +1,4 @@
-"""Reading many sessions side by side, each process with one of them at a time."""
+"""Read many sessions in parallel, one session at a time in each process."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ctxtui.services.process_pool import iter_answers, processor_count
 from ctxtui.views.model.session_summary import SessionSummary
 
 BESIDE_A_SCREEN: Final = max(1, min(3, processor_count() - 1))
-"""Processes that read while a screen is shown; one processor is left to it."""
+"""Number of reading processes beside a screen, which keeps one processor."""
 
 _MAKER: Final = "ctxtui.services.workers.summary_worker:make"
-_Asked = tuple[SessionSummary, Settings]
+_Request = tuple[SessionSummary, Settings]
 
 
-def figured(
-    wanted: Iterator[SessionSummary],
+def compute_figures(
+    summaries: Iterator[SessionSummary],
     settings: Settings,
     stop: Event,
     children: list[ChildProcess],
     workers: int = BESIDE_A_SCREEN,
     cluster: str = "",
 ) -> Iterator[SessionSummary]:
-    """Each of `wanted` with its figures, as they come; what is wanted next is asked for as a process is free. The
-    workers of a `cluster` read the same paths as this machine, and remember counts and figures where they run.
+    """Yield each of `wanted` with its figures as they are computed; the next one is taken when a process is free. The
+    workers of a `cluster` read the same paths as this machine, and cache counts and figures where they run.
 
-    The processes are put into `children`: closing them ends the work at once. Ends early when `stop` is set.
+    The processes are added to `children`: closing them ends the work at once. Ends early when `stop` is set.
     """
-    asked = ((one, settings) for one in wanted)
-    yield from iter_answers(_MAKER, asked, _ended, workers, cluster=cluster, stop=stop, children=children)
+    requests = ((summary, settings) for summary in summaries)
+    yield from iter_answers(_MAKER, requests, _failed_summary, workers, cluster=cluster, stop=stop, children=children)
 
 
-def _ended(asked: _Asked, error: ChildGone) -> SessionSummary:
-    return replace(asked[0], known=True, error="reading it ended the process that did")
+def _failed_summary(request: _Request, error: ChildGone) -> SessionSummary:
+    return replace(request[0], known=True, error="reading it ended the process that did")

@@ -1,4 +1,4 @@
-"""What all sessions of the user cost, from the remembered figures of each, every call counted once."""
+"""Costs of all sessions of the user, from their cached figures; every call counted once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thre
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)
 UNKNOWN: Final = "unknown"
 QUARTER: Final = 900
-"""Seconds that lie in one day and one week everywhere: clocks differ by quarters of an hour."""
+"""Seconds of a period that is within one day and week in every time zone: offsets are quarters of an hour."""
 
 
 def day_of(started: float | None) -> str:
@@ -32,34 +32,36 @@ def _day_of(quarter: int) -> str:
     return datetime.fromtimestamp(quarter * QUARTER).astimezone().date().isoformat()
 
 
-def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
-    """Rows by one of `WAYS` ("": one row) over sessions whose figures are known, dearest first."""
+def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
+    """Rows by one of `WAYS` ("": one row) for sessions with figures, most expensive first."""
     rows: list[SpendingRow] = []
-    for one, own in sessions_with_owned_calls(sessions):
+    for summary, own in sessions_with_owned_calls(sessions):
         if by in (CATEGORY, TOOL):
-            rows += _shared_out(one, own, one.by_category if by == CATEGORY else one.by_tool)
+            rows += _share_out(summary, own, summary.by_category if by == CATEGORY else summary.by_tool)
         else:
-            rows += [_row(call, name_of(one, call, by)) for call in own]
+            rows += [_row(call, row_name(summary, call, by)) for call in own]
     return merge_rows(rows)
 
 
-def sums_of(one: SessionSummary) -> SessionTotals:
-    """What a session comes to, as its summary remembers it."""
-    main = SpendingRow("", one.main_usd, one.main_tokens, one.main_calls, one.main_unpriced, one.main_partial)
-    whole = SpendingRow("", one.known_usd, one.total_tokens, one.calls, one.unpriced, one.partial)
+def session_totals_of(summary: SessionSummary) -> SessionTotals:
+    """The totals of a session from its summary."""
+    main = SpendingRow(
+        "", summary.main_usd, summary.main_tokens, summary.main_calls, summary.main_unpriced, summary.main_partial
+    )
+    whole = SpendingRow("", summary.known_usd, summary.total_tokens, summary.calls, summary.unpriced, summary.partial)
     usd = None if whole.usd is None else whole.usd - (main.usd or 0.0)
     calls, unpriced = whole.calls - main.calls, whole.unpriced - main.unpriced
     partial = whole.partial - main.partial
     rest = SpendingRow("", usd, whole.tokens - main.tokens, calls, unpriced, partial) if calls else NOTHING
-    return SessionTotals(main, rest, one.subagents)
+    return SessionTotals(main, rest, summary.subagents)
 
 
-def with_sums(one: SessionSummary) -> SessionSummary:
-    """A summary with the sums of its calls; copies of others' are none."""
-    sums = add_calls((call.side, _row(call, "")) for call in one.spent if not call.copied)
-    usd = 0.0 if one.is_made else sums.total.usd
+def with_sums(summary: SessionSummary) -> SessionSummary:
+    """A summary with the sums of its calls, without copies."""
+    sums = add_calls((call.side, _row(call, "")) for call in summary.spent if not call.copied)
+    usd = 0.0 if summary.is_made else sums.total.usd
     return replace(
-        one,
+        summary,
         total_tokens=sums.total.tokens,
         cost_usd=None if sums.total.at_least else usd,
         known_usd=usd,
@@ -74,66 +76,67 @@ def with_sums(one: SessionSummary) -> SessionSummary:
     )
 
 
-def totals_by(sessions: Iterable[SessionSummary]) -> SessionTotals:
-    """What all sessions come to, every call counted once."""
-    found = SessionTotals()
+def total_sessions(sessions: Iterable[SessionSummary]) -> SessionTotals:
+    """The totals of all sessions, every call counted once."""
+    totals = SessionTotals()
     for _, own in sessions_with_owned_calls(sessions):
-        found = found.plus(add_calls((call.side, _row(call, "")) for call in own))
-    return found
+        totals = totals.plus(add_calls((call.side, _row(call, "")) for call in own))
+    return totals
 
 
 def _row(call: CallSpent, name: str) -> SpendingRow:
     return SpendingRow(name, call.cost, call.tokens, call.calls, int(call.unpriced), int(call.partial))
 
 
-def name_of(one: SessionSummary, call: CallSpent, by: str) -> str:
-    """The row of `by` that a call of a session belongs to."""
+def row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
+    """The row of `by` to which a session's call belongs."""
     if by == MODEL:
-        return one.models[call.model][0] if call.model >= 0 else UNKNOWN
+        return summary.models[call.model][0] if call.model >= 0 else UNKNOWN
     if by == THREAD:
         return call.thread or "main"
     if by == DAY:
         return day_of(call.started)
-    return (one.cwd or UNKNOWN) if by == PROJECT else ""
+    return (summary.cwd or UNKNOWN) if by == PROJECT else ""
 
 
-def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]) -> list[SpendingRow]:
-    """A session's money by category or tool; where other sessions have some of its calls, its own calls' share of
-    it."""
-    whole = sum(call.cost or 0.0 for call in one.spent if not call.copied)
-    mine = sum(call.cost or 0.0 for call in own)
-    factor = mine / whole if whole else 0.0
+def _share_out(
+    summary: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]
+) -> list[SpendingRow]:
+    """A session's costs by category or tool, scaled by the share of the calls that it owns."""
+    total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)
+    own_usd = sum(call.cost or 0.0 for call in own)
+    factor = own_usd / total_usd if total_usd else 0.0
     partial = sum(call.partial for call in own)
     rows = [SpendingRow(name, usd * factor, partial=partial if name == OUTPUT else 0) for name, usd in shares]
     unpriced = [call for call in own if call.unpriced]
     return [*rows, SpendingRow(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows
 
 
-def summed(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
-    """What the parts of so many sessions come to."""
-    found = UsageSums(name=name, sessions=sessions)
+def sum_usage(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
+    """Add up the parts of so many sessions."""
+    sums = UsageSums(name=name, sessions=sessions)
     for part in parts:
-        found.add(part)
-    return found
+        sums.add(part)
+    return sums
 
 
-def used_by(one: SessionSummary, calls: Iterable[CallSpent]) -> UsageSums:
-    """What some calls of a session used."""
-    to = UsageSums(uncounted=int(one.usage_only))
+def usage_of_calls(summary: SessionSummary, calls: Iterable[CallSpent]) -> UsageSums:
+    """The usage of some calls of a session."""
+    sums = UsageSums(uncounted=int(summary.usage_only))
     for call in calls:
-        to.calls += call.calls
-        to.input += call.input
-        to.read += call.read
-        to.output += call.tokens - call.input
+        sums.calls += call.calls
+        sums.input += call.input
+        sums.read += call.read
+        sums.output += call.tokens - call.input
         if call.cost is not None:
-            to.usd = (to.usd or 0.0) + call.cost
-        to.unpriced += call.unpriced
-        to.partial += call.partial
+            sums.usd = (sums.usd or 0.0) + call.cost
+        sums.unpriced += call.unpriced
+        sums.partial += call.partial
         if call.marks:
-            to.misses += MISSED in call.marks
-            to.unpriced_misses += MISSED in call.marks and call.lost is None
-            to.compactions += COMPACTED in call.marks
-            to.overflows += OVER in call.marks
+            sums.misses += MISSED in call.marks
+            sums.unpriced_misses += MISSED in call.marks and call.lost is None
+            sums.compactions += COMPACTED in call.marks
+            sums.overflows += OVER in call.marks
         if call.lost is not None:
-            to.lost = (to.lost or 0.0) + call.lost
-    return to
+            sums.lost = (sums.lost or 0.0) + call.lost
+    return sums

@@ -1,5 +1,4 @@
-"""Before and after a change: a new version of a client, a policy, a compressor, a tag, a day; which there are, and what
-each did."""
+"""Compare stats before and after a change: client version, policy, compressor, tag, or day; list the changes."""
 
 from __future__ import annotations
 
@@ -11,23 +10,24 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.money.usage_stats import Comparison, Metric, SeenChange, UsageSums, estimate_change, estimate_ratio
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.totals.spending import summed, used_by
+from ctxtui.services.library.totals.spending import sum_usage, usage_of_calls
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 VERSION, TAG, POLICY, COMPRESSOR = "client-version", "tag", "policy", "compressor"
 _WITHOUT_AND_WITH: Final = (TAG, POLICY, COMPRESSOR)
-"""Kinds of change that a session has or has not."""
+"""Kinds of change that a session either has or lacks."""
 WORDS: Final = f"a day such as 2026-11-20, {VERSION}=2.1.300, {POLICY}=NAME, {COMPRESSOR}=NAME or {TAG}=NAME"
-"""How a change is asked for."""
+"""The forms of a change, for error messages."""
 OwnCalls = list[tuple[SessionSummary, list[CallSpent]]]
-"""Sessions, each with those of its calls that count there."""
+"""Sessions, each with the calls that it owns."""
 _Side = tuple[OwnCalls, OwnCalls]
 
 
 class Change(NamedTuple):
-    """A change of `kind` `VERSION`, `POLICY`, `COMPRESSOR` or `TAG`, `named` there; any other kind is a time, `at` in
-    Unix seconds. `words` are the user's for it, `source` the client whose version it is ("": of each that has versions
-    on either side)."""
+    """A change: `kind` is `VERSION`, `POLICY`, `COMPRESSOR` or `TAG`, with the name `named`; other kinds are times.
+    `at` is in Unix seconds. `words` is the user's text, `source` the client of a version ("": any with versions on both
+    sides).
+    """
 
     words: str
     kind: str
@@ -36,9 +36,9 @@ class Change(NamedTuple):
     source: str = ""
 
 
-def change_of(text: str) -> Change:
-    """The change that a user's words name: a date, ``client-version=2.1.300`` (also with the client before it,
-    ``client-version=claude code 2.1.300``), ``policy=NAME``, ``compressor=NAME``, ``tag=NAME``. Raises `CtxtuiError`.
+def parse_change(text: str) -> Change:
+    """Parse a change: a date, ``client-version=2.1.300``, ``policy=NAME``, ``compressor=NAME``, ``tag=NAME``. A version
+    may follow its client's name (``client-version=claude code 2.1.300``). Raises `CtxtuiError`.
     """
     words = text.strip()
     kind, equals, named = (part.strip() for part in words.partition("="))
@@ -54,58 +54,63 @@ def change_of(text: str) -> Change:
     return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
 
 
-def compared(own: OwnCalls, changed: Change) -> Comparison:
-    """The calls before the change held against those after it."""
-    sides = _sides(own, changed)
-    each = [[used_by(one, calls) for one, calls in side] for side in sides]
-    uncounted = any(one.usage_only for side in sides for one, _ in side)
+def compare(own: OwnCalls, change_: Change) -> Comparison:
+    """Compare the calls before and after the change."""
+    sides = _sides(own, change_)
+    usages = [[usage_of_calls(summary, calls) for summary, calls in side] for side in sides]
+    uncounted = any(summary.usage_only for side in sides for summary, _ in side)
     return Comparison(
-        what=changed.words,
-        before=summed("before", each[0], len(each[0])),
-        after=summed("after", each[1], len(each[1])),
-        metrics=tuple(_metrics(each, _METRICS[:_COUNTED] if uncounted else _METRICS)),
+        what=change_.words,
+        before=sum_usage("before", usages[0], len(usages[0])),
+        after=sum_usage("after", usages[1], len(usages[1])),
+        metrics=tuple(_metrics(usages, _METRICS[:_FIRST_COUNTED] if uncounted else _METRICS)),
     )
 
 
-def changes_in(own: OwnCalls) -> list[SeenChange]:
-    """The changes that sessions tell of, newest first: versions of a client, policies, compressors, tags. Each has
-    calls on either side, and is what its words ask for."""
+def find_changes(own: OwnCalls) -> list[SeenChange]:
+    """Find the changes in sessions, newest first: client versions, policies, compressors, tags. Each has calls on both
+    sides, and its words parse back to it.
+    """
     versions: dict[str, list[_Dated]] = {}
     named: dict[tuple[str, str], float] = {}
-    for one, calls in own:
-        began = min(call.started or one.mtime for call in calls)
-        if numbers := _numbers(one.client_version):
-            versions.setdefault(one.source, []).append(
-                (numbers, one.client_version, began, sum(call.calls for call in calls))
+    for summary, calls in own:
+        began = min(call.started or summary.mtime for call in calls)
+        if numbers := _numbers(summary.client_version):
+            versions.setdefault(summary.source, []).append(
+                (numbers, summary.client_version, began, sum(call.calls for call in calls))
             )
         for kind in _WITHOUT_AND_WITH:
-            for name in _names(kind, one):
+            for name in _names(kind, summary):
                 named[kind, name] = min(began, named.get((kind, name), began))
-    found = [change for source, dated in versions.items() for change in _newer_versions(source, dated)]
-    # A version without a client's name is asked for by words that mean every client with older and newer ones.
-    found = [one for one in found if (about := change_of(one.words)).source or _clients(own, about) == {""}]
-    found += [_without_and_with(own, kind, name, first) for (kind, name), first in named.items()]
-    return sorted((one for one in found if one.before and one.after), key=lambda one: (-one.first, one.words))
+    changes = [change for source, dated in versions.items() for change in _newer_versions(source, dated)]
+    # A version without a client's name means every client with older and newer ones; keep it only if unambiguous.
+    changes = [
+        summary for summary in changes if (about := parse_change(summary.words)).source or _clients(own, about) == {""}
+    ]
+    changes += [_without_and_with(own, kind, name, first) for (kind, name), first in named.items()]
+    return sorted(
+        (summary for summary in changes if summary.before and summary.after), key=lambda one: (-one.first, one.words)
+    )
 
 
 def _without_and_with(own: OwnCalls, kind: str, name: str, first: float) -> SeenChange:
     words = f"{kind}={name}"
-    without, with_ = _sides(own, change_of(words))
+    without, with_ = _sides(own, parse_change(words))
     calls = [sum(call.calls for _, own in side for call in own) for side in (without, with_)]
     return SeenChange(words, first, len(without), calls[0], len(with_), calls[1])
 
 
-def _names(kind: str, one: SessionSummary) -> tuple[str, ...]:
-    """What a session has of a kind of change."""
-    return {TAG: one.tags, POLICY: one.policies, COMPRESSOR: one.compressors}[kind]
+def _names(kind: str, summary: SessionSummary) -> tuple[str, ...]:
+    """The names that a session has for a kind of change."""
+    return {TAG: summary.tags, POLICY: summary.policies, COMPRESSOR: summary.compressors}[kind]
 
 
 _Dated = tuple[list[int], str, float, int]
-"""The numbers of a version, its name, when a session of it began, its calls."""
+"""A version's numbers and name, the start of a session with it, and the number of its calls."""
 
 
 def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
-    """Each version of a client that sessions have, against all before it."""
+    """Each version of a client's sessions, compared with all earlier ones."""
     dated.sort()
     calls = [0, *accumulate(calls for *_, calls in dated)]
     for at, (numbers, name, _, _) in enumerate(dated):
@@ -117,8 +122,8 @@ def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
 
 
 def _sides(own: OwnCalls, changed: Change) -> _Side:
-    """The calls before and after it, of the sessions that it is about."""
-    is_about = _about(own, changed)
+    """The calls before and after the change, of the sessions to compare."""
+    is_about = _selector(own, changed)
     sides: _Side = ([], [])
     for one, calls in own:
         if not is_about(one):
@@ -132,9 +137,10 @@ def _sides(own: OwnCalls, changed: Change) -> _Side:
     return sides
 
 
-def _about(own: OwnCalls, changed: Change) -> Callable[[SessionSummary], bool]:
-    """Which sessions are compared. A policy: those of the clients that it was tried with. A compressor: those that
-    anything made smaller, for others are short."""
+def _selector(own: OwnCalls, changed: Change) -> Callable[[SessionSummary], bool]:
+    """Select the sessions to compare. For a policy: those of the clients that it was used with. For a compressor: those
+    that were made smaller at all, because others are short.
+    """
     if changed.kind == VERSION:
         clients = _clients(own, changed)
         return lambda one: bool(one.source in clients and one.client_version)
@@ -154,17 +160,17 @@ def _clients(own: OwnCalls, changed: Change) -> set[str]:
     for one, _ in own:
         if one.client_version:
             versions.setdefault(one.source, set()).add(_newer(changed, one))
-    # The numbers of one client say nothing of another one's, whose versions are all on one side.
+    # Version numbers of different clients are unrelated: skip clients with all versions on one side.
     return {source for source, sides in versions.items() if len(sides) == 2} or set(versions)
 
 
-def _is_after(changed: Change, one: SessionSummary) -> bool:
-    """Whether a session is one of those after the change. Which of two versions is newer their numbers tell."""
-    return _newer(changed, one) if changed.kind == VERSION else changed.named in _names(changed.kind, one)
+def _is_after(change_: Change, summary: SessionSummary) -> bool:
+    """Whether a session belongs to the side after the change; versions compare by their numbers."""
+    return _newer(change_, summary) if change_.kind == VERSION else change_.named in _names(change_.kind, summary)
 
 
-def _newer(changed: Change, one: SessionSummary) -> bool:
-    return _numbers(one.client_version) >= _numbers(changed.named)
+def _newer(change_: Change, summary: SessionSummary) -> bool:
+    return _numbers(summary.client_version) >= _numbers(change_.named)
 
 
 def _numbers(version: str) -> list[int]:
@@ -183,13 +189,13 @@ _METRICS: Final[tuple[tuple[str, str, _Sum, _Sum], ...]] = (
     ("compactions in 100 calls", "calls", lambda own: 100.0 * own.compactions, lambda own: own.calls),
     ("over usable in 100 calls", "calls", lambda own: 100.0 * own.overflows, lambda own: own.calls),
 )
-"""Each figure that is compared, as a sum over sessions of what stands above the line over what stands below."""
-_COUNTED: Final = 5
-"""From which of them on sessions must have been read whole."""
+"""The compared figures: name, unit, numerator and denominator, both summed over sessions."""
+_FIRST_COUNTED: Final = 5
+"""Index from which figures require sessions that were read whole."""
 
 
-def _metrics(each: list[list[UsageSums]], figures: Iterable[tuple[str, str, _Sum, _Sum]]) -> Iterator[Metric]:
+def _metrics(sides_: list[list[UsageSums]], figures: Iterable[tuple[str, str, _Sum, _Sum]]) -> Iterator[Metric]:
     for name, unit, above, below in figures:
-        first, second = (estimate_ratio([(above(one), below(one)) for one in side]) for side in each)
+        first, second = (estimate_ratio([(above(one), below(one)) for one in side]) for side in sides_)
         difference = estimate_change(first, second) if first is not None and second is not None else None
         yield Metric(name, unit, first, second, difference)

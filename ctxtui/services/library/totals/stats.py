@@ -1,5 +1,4 @@
-"""Where tokens, money and quota windows went over many sessions, from the remembered figures of each; every call
-counted once."""
+"""Tokens, money and quota windows over many sessions, from their cached figures; every call counted once."""
 
 from __future__ import annotations
 
@@ -26,11 +25,11 @@ from ctxtui.services.library.totals.spending import (
     QUARTER,
     TOOL,
     UNKNOWN,
-    name_of,
-    summed,
-    used_by,
+    row_name,
+    sum_usage,
+    usage_of_calls,
 )
-from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
+from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, compare, find_changes
 from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
@@ -40,11 +39,11 @@ _IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
 NO_SKILL: Final = "no skill"
 NO_VERSION: Final = "no version"
 UNCOUNTED: Final = "not counted yet"
-"""The skill of calls in sessions of which only the usage is known."""
+"""The skill of calls in sessions with only cached usage."""
 _WORST: Final = 50
 
 
-def stats_of(
+def make_stats(
     sessions: Iterable[SessionSummary],
     at: float,
     *,
@@ -54,10 +53,10 @@ def stats_of(
     seen_changes: bool = False,
     told: Iterable[tuple[str, QuotaReport]] = (),
 ) -> Stats:
-    """The stats at the Unix time `at` of sessions whose figures are known, of their calls from `since` (Unix seconds)
-    on; a call without a time is as old as its session. `by` is one of `WAYS` ("": no rows); with `seen_changes` also
-    which changes there are to compare by. `told` are reports on quotas that are in no recording, each with the client
-    that made it."""
+    """The stats at the Unix time `at` for sessions with figures, for their calls from `since` (Unix seconds) on. A call
+    without a time has that of its session. `by` is one of `WAYS` ("": no rows); with `seen_changes`, the changes to
+    compare by are listed too. `told` are quota reports that are in no recording, each with its client.
+    """
     known = list(sessions)
     every = list(sessions_with_owned_calls(known))
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
@@ -67,7 +66,7 @@ def stats_of(
     starts = [window.start for window in windows]
     parts = [_by_name(one, calls, by, starts) for one, calls in own]
     within = [one for one in known if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since]
-    total = summed("", [usage for part in parts for usage in part.values()], len(within))
+    total = sum_usage("", [usage for part in parts for usage in part.values()], len(within))
     total.uncounted = sum(one.usage_only for one in within)
     return Stats(
         total=total,
@@ -77,33 +76,33 @@ def stats_of(
         reported=_reported(every, since, told),
         worst=_worst(own),
         tools=_tools(known, since),
-        comparison=compared(own, changed) if changed is not None else None,
-        changes=changes_in(own) if seen_changes else [],
+        comparison=compare(own, changed) if changed is not None else None,
+        changes=find_changes(own) if seen_changes else [],
     )
 
 
-def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, starts: list[int]) -> dict[str, UsageSums]:
-    """What calls of a session used, by the rows of `by` that they belong to."""
-    named: dict[str, list[CallSpent]] = {}
+def _by_name(summary: SessionSummary, calls: list[CallSpent], by: str, starts: list[int]) -> dict[str, UsageSums]:
+    """The usage of a session's calls by the rows of `by`."""
+    calls_by_name: dict[str, list[CallSpent]] = {}
     for call in calls:
-        name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
-        named.setdefault(name, []).append(call)
-    return {name: used_by(one, own) for name, own in named.items()}
+        name = _window(call, starts) if by == FIVE_HOURS else _name(summary, call, by)
+        calls_by_name.setdefault(name, []).append(call)
+    return {name: usage_of_calls(summary, own) for name, own in calls_by_name.items()}
 
 
 def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
-    named: dict[str, list[UsageSums]] = {}
+    usages_by_name: dict[str, list[UsageSums]] = {}
     for part in parts:
         for name, usage in part.items():
-            named.setdefault(name, []).append(usage)
-    found = [summed(name, usages, len(usages)) for name, usages in named.items()]
+            usages_by_name.setdefault(name, []).append(usage)
+    rows = [sum_usage(name, usages, len(usages)) for name, usages in usages_by_name.items()]
     if by in _IN_TIME:
-        return sorted(found, key=lambda row: (row.name != UNKNOWN, row.name), reverse=True)
-    return sorted(found, key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
+        return sorted(rows, key=lambda row: (row.name != UNKNOWN, row.name), reverse=True)
+    return sorted(rows, key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
 
 
 def _window(call: CallSpent, starts: list[int]) -> str:
-    """The window of five hours that a call lies in: ``2026-11-22 14:00``, the local time of its beginning."""
+    """The five-hour window of a call, by its start in local time: ``2026-11-22 14:00``."""
     if not call.started:
         return UNKNOWN
     return _moment(starts[bisect_right(starts, call.started) - 1])
@@ -114,19 +113,19 @@ def _moment(start: int) -> str:
     return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
 
 
-def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
+def _name(summary: SessionSummary, call: CallSpent, by: str) -> str:
     if by == WEEK:
         return week_of(call.started)
     if by == SKILL:
-        return UNCOUNTED if one.usage_only else call.skill or NO_SKILL
+        return UNCOUNTED if summary.usage_only else call.skill or NO_SKILL
     if by == VERSION:
-        unknown = f"{one.source}, {NO_VERSION}" if one.source else UNKNOWN
-        return f"{one.source} {one.client_version}".strip() if one.client_version else unknown
-    return one.source or UNKNOWN if by == SOURCE else name_of(one, call, by)
+        unknown = f"{summary.source}, {NO_VERSION}" if summary.source else UNKNOWN
+        return f"{summary.source} {summary.client_version}".strip() if summary.client_version else unknown
+    return summary.source or UNKNOWN if by == SOURCE else row_name(summary, call, by)
 
 
 def week_of(started: float | None) -> str:
-    """The local week of a Unix time by ISO 8601, ``2026-W47``."""
+    """The local ISO 8601 week of a Unix time, ``2026-W47``."""
     return _week_of(int(started // QUARTER)) if started else UNKNOWN
 
 
@@ -137,7 +136,7 @@ def _week_of(quarter: int) -> str:
 
 
 def _reported(every: OwnCalls, since: float, told: Iterable[tuple[str, QuotaReport]]) -> list[ReportedWindow]:
-    """The newest report on each window of a quota, of those made from `since` on (Unix seconds)."""
+    """The newest report on each quota window, made from `since` on (Unix seconds)."""
     reports = [*((one.source, report) for one, _ in every for report in one.quotas), *told]
     to: dict[str, set[str]] = {}
     for source, report in reports:
@@ -167,9 +166,9 @@ def _worst(own: OwnCalls) -> list[WorstMiss]:
     return sorted(found, key=lambda miss: (-miss.lost, miss.key, miss.call))[:_WORST]
 
 
-def _numbered(one: SessionSummary, calls: list[CallSpent]) -> Iterator[tuple[int, CallSpent]]:
+def _numbered(summary: SessionSummary, calls: list[CallSpent]) -> Iterator[tuple[int, CallSpent]]:
     ids = {call.id for call in calls}
-    return ((number, call) for number, call in enumerate(one.spent, 1) if call.id in ids)
+    return ((number, call) for number, call in enumerate(summary.spent, 1) if call.id in ids)
 
 
 def _tools(known: list[SessionSummary], since: float) -> list[HeavyTool]:

@@ -1,4 +1,4 @@
-"""What Home shows of sessions as the database remembers it, without reading any of them: of thousands in one query."""
+"""Home's figures of sessions as cached in the database: those of thousands in one query, reading no session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.labels import load_rules
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
-from ctxtui.services.library.summarize import Price, filled_usage
+from ctxtui.services.library.summarize import Price, complete_usage
 from ctxtui.services.recordings.open import load_usage
 from ctxtui.store.cache import stored_session_key
 from ctxtui.store.rows import sql_text
@@ -30,17 +30,17 @@ from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 VERSION: Final = 22
-"""Raised when a figure is worked out otherwise: older summaries are then made anew. A new field has its default in
-them, and needs it only where that is wrong."""
+"""Raised when a figure is computed differently: older summaries are then computed again. A new field only needs that
+if its default is wrong for old summaries."""
 
-_OF_THE_FILE: Final = (
+_FILE_FIELDS: Final = (
     "key", "path", "own", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
 )  # fmt: skip
-"""Fields that are about the file as it stands, and are not remembered."""
+"""Fields about the present state of the file, which are not cached."""
 
 
 def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
-    """Under which version summaries are remembered; `labelling` are the label rules in force, where they are known."""
+    """The version of cached summaries; `labelling` are the label rules in force, if already loaded."""
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     rules = labelling or load_rules(settings.labels)
@@ -48,76 +48,74 @@ def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
 
 
 def usage_version_for(settings: Settings) -> str:
-    """Under which version summaries are remembered of which only the usage is known."""
+    """The version of cached summaries with usage only."""
     return f"usage {version_for(settings)}"
 
 
-def place_of(seen: SessionSummary) -> tuple[str, int]:
-    """What a session is remembered by beside its time: its file and that one's size, or the database's id and calls."""
+def cache_key(seen: SessionSummary) -> tuple[str, int]:
+    """The cache key of a session besides its time: file and size, or the database's id and calls."""
     return seen.path or stored_session_key(seen.stored), seen.size
 
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
-    """What is remembered of a session."""
-    told = {name: getattr(summary, name) for name in summary.__struct_fields__ if name not in _OF_THE_FILE}
+    """The cached form of a summary."""
+    told = {name: getattr(summary, name) for name in summary.__struct_fields__ if name not in _FILE_FIELDS}
     return {**told, "tools": [msgspec.structs.asdict(tool) for tool in summary.tools]}
 
 
-def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:
-    """`seen` with the figures in the JSON value `kept`, which `to_json` made; None where it is no such value."""
+def from_cached_json(seen: SessionSummary, kept: Json) -> SessionSummary | None:
+    """`seen` with the figures of the JSON value `kept` from `to_json`; None if it is invalid."""
     try:
-        return _told(seen, msgspec.convert(kept, _kept()))
+        return _with_cached(seen, msgspec.convert(kept, _cached_type()))
     except msgspec.ValidationError:
         return None
 
 
-def _told(seen: SessionSummary, kept: Any) -> SessionSummary:
+def _with_cached(seen: SessionSummary, kept: Any) -> SessionSummary:
     told = msgspec.structs.asdict(kept)
-    # What the user calls it may have changed since.
+    # The user may have renamed it since.
     return replace(seen, **{**told, "title": seen.own_title or told["title"], "own_title": seen.own_title})
 
 
 @cache
-def _kept() -> type[msgspec.Struct]:
-    """The shape of what is remembered."""
+def _cached_type() -> type[msgspec.Struct]:
+    """The struct type of cached summaries."""
     hints = get_type_hints(SessionSummary, localns={"ToolCosts": ToolCosts, "QuotaReport": QuotaReport})
-    return msgspec.defstruct("Kept", [(name, kind) for name, kind in hints.items() if name not in _OF_THE_FILE])
+    return msgspec.defstruct("Kept", [(name, kind) for name, kind in hints.items() if name not in _FILE_FIELDS])
 
 
-def remembered(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> dict[str, SessionSummary]:
-    """Those of `seen` whose figures are remembered as they are now, by their keys; with `usage` also those of which
-    only the usage is."""
-    return {one.key: one for one in each_remembered(seen, settings, usage=usage)}
-
-
-def each_remembered(
+def cached_by_key(
     seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
-) -> Iterator[SessionSummary]:
-    """As `remembered`, one after the other in the order of `seen`."""
+) -> dict[str, SessionSummary]:
+    """The `seen` with valid cached figures, by key; with `usage`, also those with only cached usage."""
+    return {one.key: one for one in iter_cached(seen, settings, usage=usage)}
+
+
+def iter_cached(seen: Iterable[SessionSummary], settings: Settings, *, usage: bool = False) -> Iterator[SessionSummary]:
+    """The same as `remembered`, one by one in the order of `seen`."""
     wanted, path = list(seen), database(settings.data_dir)
     if not wanted or not path.exists():
         return
     try:
         with Store.open(path) as store:
-            # What is known in full comes last, and takes the place of the usage alone.
+            # Complete summaries come last, overriding those with usage only.
             rows = store.load_summaries(usage_version_for(settings)) if usage else []
             rows += store.load_summaries(version_for(settings))
     except CtxtuiError:
         return  # whoever listed the sessions has told what is wrong with the database
     kept = {(name, size, mtime): told for name, size, mtime, told in rows}
-    decoder = msgspec.json.Decoder(_kept())
-    for one in wanted:
-        name, size = place_of(one)
-        told = kept.get((sql_text(name), size, one.mtime))
+    decoder = msgspec.json.Decoder(_cached_type())
+    for summary in wanted:
+        name, size = cache_key(summary)
+        told = kept.get((sql_text(name), size, summary.mtime))
         if told is not None:
-            # What is no such text is made anew, as if it had never been there.
+            # An invalid entry is ignored, and computed again.
             with suppress(msgspec.MsgspecError, UnicodeEncodeError):
-                yield _told(one, decoder.decode(told))
+                yield _with_cached(summary, decoder.decode(told))
 
 
-def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
-    """Why some of `seen`, which are not remembered as they are now, are read although they were read before: in a few
-    words; "" where none of them was."""
+def reread_reason(seen: Iterable[SessionSummary], settings: Settings) -> str:
+    """The reason why some of `seen` without valid cached figures are read again; "" if none was read before."""
     path, now = database(settings.data_dir), version_for(settings)
     if not path.exists():
         return ""
@@ -130,49 +128,50 @@ def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
     versions = {
         kept[key]
         for one in seen
-        if (place := place_of(one)) and (key := (sql_text(place[0]), place[1], one.mtime)) in kept
+        if (place := cache_key(one)) and (key := (sql_text(place[0]), place[1], one.mtime)) in kept
     }
     if not versions:
         return ""
-    own = now.split(" ")[:_OF_THE_PROGRAM]
-    same = all(one.removeprefix("usage ").split(" ")[:_OF_THE_PROGRAM] == own for one in versions)
+    own = now.split(" ")[:_PROGRAM_WORDS]
+    same = all(one.removeprefix("usage ").split(" ")[:_PROGRAM_WORDS] == own for one in versions)
     return "once more, as settings or label rules changed" if same else "once more, after an upgrade"
 
 
-_OF_THE_PROGRAM: Final = 3
-"""Words of a version that tell of the program: its summary's, its own, that of its price table."""
+_PROGRAM_WORDS: Final = 3
+"""Number of words of a version about the program: summary version, program version, price table version."""
 
 
-def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
-    """Remember what the calls of sessions used, until more is known of them."""
+def store_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
+    """Cache the usage of sessions, until more is known of them."""
     rows = [(one.path, one.size, one.mtime, to_json(one)) for one in new if one.path and not one.error]
     if not rows:
         return
-    # Nothing is lost but the time to read them again.
+    # A failure only costs the time to read them again.
     with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
         store.save_brief_summaries(rows, usage_version_for(settings), version_for(settings))
 
 
-def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
-    """Each of `unread` that is a file, with what its calls used or the error that reading it ended in. What was read is
-    remembered when all are, or whoever asks has enough."""
+def read_usages(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
+    """Yield each of `unread` that is a file, with the usage of its calls or an error. The results are cached at the
+    end, or when the caller stops.
+    """
     price = make_call_pricer(prices_for(settings))
-    found: list[SessionSummary] = []
+    results: list[SessionSummary] = []
     try:
-        for one in unread:
-            if one.path:
-                found.append(or_error(one, partial(_read_usage, one, price)))
-                yield found[-1]
+        for summary in unread:
+            if summary.path:
+                results.append(or_error(summary, partial(_read_usage, summary, price)))
+                yield results[-1]
     finally:
-        keep_usage(found, settings)
+        store_usage(results, settings)
 
 
 def _read_usage(seen: SessionSummary, price: Price) -> SessionSummary:
-    return filled_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
+    return complete_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
 
 
 def or_error(seen: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
-    """What `make` gives, or `seen` with the error that it ended in: one session's fault must not hide the others."""
+    """The result of `make`, or `seen` with its error: one session's fault must not hide the others."""
     try:
         return make()
     except CtxtuiError as error:

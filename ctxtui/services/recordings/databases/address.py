@@ -1,4 +1,4 @@
-"""Addresses of sessions in databases (``DATABASE#ID``) and folders of bodies (``FOLDER#ID``).
+"""Addresses of sessions in databases (``DATABASE#ID``) and body folders (``FOLDER#ID``).
 
 They are accepted wherever a recording's path is.
 """
@@ -35,7 +35,7 @@ def is_database(path: Path) -> bool:
 
 
 def address_of(database: Path, id_: str) -> Path:
-    """The address of a session in a database, which `load` and `locate` accept like a file's path."""
+    """The address of a session in a database; `load` and `locate` accept it like a path."""
     return Path(f"{database}{MARK}{quote(id_, safe=_UNQUOTED)}")
 
 

@@ -79,10 +79,10 @@ def tables_of(connection: sqlite3.Connection) -> list[str]:
     return [name for name in TABLES if name in there]
 
 
-def read_rows(path: Path, wanted: RowFilter | None = None) -> Iterator[bytes]:
-    """Yield the rows of the known tables as JSON lines in order of writing, after a line that names the tables.
+def read_rows(path: Path, row_filter: RowFilter | None = None) -> Iterator[bytes]:
+    """Yield the rows of the known tables as JSON lines, in order of writing.
 
-    `wanted` selects rows (None: all). Raises `Unreadable`.
+    The first line names the tables. `wanted` selects rows (None: all). Raises `Unreadable`.
     """
     with open_readonly(path) as connection:
         tables = tables_of(connection)
@@ -93,7 +93,7 @@ def read_rows(path: Path, wanted: RowFilter | None = None) -> Iterator[bytes]:
             return
         yield head
         for name in tables:
-            where, values = wanted(connection, name) if wanted is not None else ("1", {})
+            where, values = row_filter(connection, name) if row_filter is not None else ("1", {})
             for row in connection.execute(f'SELECT * FROM "{name}" WHERE {where} ORDER BY rowid', values):
                 yield _line({"table": name, "row": {key: _plain(row[key]) for key in row.keys()}})  # noqa: SIM118
 
@@ -162,23 +162,27 @@ def list_sessions(database: Path) -> list[DatabaseSession]:
 def list_roots(database: Path) -> list[DatabaseSession]:
     """The sessions of `list_sessions` that have no parent and are not empty."""
     sessions = list_sessions(database)
-    return [one for one in sessions if not one.parent and (one.messages or any(c.parent == one.id for c in sessions))]
+    return [
+        session
+        for session in sessions
+        if not session.parent and (session.messages or any(c.parent == session.id for c in sessions))
+    ]
 
 
-def find_session(database: Path, wanted: str) -> DatabaseSession:
+def find_session(database: Path, name: str) -> DatabaseSession:
     """Find a session by its id, its title, or the unique beginning of one.
 
     Raises `NotFound`, `Several`, `Unreadable`.
     """
     sessions = list_sessions(database)
     for matches in _MATCHES:
-        matching = [one for one in sessions if matches(one, wanted)]
+        matching = [session for session in sessions if matches(session, name)]
         if len(matching) == 1:
             return matching[0]
         if matching:
-            raise Several(f"{wanted} fits {_list_some(matching)}", way_out="give more of the id")
+            raise Several(f"{name} fits {_list_some(matching)}", way_out="give more of the id")
     listed = f"it holds {_list_some(sessions)}" if sessions else "it holds no session"
-    raise NotFound(f"no session {wanted} in {database}: {listed}", way_out=f"name one as {database}{MARK}ID")
+    raise NotFound(f"no session {name} in {database}: {listed}", way_out=f"name one as {database}{MARK}ID")
 
 
 _MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
@@ -189,9 +193,12 @@ _MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
 )
 
 
-def _list_some(found: Sequence[DatabaseSession]) -> str:
-    named = [f"{one.id} ({one_line(one.title)})" if one.title else one.id for one in found[:_MAX_LISTED]]
-    more = f" and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
+def _list_some(sessions: Sequence[DatabaseSession]) -> str:
+    named = [
+        f"{session.id} ({one_line(session.title)})" if session.title else session.id
+        for session in sessions[:_MAX_LISTED]
+    ]
+    more = f" and {len(sessions) - _MAX_LISTED} more" if len(sessions) > _MAX_LISTED else ""
     return ", ".join(named) + more
 
 
@@ -199,9 +206,9 @@ def session_filter(database: Path, id_: str) -> RowFilter:
     """A row filter for the session `id_` and its descendants."""
     sessions = list_sessions(database)
     family = [id_]
-    for known in family:
-        family += [one.id for one in sessions if one.parent == known and one.id not in family]
-    by_session = next((_ROWS[one.source] for one in sessions if one.source in _ROWS), None)
+    for known_id in family:
+        family += [session.id for session in sessions if session.parent == known_id and session.id not in family]
+    by_session = next((_ROWS[session.source] for session in sessions if session.source in _ROWS), None)
 
     def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
         known = by_session or _llm_rows(set(tables_of(connection)), _has_tips(connection))
@@ -236,28 +243,32 @@ def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
 
     `tips` is True if threads name their last message.
     """
-    made: dict[str, str] = {}
+    conditions: dict[str, str] = {}
     if "turns" in there:
         turns = f"turn_id IN (SELECT id FROM turns WHERE thread_id {_ONE_OF})"
-        made |= {"threads": f"id {_ONE_OF}", "turns": f"thread_id {_ONE_OF}", "turn_tools": turns}
+        conditions |= {"threads": f"id {_ONE_OF}", "turns": f"thread_id {_ONE_OF}", "turn_tools": turns}
         if "messages" in there:
             # A fork without any request yet still ends at a message.
             also = f"UNION SELECT tip_message_hash FROM threads WHERE id {_ONE_OF} " if tips else ""
             chain = _CHAIN.format(threads=also)
-            made |= {"messages": f"hash IN ({chain})", "parts": f"message_hash IN ({chain})"}
+            conditions |= {"messages": f"hash IN ({chain})", "parts": f"message_hash IN ({chain})"}
             if "parts" in there:
                 inside = f"part_id IN (SELECT id FROM parts WHERE message_hash IN ({chain}))"
-                made |= {"part_attachments": inside, "part_fragments": inside}
+                conditions |= {"part_attachments": inside, "part_fragments": inside}
     if "responses" in there:
         mine = f"SELECT id FROM responses WHERE coalesce(conversation_id, id) {_ONE_OF}"
-        made |= {"conversations": f"id {_ONE_OF}", "responses": f"id IN ({mine})"}
+        conditions |= {"conversations": f"id {_ONE_OF}", "responses": f"id IN ({mine})"}
         beside = ("tool_calls", "tool_results", "tool_responses", "prompt_attachments", "prompt_fragments")
-        made |= dict.fromkeys((*beside, "system_fragments"), f"response_id IN ({mine})")
-    for held, column, tables in _SHARED:
-        parts = [f"SELECT {column} FROM {name} WHERE {made[name]}" for name in tables if name in there and name in made]
+        conditions |= dict.fromkeys((*beside, "system_fragments"), f"response_id IN ({mine})")
+    for table, column, tables in _SHARED:
+        parts = [
+            f"SELECT {column} FROM {name} WHERE {conditions[name]}"
+            for name in tables
+            if name in there and name in conditions
+        ]
         if parts:
-            made[held] = f"id IN ({' UNION '.join(parts)})"
-    return made
+            conditions[table] = f"id IN ({' UNION '.join(parts)})"
+    return conditions
 
 
 _SHARED: Final = (
@@ -267,10 +278,15 @@ _SHARED: Final = (
 """Tables with rows shared by several sessions: the column that refers to them, and the tables that have it."""
 
 
-def _read_columns(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Json]]:
-    """Yield the rows of `table` with those of the `wanted` columns that exist; nothing if none does."""
+def _read_columns(
+    connection: sqlite3.Connection, table: str, wanted_columns: Sequence[str]
+) -> Iterator[dict[str, Json]]:
+    """Yield the rows of `table` with those of the given columns that exist.
+
+    Nothing if none exists.
+    """
     has = _columns(connection, table)
-    columns = ", ".join(name for name in wanted if name in has)
+    columns = ", ".join(name for name in wanted_columns if name in has)
     if columns:
         yield from (dict(row) for row in connection.execute(f'SELECT {columns} FROM "{table}"'))
 
@@ -278,13 +294,13 @@ def _read_columns(connection: sqlite3.Connection, table: str, wanted: Sequence[s
 def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
     columns = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
     tables = ("session_v2", "session")
-    known = {as_str(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
-    messages_by_session: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in known}
+    session_rows = {as_str(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
+    messages_by_session: dict[str, list[dict[str, Json]]] = {id_: [] for id_ in session_rows}
     for table in ("message", "session_message"):
         for row in _read_columns(connection, table, ("session_id", "time_created", "time_updated")):
             messages_by_session.setdefault(as_str(row.get("session_id")), []).append(row)
     for id_, messages in messages_by_session.items():
-        row = known.get(id_, {})
+        row = session_rows.get(id_, {})
         times = [as_time(one.get(key)) or 0.0 for one in messages for key in ("time_created", "time_updated")]
         parent = as_str(row.get("parent_id"))
         yield DatabaseSession(
@@ -319,13 +335,13 @@ def _goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
 
 
 def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSession]:
-    known = {}
+    session_rows = {}
     for table in ("conversations", "threads"):
         for row in (
             _read_columns(connection, table, ("id", "name", "forked_from", "datetime_utc")) if table in there else ()
         ):
-            known[as_str(row.get("id"))] = row
-    turns_by_session: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in known}
+            session_rows[as_str(row.get("id"))] = row
+    turns_by_session: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in session_rows}
     for table, of in (("responses", "conversation_id"), ("turns", "thread_id")):
         columns = ("id", of, "model", "resolved_model", "datetime_utc")
         for row in _read_columns(connection, table, columns) if table in there else ():
@@ -334,7 +350,7 @@ def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSe
     for name, turns in turns_by_session.items():
         times = [as_time(one.get("datetime_utc")) or 0.0 for one in turns.values()]
         last = max(turns.values(), key=lambda one: (as_str(one.get("datetime_utc")), as_str(one.get("id"))), default={})
-        row = known.get(name, {})
+        row = session_rows.get(name, {})
         parent = as_str(row.get("forked_from"))
         yield DatabaseSession(
             id=name,
@@ -348,13 +364,13 @@ def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSe
         )
 
 
-def _with_children(found: Sequence[DatabaseSession]) -> list[DatabaseSession]:
+def _with_children(sessions: Sequence[DatabaseSession]) -> list[DatabaseSession]:
     """Update each session's time from its descendants, and break cycles of parents."""
-    by_id = {one.id: one for one in found}
+    by_id = {session.id: session for session in sessions}
     for id_ in list(by_id):
-        seen, at_ = {id_}, by_id[id_].parent
-        while at_ and at_ not in seen:
-            seen.add(at_)
+        ids, at_ = {id_}, by_id[id_].parent
+        while at_ and at_ not in ids:
+            ids.add(at_)
             by_id[at_] = replace(by_id[at_], updated=max(by_id[at_].updated, by_id[id_].updated))
             at_ = by_id[at_].parent
         if at_:

@@ -68,15 +68,15 @@ class AiderReader(Reader):
         rest = self._lines.rest
         if rest.data:
             events += self._take(rest)
-            self._lines.take(len(rest.data))
+            self._lines.drop(len(rest.data))
         events += [*self._close(), *self._answer(None, "")]
-        standing: list[Event] = [
+        state_events: list[Event] = [
             Described(source=NAME, title=self._dialogue.title, version=self._about.version, client=NAME),
             self._dialogue.tip(),
         ]
-        if standing != self._told:
-            self._told = standing
-            events += standing
+        if state_events != self._told:
+            self._told = state_events
+            events += state_events
         return events
 
     def _take(self, line: TextLine) -> Iterator[Event]:
@@ -108,7 +108,7 @@ class AiderReader(Reader):
             yield from self._answer(None, "")
             said = make_message("user", words)
             self._whole += said
-            self._dialogue.say(said)
+            self._dialogue.add(said)
             self._asked = True
         elif kind == "said":
             if self._waiting is None:
@@ -146,7 +146,7 @@ class AiderReader(Reader):
         self._asked = False
         self._whole += items
         known = Call("", "", model=self._model, started=self._clock, usage=usage, line=line, extra=extra)
-        yield self._dialogue.answer(items, known)
+        yield self._dialogue.add_call(items, known)
 
 
 def _kind(text: str) -> tuple[str, str]:
@@ -161,26 +161,26 @@ def _kind(text: str) -> tuple[str, str]:
 
 def _usage(words: str) -> Usage | None:
     """Parse aider's own counts, rounded from a thousand on; "sent" includes cache writes."""
-    found = {}
+    figures = {}
     for number, scale, name in _FIGURE.findall(words):
         try:
-            found[name] = round(float(number.replace(",", "")) * _SCALE[scale])
+            figures[name] = round(float(number.replace(",", "")) * _SCALE[scale])
         except ValueError:
             continue
-    if "sent" not in found:
+    if "sent" not in figures:
         return None
-    read, written = found.get("cache hit", 0), found.get("cache write", 0)
+    read, written = figures.get("cache hit", 0), figures.get("cache write", 0)
     cost = _COST.search(words)
-    rest = found["sent"] - read - written
+    rest = figures["sent"] - read - written
     try:
         spent = as_usd(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None
     except ValueError:
         spent = None
     return Usage(
-        fresh=rest if rest >= 0 else found["sent"],
+        fresh=rest if rest >= 0 else figures["sent"],
         cache_read=read,
         write_5m=written,
-        output=found.get("received", 0),
+        output=figures.get("received", 0),
         has_cache=bool(read or written),
         cost=spent,
     )

@@ -83,23 +83,23 @@ class LlmHistoryReader(Reader):
         return events
 
     def settle(self) -> list[Event]:
-        section, asked = self._section, self._asked
-        kept, tip = dict(self._given), self._tip
+        section, request = self._section, self._asked
+        id_counts, tip = dict(self._given), self._tip
         rest = self._lines.rest.data.decode("utf-8", "replace")
         if section is not None:
             whole = [*section.lines, rest] if rest else section.lines
             self._section = _Section(section.asks, section.time, section.line, section.start, whole, section.end)
         events = [*self._close(), *self._alone()]
-        standing: list[Event] = [
+        state_events: list[Event] = [
             Described(source=NAME, title=self._title, client=NAME), ThreadSeen(MAIN),
             *events, TipMoved(MAIN, self._tip),
         ]  # fmt: skip
         # Possibly incomplete sections are read again.
-        self._section, self._asked, self._given, self._tip = section, asked, kept, tip
-        if standing == self._told:
+        self._section, self._asked, self._given, self._tip = section, request, id_counts, tip
+        if state_events == self._told:
             return []
-        news = [event for event in standing if event not in self._told]
-        self._told = standing
+        news = [event for event in state_events if event not in self._told]
+        self._told = state_events
         return news
 
     def _close(self) -> Iterator[Event]:
@@ -116,32 +116,32 @@ class LlmHistoryReader(Reader):
 
     def _alone(self) -> Iterator[Event]:
         """Add a request without an answer, which is pending or was never answered."""
-        asked, self._asked = self._asked, None
-        if asked is not None:
-            yield from self._call(asked, None)
+        request, self._asked = self._asked, None
+        if request is not None:
+            yield from self._call(request, None)
 
-    def _call(self, asked: _Section | None, answered: _Section | None) -> Iterator[Event]:
-        first = asked or answered
+    def _call(self, request: _Section | None, answer: _Section | None) -> Iterator[Event]:
+        first = request or answer
         assert first is not None
         head = ROOT
-        for number, (role, words) in enumerate(_messages(asked)):
+        for number, (role, words) in enumerate(_messages(request)):
             if not role:
                 yield Skipped(first.line, f"message {number + 1} of the request has neither words nor a role")
                 continue
             head = self._tree.extend(head, make_message(role, *_parts(words)))
             if role == "user":
                 self._title = self._title if self._given else one_line(words)
-        words = _words(answered.lines, "ASSISTANT") if answered else ""
+        words = _words(answer.lines, "ASSISTANT") if answer else ""
         known = Call(
             self._id(first.time),
             MAIN,
-            started=parse_timestamp(first.time) if asked else None,
-            ended=parse_timestamp(answered.time) if answered else None,
+            started=parse_timestamp(first.time) if request else None,
+            ended=parse_timestamp(answer.time) if answer else None,
             line=first.line,
-            bytes_=(first.start, max(first.end, answered.end if answered else 0)),
+            bytes_=(first.start, max(first.end, answer.end if answer else 0)),
         )
-        said = make_message("assistant", words) if words else []
-        self._tip = self._tree.extend(head, said)
+        answer_items = make_message("assistant", words) if words else []
+        self._tip = self._tree.extend(head, answer_items)
         yield CallSeen(replace(known, raw_head=head, sent_head=head, response_head=self._tip))
 
     def _id(self, time: str) -> str:
@@ -151,16 +151,16 @@ class LlmHistoryReader(Reader):
 
 def _messages(section: _Section | None) -> Iterator[tuple[str, str]]:
     """Yield (role, text) of each message; both empty if it cannot be parsed."""
-    held: list[list[str]] = []
+    message_lines: list[list[str]] = []
     lines = section.lines if section else []
     for n, line in enumerate(lines):
         after = lines[n + 1] if n + 1 < len(lines) else ""
         # Inside a message a rule follows the role, except in texts next to pictures.
         if line == _RULE and (not after or after == _RULE or _ROLE.match(after)):
-            held.append([])
-        elif held:
-            held[-1].append(line)
-    for message in held:
+            message_lines.append([])
+        elif message_lines:
+            message_lines[-1].append(line)
+    for message in message_lines:
         role = _ROLE.match(message[0]) if message else None
         if role is None:
             yield "", ""
@@ -180,17 +180,17 @@ def _parts(words: str) -> list[Json]:
     """Parts of a message: its text, or texts and pictures if aider listed them member by member."""
     if not re.search(r"^Image_url URL: ", words, re.MULTILINE):
         return [words]
-    found: list[Json] = []
+    parts: list[Json] = []
     for piece in re.split(r"^type: \w+\n?", words, flags=re.MULTILINE):
         picture = _PICTURE.match(piece)
         if picture:
             url = picture[1].strip()
             data = _DATA.fullmatch(url)
             link = {"type": "image", "source": {"type": "url", "url": url}}
-            found.append(messages.image(data[1], data[2]) if data else link)
+            parts.append(messages.image(data[1], data[2]) if data else link)
         elif piece.removeprefix("text: ").strip():
-            found.append(piece.removeprefix("text: ").removesuffix("\n"))
-    return found
+            parts.append(piece.removeprefix("text: ").removesuffix("\n"))
+    return parts
 
 
 def reader(tree: Tree) -> Reader:

@@ -44,7 +44,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """Write a chat history, so that aider has the requested context when it restores it."""
     spoken = _spoken_texts(order)
     lost: list[str] = []
-    said: list[tuple[bool, str]] = []
+    messages: list[tuple[bool, str]] = []
     for item, at in order.sent:
         beyond = order.end is not None and at is not None and at >= order.end
         if beyond or item.block.kind in (HEADER, NOT_RECORDED):
@@ -54,7 +54,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
             lost.append(_OWN)
         elif words.strip():
             as_it_was = at is not None and item.block.digest == order.path[at].block.digest
-            said.append((item.place.role != "assistant", spoken[at] if as_it_was and at is not None else words))
+            messages.append((item.place.role != "assistant", spoken[at] if as_it_was and at is not None else words))
         else:
             lost.append(f"{_OTHER} {item.block.kind}")
     if order.end is not None and len(order.path) > order.end:
@@ -64,7 +64,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     started = datetime.fromtimestamp(order.now, UTC).strftime("%Y-%m-%d %H:%M:%S")
     lines = ["", f"# aider chat started at {started}", "", f"> {COPIED}", ""]
     before: bool | None = None
-    for typed, words in said:
+    for typed, words in messages:
         lines += [_APART, ""] if before is typed else []
         lines += [*(_prompt_lines(words) if typed else _answer_lines(words, lost)), ""]
         before = typed
@@ -114,24 +114,24 @@ def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
     return spoken
 
 
-def _find_known(words: str, known: list[str]) -> str:
+def _find_known(words: str, known_texts: list[str]) -> str:
     """Longest known text that `words` equals or begins with; aider's reminder may follow user input."""
     plain = _plain(words)
-    return next((one for one in known if one and (plain == one or plain.startswith(f"{one}\n"))), "")
+    return next((one for one in known_texts if one and (plain == one or plain.startswith(f"{one}\n"))), "")
 
 
 def _history_texts(history: str) -> Iterator[str]:
     """Yield the text of both sides in a chat history, message by message."""
-    held: list[str] = []
+    collected: list[str] = []
     kind = ""
     for line in [*history.splitlines(), "> "]:
         of = "typed" if line.startswith("####") else "notice" if _MARK.match(line) else "said"
         if of != kind and (of != "said" or line.strip()):
-            if held:
-                yield _plain("\n".join(held))
-            held, kind = [], of
+            if collected:
+                yield _plain("\n".join(collected))
+            collected, kind = [], of
         if kind != "notice":
-            held.append(line[len(_TYPED) :] if of == "typed" else line)
+            collected.append(line[len(_TYPED) :] if of == "typed" else line)
 
 
 def _plain(words: str) -> str:

@@ -59,11 +59,11 @@ def find_pair(text: JsonText) -> Pair | None:
     record = text.value()
     if not isinstance(record, dict):
         return None
-    found = _request(record, text)
+    request = _request(record, text)
     answer = _answer(record, _ANSWERS_AT_TOP, _DEPTH)
-    if found is None and not (isinstance(answer, str) or is_answer(as_dict(answer))):
+    if request is None and not (isinstance(answer, str) or is_answer(as_dict(answer))):
         return None
-    pair = found or Pair()
+    pair = request or Pair()
     started, ended = _time(record, _STARTED), _time(record, _ENDED)
     path = as_str(record.get("path")) or as_str(record.get("url"))
     return replace(pair, answer=answer, headers=_headers(record), path=path, started=started, ended=ended)
@@ -76,8 +76,8 @@ def has_answer(request: Json) -> bool:
 
 def _headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
     """Headers of the request: an object, or a list of pairs."""
-    held = record.get("request_headers") or as_dict(record.get("request")).get("headers") or record.get("headers")
-    pairs = as_dict(held).items() if isinstance(held, dict) else (as_list(one) for one in as_list(held))
+    headers = record.get("request_headers") or as_dict(record.get("request")).get("headers") or record.get("headers")
+    pairs = as_dict(headers).items() if isinstance(headers, dict) else (as_list(one) for one in as_list(headers))
     return tuple((as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2)
 
 
@@ -120,13 +120,13 @@ def _written(value: Json) -> JsonText:
 def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
     """The request (an object, its text, or messages) inside `value`, and the keys that lead to it."""
     for name in names:
-        held = value.get(name)
-        if isinstance(held, str) and held.lstrip()[:1] == "{" and classify(parsed(held)) == BodyShape.REQUEST:
-            return held, []
-        if classify(held) in (BodyShape.REQUEST, BodyShape.MESSAGES):
-            return held, [name]
-        if isinstance(held, dict) and depth > 1:
-            inner = _path(held, names, depth - 1)
+        member = value.get(name)
+        if isinstance(member, str) and member.lstrip()[:1] == "{" and classify(parsed(member)) == BodyShape.REQUEST:
+            return member, []
+        if classify(member) in (BodyShape.REQUEST, BodyShape.MESSAGES):
+            return member, [name]
+        if isinstance(member, dict) and depth > 1:
+            inner = _path(member, names, depth - 1)
             if inner is not None:
                 return inner[0], [name, *inner[1]]
     return None
@@ -137,8 +137,8 @@ def _slice(text: JsonText, keys: list[str]) -> str | None:
     at, end = 0, len(text.text)
     try:
         for key in keys:
-            found = [m for m in spans.members(text.text, at) if m.key == key]
-            at, end = found[-1].start, found[-1].end
+            matches = [m for m in spans.members(text.text, at) if m.key == key]
+            at, end = matches[-1].start, matches[-1].end
     except (Malformed, IndexError):
         return None
     return text.text[at:end]
@@ -147,25 +147,25 @@ def _slice(text: JsonText, keys: list[str]) -> str | None:
 def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
     """The answer inside `value`: an object, or an event stream's text."""
     for name in names:
-        held = value.get(name)
-        if isinstance(held, str):
-            held = held if is_stream(held) else parsed(held) if held.lstrip()[:1] == "{" else None
-            if isinstance(held, str):
-                return held
-        if isinstance(held, list):
-            held = events_text(held) or (held[-1] if held and is_message(held[-1]) else None)
-            if isinstance(held, str):
-                return held
-        if not isinstance(held, dict):
+        member = value.get(name)
+        if isinstance(member, str):
+            member = member if is_stream(member) else parsed(member) if member.lstrip()[:1] == "{" else None
+            if isinstance(member, str):
+                return member
+        if isinstance(member, list):
+            member = events_text(member) or (member[-1] if member and is_message(member[-1]) else None)
+            if isinstance(member, str):
+                return member
+        if not isinstance(member, dict):
             continue
         if (
-            is_answer(held)
-            or is_count(held)
-            or "error" in held
-            or (is_message(held) and as_str(held.get("role")) == "assistant")
+            is_answer(member)
+            or is_count(member)
+            or "error" in member
+            or (is_message(member) and as_str(member.get("role")) == "assistant")
         ):
-            return held
-        inner = _answer(held, RESPONSES, depth - 1) if depth > 1 else None
+            return member
+        inner = _answer(member, RESPONSES, depth - 1) if depth > 1 else None
         if inner is not None:
             return inner
     return None
@@ -174,8 +174,8 @@ def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
 def events_text(value: Json) -> str:
     """Join a list of stream events to the text of their stream; "" if it is not one."""
     items = as_list(value)
-    told = [as_dict(item) for item in items]
-    streamed = [as_str(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in told]
+    events = [as_dict(item) for item in items]
+    streamed = [as_str(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in events]
     if not items or not all(streamed):
         return ""
     return "".join(f"data: {canonical.dump_text(item)}\n\n" for item in items)

@@ -69,17 +69,17 @@ class BodyDecoder:
         The context comes from a request, from messages, or only from the parts that the answer echoes.
         """
         if pair.request is not None:
-            found = self._request(pair.request, pair.sent)
+            decoded = self._request(pair.request, pair.sent)
         elif pair.messages is None:
-            found = self.opened(echoed_items(pair.answer))
+            decoded = self.start_context(echoed_items(pair.answer))
         else:
             spoken = detect_dialect(pair.messages, self._source)
             body = canonical.dumps({"input" if spoken == RESPONSES else "messages": pair.messages})
             items = codec.decode(body, GRAMMARS[spoken], self._memo).items
-            found = Decoded(spoken, tuple(items), "", {}, Response())
-        return found._replace(response=decode_answer(pair.answer, found.dialect) or Response())
+            decoded = Decoded(spoken, tuple(items), "", {}, Response())
+        return decoded._replace(response=decode_answer(pair.answer, decoded.dialect) or Response())
 
-    def opened(self, items: list[Item]) -> Decoded:
+    def start_context(self, items: list[Item]) -> Decoded:
         """Start a context with `items` that grows record by record."""
         return Decoded(self._source, tuple(items), "", {}, Response())
 
@@ -121,10 +121,10 @@ def base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
 
 def echoed_items(answer: Json) -> list[Item]:
     """Decode tools and instructions that a Responses answer repeats from its request."""
-    told = {key: answer[key] for key in ("instructions", "tools") if isinstance(answer, dict) and answer.get(key)}
-    if not told:
+    members = {key: answer[key] for key in ("instructions", "tools") if isinstance(answer, dict) and answer.get(key)}
+    if not members:
         return []
-    return list(codec.decode(canonical.dumps(told), GRAMMARS[RESPONSES]).items)
+    return list(codec.decode(canonical.dumps(members), GRAMMARS[RESPONSES]).items)
 
 
 _PREFIXES: Final = (("response.", RESPONSES), ("message_", ANTHROPIC), ("content_block_", ANTHROPIC))
@@ -204,17 +204,17 @@ class BodiesReader(Reader):
         self._fed = data
         if self._values < 2:
             self._margins.feed(data)
-        return [event for found in self._stream.feed(data) for event in self._take(found)]
+        return [event for piece in self._stream.feed(data) for event in self._take(piece)]
 
     def settle(self) -> list[Event]:
-        events = [event for found in self._stream.settle() for event in self._take(found)]
+        events = [event for piece in self._stream.settle() for event in self._take(piece)]
         rest = self._stream.rest
         if not self._values and rest is not None and rest.data != self._mended:
             self._mended = rest.data
             events += self._cut(decode_text(rest.data))
         if self._lone is not None and rest is None and self._lone[1].skeleton is not None:
             talk, call = self._lone
-            events += self._threads.update(talk, replace(call, skeleton=self._margins.around(self._lone[1].skeleton)))
+            events += self._threads.update(talk, replace(call, skeleton=self._margins.add_to(self._lone[1].skeleton)))
         events += self._threads.settle()
         title = self._threads.title
         if title != self._title:
@@ -222,24 +222,24 @@ class BodiesReader(Reader):
             events.append(Described(title=title))
         return events
 
-    def _take(self, found: JsonText | Skipped) -> Iterator[Event]:
-        if isinstance(found, Skipped):
-            yield found
+    def _take(self, piece: JsonText | Skipped) -> Iterator[Event]:
+        if isinstance(piece, Skipped):
+            yield piece
             return
         if not self._values:
             yield self._described()
-            self._margins.found(found.start, found.start + len(found.raw), self._fed)
+            self._margins.set_value(piece.start, piece.start + len(piece.raw), self._fed)
         self._values += 1
         if self._lone is not None:
             # No longer the only value, so the text around it is not part of it.
             yield from self._threads.update(*self._lone)
             self._lone = None
         try:
-            yield from self._value(found)
+            yield from self._value(piece)
         except Malformed as error:
-            yield Skipped(found.line, str(error))
+            yield Skipped(piece.line, str(error))
         except RecursionError:
-            yield Skipped(found.line, "JSON nested too deeply")
+            yield Skipped(piece.line, "JSON nested too deeply")
 
     def _described(self) -> Described:
         return Described(source=self._source.replace("_", " "))
@@ -259,9 +259,9 @@ class BodiesReader(Reader):
             yield from self._call(Pair(request=text, sent=True), text)
             self._lone = self._threads.last if self._values == 1 else None
         else:
-            yield from self._other(text)
+            yield from self._find_call(text)
 
-    def _other(self, text: JsonText) -> Iterator[Event]:
+    def _find_call(self, text: JsonText) -> Iterator[Event]:
         pair = pairs.find_pair(text)
         if pair is not None:
             yield from self._call(pair, text)
@@ -280,14 +280,14 @@ class BodiesReader(Reader):
         sender = identify_sender({name.lower(): value for name, value in pair.headers})
         client = self._exchanges.client(decoded, sender, pair.path, pair.request.value() if pair.request else None)
         known = replace(base_call(pair, decoded, text), bytes_=place)
-        yield from self._exchanges.add(decoded, known, client, sender.session)
+        yield from self._exchanges.add_call(decoded, known, client, sender.session)
 
     def _message(self, value: Json, text: JsonText) -> Iterator[Event]:
         """Append a message to the growing context of messages that are one a line."""
         items = self._decoder.message(value)
         if self._growing is None:
-            decoded = self._decoder.opened(items)
-            yield from self._exchanges.add(decoded, base_call(Pair(), decoded, text))
+            decoded = self._decoder.start_context(items)
+            yield from self._exchanges.add_call(decoded, base_call(Pair(), decoded, text))
             self._growing = self._threads.last
             return
         talk, call = self._growing
@@ -313,11 +313,13 @@ class BodiesReader(Reader):
 def is_record(text: str) -> bool:
     """Whether a line's text is a record by itself, not part of one that spans many lines."""
     try:
-        found = walk_value(text)
-        record = classify(found.value()) in (BodyShape.REQUEST, BodyShape.ANSWER) or pairs.find_pair(found) is not None
+        walked = walk_value(text)
+        record = (
+            classify(walked.value()) in (BodyShape.REQUEST, BodyShape.ANSWER) or pairs.find_pair(walked) is not None
+        )
     except (Malformed, RecursionError):
         return False
-    return record and not text[len(found.text) :].strip()
+    return record and not text[len(walked.text) :].strip()
 
 
 NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses"}
@@ -353,12 +355,12 @@ def open_as(name: str, tree: Tree) -> BodiesReader:
 @lru_cache(maxsize=4)
 def _detect(head: bytes) -> tuple[str, float]:
     """Dialect of a head and the confidence in it; cached, since three formats ask for it."""
-    found = file_head.parse_values(head)[:_LOOKED_AT]
-    lists = [value for value in found if isinstance(value, list) and classify(value) == BodyShape.OTHER]
-    found += [item for value in lists for item in value[:_LOOKED_AT]]
-    best = _detect_cut(found[-1]) if found and len(head) >= file_head.HEAD_BYTES else ("", 0.0)
-    lines = [value for value in found if classify(value) == BodyShape.MESSAGE]
-    for value in found:
+    values = file_head.parse_values(head)[:_LOOKED_AT]
+    lists = [value for value in values if isinstance(value, list) and classify(value) == BodyShape.OTHER]
+    values += [item for value in lists for item in value[:_LOOKED_AT]]
+    best = _detect_cut(values[-1]) if values and len(head) >= file_head.HEAD_BYTES else ("", 0.0)
+    lines = [value for value in values if classify(value) == BodyShape.MESSAGE]
+    for value in values:
         try:
             spoken, sure = _detect_value(value, lines)
         except (Malformed, RecursionError):

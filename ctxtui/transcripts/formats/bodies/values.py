@@ -90,15 +90,15 @@ class ValueStream:
 
     def settle(self) -> list[JsonText | Skipped]:
         rest = self._lines.rest
-        found, left = _values(_joined([*self._open, rest]))
+        values, left = _values(_joined([*self._open, rest]))
         if left is None:
             self._open, self._depth = [], 0
-            self._lines.take(len(rest.data))
+            self._lines.drop(len(rest.data))
         elif not self._open:
-            self._lines.take(left.start - rest.start)
+            self._lines.drop(left.start - rest.start)
         else:
             return []
-        return list(found)
+        return list(values)
 
     @property
     def rest(self) -> TextLine | None:
@@ -116,8 +116,8 @@ class ValueStream:
             if self._depth > 0:
                 return
             line, self._open, self._depth = _joined(self._open), [], 0
-        found, left = _values(line)
-        yield from found
+        values, left = _values(line)
+        yield from values
         if left is not None and _opens(left.data):
             self._open, self._depth = [left], bracket_depth(left.data)
         elif left is not None:
@@ -133,23 +133,23 @@ def _values(line: TextLine) -> tuple[list[JsonText], TextLine | None]:
     """Values at the beginning of a line's text, and the rest that is not a value."""
     number, start, data = line
     text = decode_text(data)
-    found: list[JsonText] = []
+    values: list[JsonText] = []
     at = 0
     while True:
         begin = skip(text, at, BLANK)
         number += text.count("\n", at, begin)
         start += len(encode_text(text[at:begin]))
         if begin == len(text):
-            return found, None
+            return values, None
         try:
             # Offsets count from the value's own first character.
-            one = walk_value(text if not begin else text[begin : spans.read(text, begin).end], number, start)
+            value = walk_value(text if not begin else text[begin : spans.read(text, begin).end], number, start)
         except Malformed:
-            return found, TextLine(number, start, encode_text(text[begin:]))
-        found.append(one)
-        at = begin + len(one.text)
-        number += one.text.count("\n")
-        start += len(one.raw)
+            return values, TextLine(number, start, encode_text(text[begin:]))
+        values.append(value)
+        at = begin + len(value.text)
+        number += value.text.count("\n")
+        start += len(value.raw)
 
 
 def _opens(data: bytes) -> bool:
@@ -189,12 +189,12 @@ class Margins:
             self._behind += data
         self._offset += len(data)
 
-    def found(self, start: int, end: int, data: bytes) -> None:
+    def set_value(self, start: int, end: int, data: bytes) -> None:
         """Set the first value's bytes, `start` to `end`; `data` is the chunk of the file that was fed last."""
         self._bounds = start, end
         self._behind += data[max(0, end - (self._offset - len(data))) :]
 
-    def around(self, skeleton: Skeleton) -> Skeleton:
+    def add_to(self, skeleton: Skeleton) -> Skeleton:
         """Add the surrounding text to `skeleton`, of the body that is the file's only value."""
         start, _ = self._bounds or (0, 0)
         before, behind = decode_text(bytes(self._head[:start])), decode_text(bytes(self._behind))

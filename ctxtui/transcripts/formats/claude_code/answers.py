@@ -69,7 +69,7 @@ class PendingCall:
     """A call as last emitted, with the updates from later records of its answer."""
 
     def __init__(self, call: Call, answer: ApiResponse, blocks: set[str]) -> None:
-        self.told = call
+        self.call = call
         self.answer = answer
         self.blocks = blocks
         """Digests of the answer's blocks; records may repeat each other's blocks."""
@@ -82,29 +82,29 @@ class PendingCall:
         self.extra.pop(ANSWER_LEAST, None)
         self._end = call.bytes_[1]
 
-    def take(self, said: ClaudeMessage, record: ClaudeRecord, at: float | None, end: int) -> None:
+    def add_record(self, message: ClaudeMessage, record: ClaudeRecord, at: float | None, end: int) -> None:
         """Add the data of `record`, which has the time `at` and ends at byte `end`."""
-        self.model = said.model or self.model
-        self.stop_reason = said.stop or self.stop_reason
+        self.model = message.model or self.model
+        self.stop_reason = message.stop or self.stop_reason
         if at is not None and (self.ended is None or at > self.ended):
             self.ended = at
         self._end = max(self._end, end)
-        if said.content:
-            self.answer.contents += (said.content,)
-        before, usage = self.usage, newer_report(self.usage, said.report.usage)
+        if message.content:
+            self.answer.contents += (message.content,)
+        before, usage = self.usage, newer_report(self.usage, message.report.usage)
         if not (usage and "requestId" in self.extra and usage is before):
-            self.extra = add_facts(record, said, self.extra)
+            self.extra = add_facts(record, message, self.extra)
         if usage is None or usage is before:
             return
         self.usage = usage
         if self.epoch.detail:
             self.epoch = complete_epoch(self.epoch, usage.input)
 
-    def made(self, tree: Tree) -> Call:
+    def build(self, tree: Tree) -> Call:
         """Build the call."""
-        call, usage = self.told, self.usage
+        call, usage = self.call, self.usage
         # Built field by field, since `replace` takes several times as long and every answer passes here.
-        self.told = made = Call(
+        self.call = built = Call(
             call.id,
             call.thread,
             call.raw_head,
@@ -125,7 +125,7 @@ class PendingCall:
             bytes_=(call.bytes_[0], self._end),
             extra=self.extra if usage is None or usage.output_final else _with_least(self.extra, self.answer, tree),
         )
-        return made
+        return built
 
 
 def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
@@ -148,19 +148,19 @@ def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict
 
 
 def first_facts(
-    record: ClaudeRecord, sent: SentRequest, asked: Point, input_before: int, times: tuple[float | None, float | None]
+    record: ClaudeRecord, sent: SentRequest, point: Point, input_before: int, times: tuple[float | None, float | None]
 ) -> dict[str, Json]:
     """Collect a call's `extra` when its first `record` arrives.
 
-    It was sent after `asked`; the last call of its thread had `input_before` tokens of input; `times` are those of the
+    It was sent after `point`; the last call of its thread had `input_before` tokens of input; `times` are those of the
     newest record before it, and its own.
     """
     exchange = sent.exchange
     exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
     known: dict[str, Json] = {FRONT_RECORDED: True} if sent.front != ROOT and sent.front_whole and not exact else {}
     if exchange is None and not known:
-        known = _prompt_time(last_prompt_time(asked), *times)
-    return _client(record) | known | _compaction_facts(asked.anchor, input_before)
+        known = _prompt_time(last_prompt_time(point), *times)
+    return _client(record) | known | _compaction_facts(point.anchor, input_before)
 
 
 def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
@@ -172,34 +172,34 @@ def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
 
 def _client(record: ClaudeRecord) -> dict[str, Json]:
     """Client version, and whether a program runs the client: ``sdk-cli`` (``-p``) and the SDKs."""
-    found: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
-    return found | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else found
+    facts: dict[str, Json] = {CLIENT_VERSION: record.version} if record.version else {}
+    return facts | {UNATTENDED: True} if (record.entrypoint or "").startswith("sdk") else facts
 
 
-def _prompt_time(said: float | None, before: float | None, at: float | None) -> dict[str, Json]:
+def _prompt_time(prompted: float | None, before: float | None, at: float | None) -> dict[str, Json]:
     """Time of a person's message, if other records have a copy's time: no answer is that fast."""
     if (
-        said is None
+        prompted is None
         or before is None
         or at is None
         or at - before >= _MIN_ANSWER_SECONDS
-        or before - said < _MIN_ANSWER_SECONDS
+        or before - prompted < _MIN_ANSWER_SECONDS
     ):
         return {}
-    return {"asked_at": said}
+    return {"asked_at": prompted}
 
 
-def add_facts(record: ClaudeRecord, said: ClaudeMessage, known: dict[str, Json]) -> dict[str, Json]:
-    """Add a record's facts to a call's `known` ones."""
-    found = dict(known)
+def add_facts(record: ClaudeRecord, message: ClaudeMessage, facts: dict[str, Json]) -> dict[str, Json]:
+    """Add a record's facts to a call's existing `facts`."""
+    merged = dict(facts)
     if record.copied_by:
-        found[COPIED_BY] = record.copied_by
+        merged[COPIED_BY] = record.copied_by
     if record.request_id:
-        found["requestId"] = record.request_id
-    if said.report.estimated:
-        found[ESTIMATED_INPUT] = said.report.estimated
-    found.update(said.report.extra)
-    return found
+        merged["requestId"] = record.request_id
+    if message.report.estimated:
+        merged[ESTIMATED_INPUT] = message.report.estimated
+    merged.update(message.report.extra)
+    return merged
 
 
 PROVIDER: Final = "anthropic"
@@ -226,43 +226,43 @@ class Answers:
         """Find the answer that made the tool call `call_id`."""
         return self._owners.get(call_id)
 
-    def of(self, said: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
+    def find(self, message: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
         """Return the call id of a record's message, and its answer if an earlier record of it was read.
 
         The message id identifies a response; gateways that reuse one id are distinguished by the request id.
         """
-        id_ = said.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
-        known = self._answers.get(id_)
-        if known is not None and record.request_id:
+        id_ = message.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
+        answer = self._answers.get(id_)
+        if answer is not None and record.request_id:
             request = self._extra(id_).get("requestId")
             if request and request != record.request_id:
                 id_ = f"{id_}+{record.request_id}"
-                known = self._answers.get(id_)
-        return id_, known
+                answer = self._answers.get(id_)
+        return id_, answer
 
     def begin(
         self,
         id_: str,
         thread: ClaudeThread,
         parent: Point,
-        said: ClaudeMessage,
+        message: ClaudeMessage,
         record: ClaudeRecord,
-        found: RawRecord,
+        source: RawRecord,
         sent: SentRequest,
     ) -> ApiResponse:
         """Begin a new call of `thread`, whose request was sent after `parent`; `sent` is its recorded part."""
-        asked, head = find_sendable(parent), ROOT
+        sent_after, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head
         elif self.contexts:
-            head = with_front(self._tree, sent.front, build_context(self._tree, asked), asked.anchor.front)
+            head = with_front(self._tree, sent.front, build_context(self._tree, sent_after), sent_after.anchor.front)
         process = (record.session_id or "", record.version or "")
-        usage = said.report.usage
-        at, before = parse_timestamp(record.timestamp), newest_time(asked)
-        extra = first_facts(record, sent, asked, thread.input, (before, at))
-        thread.epoch = thread.next_epoch(asked.anchor, said.model, process, usage.input if usage else 0)
-        asked.anchor.used = True
-        answer = ApiResponse(head, id=id_, asked=asked, context=head, front=sent.front)
+        usage = message.report.usage
+        at, before = parse_timestamp(record.timestamp), newest_time(sent_after)
+        extra = first_facts(record, sent, sent_after, thread.input, (before, at))
+        thread.epoch = thread.next_epoch(sent_after.anchor, message.model, process, usage.input if usage else 0)
+        sent_after.anchor.used = True
+        answer = ApiResponse(head, id=id_, asked=sent_after, context=head, front=sent.front)
         self._answers[id_] = thread.last = answer
         call = Call(
             id_,
@@ -271,11 +271,11 @@ class Answers:
             head,
             head,
             provider=PROVIDER,
-            model=said.model,
+            model=message.model,
             started=estimate_start(before, at),
             epoch=thread.epoch,
-            line=found.line,
-            bytes_=(found.start, found.end),
+            line=source.line,
+            bytes_=(source.start, source.end),
             extra=extra,
         )
         if sent.exchange is not None:
@@ -284,35 +284,35 @@ class Answers:
         self._so_far = PendingCall(call, answer, set())
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
-        thread.call, thread.model, thread.process, thread.resumed = id_, said.model or thread.model, process, False
+        thread.call, thread.model, thread.process, thread.resumed = id_, message.model or thread.model, process, False
         return answer
 
     def extend(
         self,
         answer: ApiResponse,
-        said: ClaudeMessage,
+        message: ClaudeMessage,
         record: ClaudeRecord,
         at: float | None,
         end: int,
     ) -> tuple[str, Usage | None]:
         """Add a record of the time `at`, which ends at byte `end`, to `answer`: new blocks in order, the latest usage.
 
-        Returns the call's model and usage; the call itself is built by `told`.
+        Returns the call's model and usage; the call itself is built by `build_call`.
         """
         so_far = self._so_far
-        if so_far is None or so_far.answer is not answer or so_far.told is not self.calls[answer.id]:
+        if so_far is None or so_far.answer is not answer or so_far.call is not self.calls[answer.id]:
             blocks = {one.digest for one in answer.blocks(self._tree)}
             so_far = self._so_far = PendingCall(self.calls[answer.id], answer, blocks)
-        self._say(so_far, said)
-        so_far.take(said, record, at, end)
+        self._add_blocks(so_far, message)
+        so_far.add_record(message, record, at, end)
         return so_far.model, so_far.usage
 
-    def told(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
+    def build_call(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
         """Build the call of `answer` of `thread` from all its records so far."""
         so_far = self._so_far
         if so_far is None or so_far.answer is not answer:
             return self.calls[answer.id]
-        self.calls[answer.id] = call = so_far.made(self._tree)
+        self.calls[answer.id] = call = so_far.build(self._tree)
         if thread.call == call.id:
             thread.epoch, thread.input = call.epoch, call.usage.input if call.usage else thread.input
         return call
@@ -321,7 +321,7 @@ class Answers:
         so_far = self._so_far
         return so_far.extra if so_far is not None and so_far.answer.id == id_ else self.calls[id_].extra
 
-    def put_under(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
+    def set_front(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
         """Set the system prompt and tools at `front` on calls that have `old` there, after they became known."""
         for id_ in ids:
             answer, call = self._answers[id_], self.calls[id_]
@@ -331,20 +331,20 @@ class Answers:
             answer.head = with_front(self._tree, front, answer.head, old)
             answer.front = front
             answer.version += 1
-            self.calls[id_] = made = replace(
+            self.calls[id_] = changed = replace(
                 call,
                 raw_head=answer.context,
                 sent_head=answer.context,
                 response_head=answer.head,
                 extra={**call.extra, FRONT_RECORDED: True},
             )
-            yield CallSeen(made)
+            yield CallSeen(changed)
 
-    def _say(self, so_far: PendingCall, said: ClaudeMessage) -> None:
+    def _add_blocks(self, so_far: PendingCall, message: ClaudeMessage) -> None:
         items, answer = [], so_far.answer
-        for part in said.parts:
+        for part in message.parts:
             if part.makes:
-                self._calls_tool(answer, part.makes)
+                self._expect_result(answer, part.makes)
             if part.block.digest and part.block.digest not in so_far.blocks:
                 so_far.blocks.add(part.block.digest)
                 items.append(Item(part.block, ASSISTANT))
@@ -352,14 +352,14 @@ class Answers:
             answer.head = append_items(self._tree, answer.head, items)
             answer.version += 1
 
-    def _calls_tool(self, answer: ApiResponse, call_id: str) -> None:
+    def _expect_result(self, answer: ApiResponse, call_id: str) -> None:
         """Note that `answer` waits for the result of a tool call, unless it is known."""
         if self._owners.get(call_id) is not answer:
             # A call that an earlier answer made gets its result there, so this answer never gets one.
             self._owners.setdefault(call_id, answer)
             answer.waiting += 1
 
-    def answered(self, part: ContentPart, at: float | None, role: str) -> tuple[Anchor | None, bool]:
+    def add_result(self, part: ContentPart, at: float | None, role: str) -> tuple[Anchor | None, bool]:
         """Add a result to the answer that made its call.
 
         Returns that answer, and whether the result belongs there: a second, different result of one call does not.
@@ -367,18 +367,18 @@ class Answers:
         owner = self._owners.get(part.answers)
         if owner is None:
             return None, False
-        known = self._results.get(part.answers)
-        if known is not None and not self.contexts:
+        digest = self._results.get(part.answers)
+        if digest is not None and not self.contexts:
             raise NeedsContexts("two results of one call, of which only their content says whether they are the same")
-        if known is None:
+        if digest is None:
             self._results[part.answers] = part.block.digest
             owner.waiting -= 1
             owner.results += (Item(part.block, message_place(role)),)
             owner.latest = later_time(owner.latest, at)
             owner.version += 1
-        return owner, known is None or known == part.block.digest
+        return owner, digest is None or digest == part.block.digest
 
-    def replaced(self, call_id: str, text: str) -> None:
+    def replace_result(self, call_id: str, text: str) -> None:
         """Replace the result of `call_id` with `text`, as the client does in later requests with a large one."""
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):

@@ -55,17 +55,17 @@ def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
     ("" if none).
     """
     side = role or ("system" if kind in _SYSTEM_KINDS else "user")
-    found = []
-    for one in rendered if isinstance(rendered, list) else []:
-        content = one.get("content") if isinstance(one, dict) else None
+    items = []
+    for entry in rendered if isinstance(rendered, list) else []:
+        content = entry.get("content") if isinstance(entry, dict) else None
         for part in content if isinstance(content, list) else [content]:
             if isinstance(part, str) and part.strip():
                 bare = _WRAPPED.fullmatch(part) if side == "system" else None
                 mark = "" if side == "system" else text_mark(part) or META
-                found.append(Item(block.text(bare.group(1) if bare else part), Place("messages", side, mark)))
+                items.append(Item(block.text(bare.group(1) if bare else part), Place("messages", side, mark)))
             elif isinstance(part, dict):
-                found.append(Item(block.from_part(part), Place("messages", side, META if side == "user" else "")))
-    return found
+                items.append(Item(block.from_part(part), Place("messages", side, META if side == "user" else "")))
+    return items
 
 
 def text_mark(words: str) -> str:
@@ -86,15 +86,15 @@ def attachment_items(attachment: Json) -> list[Item]:
     person = kind == "queued_command" and typed
     mark = "" if person else MEMORY if any(word in kind.lower() for word in _MEMORIES) else META
     place = Place("messages", "user", mark)
-    found = [Item(image, place) for image in _images(attachment)]
+    items = [Item(image, place) for image in _images(attachment)]
     words = _lines(attachment)
     head = "" if person or not words else next((str(attachment[k]) for k in _HEADING_KEYS if attachment.get(k)), "")
     if kind in _NAMED and not words:
         words = [str(attachment[key]) for key in (*_HEADING_KEYS, "agentType") if attachment.get(key)][:1]
     if words:
         text = "\n".join([head, *words] if head and head not in words else words)
-        found.append(Item(block.text(text), place))
-    return found
+        items.append(Item(block.text(text), place))
+    return items
 
 
 def _lines(value: Json) -> list[str]:

@@ -83,30 +83,30 @@ def _reported(raw: bytes) -> Report:
 def _as_usual(raw: bytes, final: bool) -> Report | None:
     """Parse a report in the common form; None for any other."""
     try:
-        found = _usual.decode(raw)
+        record = _usual.decode(raw)
     except msgspec.ValidationError:
         return None
-    split = found.cache_creation
+    split = record.cache_creation
     minutes, hour = split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
-    unsplit = found.cache_creation_input_tokens - minutes - hour
-    told = Usage(
-        found.input_tokens,
-        found.cache_read_input_tokens,
+    unsplit = record.cache_creation_input_tokens - minutes - hour
+    converted = Usage(
+        record.input_tokens,
+        record.cache_read_input_tokens,
         write_5m=minutes + unsplit if unsplit > 0 else minutes,
         write_1h=hour,
-        output=found.output_tokens,
+        output=record.output_tokens,
         output_final=final,
     )
     extra: dict[str, Json] = {}
-    if found.service_tier:
-        extra["service_tier"] = found.service_tier
-    if found.speed:
-        extra["speed"] = found.speed
-    if found.inference_geo:
-        extra["inference_geo"] = found.inference_geo
-    if found.server_tool_use:
-        extra["server_tool_use"] = found.server_tool_use
-    return Report(told if told.input else None, 0, extra)
+    if record.service_tier:
+        extra["service_tier"] = record.service_tier
+    if record.speed:
+        extra["speed"] = record.speed
+    if record.inference_geo:
+        extra["inference_geo"] = record.inference_geo
+    if record.server_tool_use:
+        extra["server_tool_use"] = record.server_tool_use
+    return Report(converted if converted.input else None, 0, extra)
 
 
 def report_from_value(value: Json, final: bool) -> Report:
@@ -118,14 +118,14 @@ def _of_value(value: Json) -> Report:
     extra = {key: kept for key in _EXTRA if (kept := value.get(key))} if isinstance(value, dict) else {}
     if isinstance(value, dict) and ESTIMATED_BY in value:
         return Report(None, as_count(value.get("input_tokens")), extra)
-    found, _ = usage.anthropic_passes(value)
-    return Report(found if found is not None and found.input else None, 0, extra)
+    converted, _ = usage.anthropic_passes(value)
+    return Report(converted if converted is not None and converted.input else None, 0, extra)
 
 
-def _with_final(found: Report, final: bool) -> Report:
-    if found.usage is None or found.usage.output_final == final:
-        return found
-    return Report(usage.with_final_output(found.usage, final), found.estimated, found.extra)
+def _with_final(report: Report, final: bool) -> Report:
+    if report.usage is None or report.usage.output_final == final:
+        return report
+    return Report(usage.with_final_output(report.usage, final), report.estimated, report.extra)
 
 
 SYNTHETIC: Final = "<synthetic>"
@@ -183,25 +183,25 @@ def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = 
     """
     if record.loose is not None:
         return message_from_value(record.loose.get("message"), record.type or "")
-    found = record.message
-    if found is None:
+    fields = record.message
+    if fields is None:
         return None
-    role, usage = found.role or record.type or "", bytes(found.usage)
-    content = bytes(found.content)
+    role, usage = fields.role or record.type or "", bytes(fields.usage)
+    content = bytes(fields.content)
     try:
-        told = parse_report(usage, bool(found.stop_reason)) if usage else NO_REPORT
+        report = parse_report(usage, bool(fields.stop_reason)) if usage else NO_REPORT
         return ClaudeMessage(
             role,
             parse_parts(content, clean) if contexts else _outline(content),
-            id=found.id or "",
-            model=intern(found.model or ""),
-            stop=intern(found.stop_reason or ""),
-            report=told,
+            id=fields.id or "",
+            model=intern(fields.model or ""),
+            stop=intern(fields.stop_reason or ""),
+            report=report,
             string=content[:1] == b'"',
             content=b"" if contexts else content,
         )
     except msgspec.MsgspecError:
-        head = {"role": found.role, "id": found.id, "model": found.model, "stop_reason": found.stop_reason}
+        head = {"role": fields.role, "id": fields.id, "model": fields.model, "stop_reason": fields.stop_reason}
         parts = {"content": content, "usage": usage}
         return message_from_value(
             head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or ""
@@ -215,7 +215,7 @@ def _outline(raw: bytes) -> list[ContentPart]:
     """
     if raw[:1] != b"[":
         return parse_parts(raw, None)
-    found = []
+    outline = []
     for part in _typed.decode(raw):
         kind = part.type or "text"
         if kind == "text":
@@ -224,8 +224,8 @@ def _outline(raw: bytes) -> list[ContentPart]:
             return parse_parts(raw, None)
         else:
             body = b"{}"
-        found.append(_paired(Block("", kind, body), part.id or "", part.tool_use_id or ""))
-    return found
+        outline.append(_paired(Block("", kind, body), part.id or "", part.tool_use_id or ""))
+    return outline
 
 
 def message_from_value(message: Json, role: str) -> ClaudeMessage | None:
@@ -271,13 +271,13 @@ def parse_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
 
 def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
     """Parse a list that holds other values than objects."""
-    found = []
+    parts = []
     for item in map(bytes, _parts.decode(raw)):
         if item[:1] != b"{":
-            found.extend(_value_parts([canonical.loads(item)]))
+            parts.extend(_value_parts([canonical.loads(item)]))
             continue
-        found.append(_part_of(item, _part.decode(item), clean))
-    return found
+        parts.append(_part_of(item, _part.decode(item), clean))
+    return parts
 
 
 def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
@@ -292,12 +292,12 @@ def _part_of(raw: bytes, part: _Part, clean: bool) -> ContentPart:
 def _value_parts(content: Json) -> list[ContentPart]:
     if content is None or content == "":
         return []
-    found = []
+    parts = []
     for item in content if isinstance(content, list) else [content]:
         block = raw_block.from_value(item)
         inner = item if isinstance(item, dict) else {}
-        found.append(_paired(block, as_str(inner.get("id")), as_str(inner.get("tool_use_id"))))
-    return found
+        parts.append(_paired(block, as_str(inner.get("id")), as_str(inner.get("tool_use_id"))))
+    return parts
 
 
 def _paired(block: Block, id_: str, tool_use_id: str) -> ContentPart:
@@ -323,30 +323,30 @@ class UserContent(Struct):
     items: list[Item] = field(default_factory=list)
     words: str = ""
     interrupted: str = ""
-    leaves: bool = False
+    exits: bool = False
 
 
 def sort_content(record: ClaudeRecord, message: ClaudeMessage) -> UserContent:
     """Sort the content of the user record `record` with `message`."""
     mark = _mark(record)
     role = message.role if message.role != "assistant" else "user"
-    found = UserContent()
+    content = UserContent()
     for part in message.parts:
         if part.answers:
-            found.results.append(part)
+            content.results.append(part)
             continue
         words = ""
         if part.block.kind == "text":
             value = part.block.value()
             words = block_content.read_value("text", value).text
-            found.leaves = found.leaves or (isinstance(value, dict) and is_exit_command(str(value.get("text"))))
+            content.exits = content.exits or (isinstance(value, dict) and is_exit_command(str(value.get("text"))))
         own = mark or text_mark(words)
-        found.items.append(Item(part.block, message_place(role, own)))
+        content.items.append(Item(part.block, message_place(role, own)))
         if words.startswith(INTERRUPTED):
-            found.interrupted = words
+            content.interrupted = words
         elif not own and words.strip():
-            found.words = found.words or words
-    return found
+            content.words = content.words or words
+    return content
 
 
 def _mark(record: ClaudeRecord) -> str:
@@ -355,13 +355,13 @@ def _mark(record: ClaudeRecord) -> str:
 
 def sent_items(record: ClaudeRecord, message: ClaudeMessage) -> list[Item]:
     """List the blocks of a message in its own order, marked as by `sort_content`."""
-    found, mark, user = [], _mark(record), message.role == "user"
+    items, mark, user = [], _mark(record), message.role == "user"
     for part in message.parts:
         own = ""
         if user and not part.answers:
             own = mark or (text_mark(block_content.read(part.block).text) if part.block.kind == "text" else "")
-        found.append(Item(part.block, message_place(message.role, own)))
-    return found
+        items.append(Item(part.block, message_place(message.role, own)))
+    return items
 
 
 def is_exit_command(words: str) -> bool:

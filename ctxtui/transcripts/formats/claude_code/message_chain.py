@@ -101,21 +101,21 @@ def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
     """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as it was sent."""
-    made = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
+    added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
-    made.root = made if kind == RESULT else point.root
-    if kind == CLIENT and made.items and made.root is not None:
-        point.anchor.sides += (made,)
+    added.root = added if kind == RESULT else point.root
+    if kind == CLIENT and added.items and added.root is not None:
+        point.anchor.sides += (added,)
         point.anchor.version += 1
-    return made
+    return added
 
 
 def add_side_point(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
     """Make a point under `anchor` that is part of every later context, whatever the ancestry (a queued message)."""
-    made = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
-    anchor.sides += (made,)
+    added = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
+    anchor.sides += (added,)
     anchor.version += 1
-    return made
+    return added
 
 
 def build_context(tree: Tree, point: Point) -> int:
@@ -163,14 +163,14 @@ def adds_nothing(point: Point) -> bool:
 
 def _arrange(chain: Iterable[Point]) -> list[Item]:
     """Order the points' items as in a request: a message's results, the client's texts, the user's, one system turn."""
-    found: list[Item] = []
+    ordered: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []
     words: list[Item] = []
     turn: list[Item] = []
 
     def close() -> None:
-        found.extend((*results, *_end_line(texts, words), *words, *_one_text(turn)))
+        ordered.extend((*results, *_end_line(texts, words), *words, *_one_text(turn)))
         for some in (results, texts, words, turn):
             some.clear()
 
@@ -178,7 +178,7 @@ def _arrange(chain: Iterable[Point]) -> list[Item]:
         for item in point.items:
             if item.place.role == "assistant":
                 close()
-                found.append(item)
+                ordered.append(item)
             elif item.place.role == "system":
                 turn.append(item)
             elif point.rendered:
@@ -186,7 +186,7 @@ def _arrange(chain: Iterable[Point]) -> list[Item]:
             else:
                 (results if item.block.kind == "tool_result" else words).append(item)
     close()
-    return found
+    return ordered
 
 
 def _end_line(texts: list[Item], words: list[Item]) -> list[Item]:
@@ -239,13 +239,13 @@ def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
         return head
     before = tree[head].place
     role = before.role if before.section == "messages" else ""
-    for said, place in items:
-        if said.kind == block.HEADER:
+    for item_block, place in items:
+        if item_block.kind == block.HEADER:
             continue
         if place.role != role:
             role = place.role
             head = tree.child(head, *_header(role))
-        head = tree.child(head, said, place)
+        head = tree.child(head, item_block, place)
     return head
 
 
@@ -266,9 +266,9 @@ def newest_time(point: Point) -> float | None:
     return newest
 
 
-def later_time(one: float | None, other: float | None) -> float | None:
+def later_time(first: float | None, second: float | None) -> float | None:
     """Return the later of two times, either of which may be unknown."""
-    return other if one is None or (other is not None and other > one) else one
+    return second if first is None or (second is not None and second > first) else first
 
 
 def last_prompt_time(point: Point) -> float | None:
@@ -361,5 +361,5 @@ def _context_before(tree: Tree, point: Point) -> int:
 
 
 def _count(metadata: Json, key: str) -> int:
-    found = metadata.get(key) if isinstance(metadata, Mapping) else None
-    return as_count(found)
+    value = metadata.get(key) if isinstance(metadata, Mapping) else None
+    return as_count(value)

@@ -44,82 +44,87 @@ if TYPE_CHECKING:
 
 
 def handle_message(
-    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: RawRecord, agent: str
+    state: ClaudeState, record: ClaudeRecord, message: ClaudeMessage, source: RawRecord, agent: str
 ) -> list[Event]:
     """Handle a record with a message."""
     thread, events = state.thread(record, agent)
     if state.contexts and records_requests(record.version):
-        state.requests(agent).store.record(record, said, sent_items(record, said))
-    if said.role == "assistant" and said.model != SYNTHETIC:
-        return events + _handle_answer(state, record, said, found, thread, agent)
-    events = state.told() + events
-    if said.role == "assistant":
-        return events + _synthetic(state, record, said, thread)
-    return events + _handle_user(state, record, said, thread, agent)
+        state.requests(agent).store.record(record, message, sent_items(record, message))
+    if message.role == "assistant" and message.model != SYNTHETIC:
+        return events + _handle_answer(state, record, message, source, thread, agent)
+    events = state.emit_pending() + events
+    if message.role == "assistant":
+        return events + _synthetic(state, record, message, thread)
+    return events + _handle_user(state, record, message, thread, agent)
 
 
 def _handle_answer(
-    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, found: RawRecord, thread: ClaudeThread, agent: str
+    state: ClaudeState,
+    record: ClaudeRecord,
+    message: ClaudeMessage,
+    source: RawRecord,
+    thread: ClaudeThread,
+    agent: str,
 ) -> list[Event]:
     events: list[Event] = []
     answers = state.answers
-    id_, answer = answers.of(said, record)
+    id_, answer = answers.find(message, record)
     if state.answering is not None and (state.answering[0] is not answer or state.answering[1] is not thread):
-        events = state.told()
+        events = state.emit_pending()
     above = state.threads.points.get(str(record.parent_uuid))
     if answer is None:
         parent = state.threads.parent(record, thread, starts=False)
         sent, notes = find_request(state, record, thread, agent)
         events += notes
-        answer = answers.begin(id_, thread, parent, said, record, found, sent)
+        answer = answers.begin(id_, thread, parent, message, record, source, sent)
     above = above if above is not None and above.anchor is answer else None
     at = parse_timestamp(record.timestamp)
     point = Point(answer, above, at=at, root=above.root if above else None)
     thread.tip = state.register(record, point)
     if answers.calls[id_].thread != thread.id:
         # An answer of another thread, copied into this one's history.
-        return events + state.moved(thread)
-    model, usage = answers.extend(answer, said, record, at, found.end)
+        return events + state.tip_events(thread)
+    model, usage = answers.extend(answer, message, record, at, source.end)
     if state.contexts:
-        state.side.seen(id_, model, usage, own=not agent)
-        for number, one in enumerate(other_passes(said.report.extra), 1):
-            state.side.seen(pass_id(id_, number), one.model or model, one.usage, own=not agent)
-    for part in said.parts:
+        state.side.add_call(id_, model, usage, own=not agent)
+        for number, further in enumerate(other_passes(message.report.extra), 1):
+            state.side.add_call(pass_id(id_, number), further.model or model, further.usage, own=not agent)
+    for part in message.parts:
         if part.makes:
             state.threads.tasks.call(thread.id, part.block)
     state.answering = (answer, thread)
     # The call is emitted after all its records, unless the context continues before that.
-    return events if adds_nothing(point) else events + state.told()
+    return events if adds_nothing(point) else events + state.emit_pending()
 
 
-def _synthetic(state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, thread: ClaudeThread) -> list[Event]:
+def _synthetic(state: ClaudeState, record: ClaudeRecord, message: ClaudeMessage, thread: ClaudeThread) -> list[Event]:
     parent = state.threads.parent(record, thread, starts=False)
     if not record.is_api_error_message:
-        items = [Item(part.block, ASSISTANT) for part in said.parts]
+        items = [Item(part.block, ASSISTANT) for part in message.parts]
         return state.move(thread, state.add(record, parent, SAID, items))
     # The client shows an API error as an answer, but does not send it.
-    words = " ".join(str(part.block.member("text") or "") for part in said.parts if part.block.kind == "text")
+    words = " ".join(str(part.block.member("text") or "") for part in message.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
     return [Happened("api error", strip_surrogates(words), thread.id, parse_timestamp(record.timestamp), thread.call)]
 
 
 def _handle_user(
-    state: ClaudeState, record: ClaudeRecord, said: ClaudeMessage, thread: ClaudeThread, agent: str
+    state: ClaudeState, record: ClaudeRecord, message: ClaudeMessage, thread: ClaudeThread, agent: str
 ) -> list[Event]:
-    what = sort_content(record, said)
+    content = sort_content(record, message)
     events: list[Event] = []
-    owner, loose = _results(state, record, what, said.role, events)
-    items = [*loose, *what.items]
+    owner, loose = _results(state, record, content, message.role, events)
+    items = [*loose, *content.items]
     if owner is not None and state.threads.points.get(str(record.parent_uuid)) is None:
         parent = Point(owner)
     else:
-        parent = state.threads.parent(record, thread, starts=bool(what.items))
+        parent = state.threads.parent(record, thread, starts=bool(content.items))
     if record.is_compact_summary and not _compacted(parent.anchor):
         parent = Point(after_compaction(None))
     marks = {item.place.mark for item in items}
-    kind = SAID if marks & {"", SUMMARY} else RESULT if what.results else CLIENT
+    kind = SAID if marks & {"", SUMMARY} else RESULT if content.results else CLIENT
     point = add_kept(state, record, state.add(record, parent, kind, items))
-    return [*events, *state.move(thread, point), *_note_input(state, record, what, thread, agent)]
+    return [*events, *state.move(thread, point), *_note_input(state, record, content, thread, agent)]
 
 
 def _compacted(anchor: Anchor) -> bool:
@@ -147,13 +152,13 @@ def _results(
     """
     owner, loose = None, []
     for part in what.results:
-        made_by, settled = state.answers.answered(part, parse_timestamp(record.timestamp), role)
+        made_by, settled = state.answers.add_result(part, parse_timestamp(record.timestamp), role)
         owner = owner or made_by
         if not settled:
             loose.append(Item(part.block, message_place(role)))
         if state.threads.tasks.spawns(part.answers) and _names_agent(record):
             agent = state.threads.tasks.result(part.answers, record.json("toolUseResult"))
-            events += state.threads.spawned(agent) if agent else []
+            events += state.threads.label_spawned(agent) if agent else []
     return owner, loose
 
 
@@ -165,28 +170,28 @@ def _note_input(
     state: ClaudeState, record: ClaudeRecord, what: UserContent, thread: ClaudeThread, agent: str
 ) -> list[Event]:
     events: list[Event] = []
-    if what.leaves:
+    if what.exits:
         thread.resumed = True
     if what.interrupted:
         at = parse_timestamp(record.timestamp)
         events.append(Happened("interrupt", strip_surrogates(what.interrupted.strip("[]")), thread.id, at, thread.call))
     if thread.id == MAIN:
-        state.about.asked(what.words)
+        state.about.use_prompt_as_title(what.words)
     elif what.words and not thread.label:
         events += state.threads.label(thread, agent or record.agent_id or "", what.words)
     return events
 
 
-def handle_request(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
+def handle_request(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     """Handle a record of a request or of its parts. A request followed by another one was not answered."""
     if not state.contexts:
         raise NeedsContexts("records of requests")
     requests = state.requests(agent)
     before = requests.last
-    made, notes = requests.take(found)
+    request, notes = requests.add_record(source)
     events: list[Event] = [*notes]
-    if made is not None and before is not None and not before.answered:
-        events += _unanswered(state, before, made, agent)
+    if request is not None and before is not None and not before.answered:
+        events += _unanswered(state, before, request, agent)
     return events
 
 
@@ -195,7 +200,7 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
 
     It gets a thread of its own, so that no figure of the conversation counts it as an answered call.
     """
-    owner = state.threads.known(agent)
+    owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
     words = "no answer to a request is on record"
     if after.last is before.last and after.last is not None:
@@ -209,15 +214,15 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     return [*events, ThreadSeen(unanswered_thread(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
-def handle_meter(state: ClaudeState, record: ClaudeRecord, found: RawRecord) -> list[Event]:
+def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) -> list[Event]:
     """Handle a record of the session's usage so far."""
     if not state.contexts:
         raise NeedsContexts("what the client counts beside its calls")
-    value = canonical.loads(found.raw)
+    value = canonical.loads(source.raw)
     report = value.get("modelUsage") if isinstance(value, dict) else None
-    place = (found.start, found.end)
+    place = (source.start, source.end)
     state.about.window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
-    known = state.side.meter(report, parse_timestamp(state.clock), found.line, place, state.answers.calls)
+    known = state.side.read_meter(report, parse_timestamp(state.clock), source.line, place, state.answers.calls)
     (state.silent if known else state.other)[record.type or ""] += 1
     return []
 
@@ -227,14 +232,14 @@ def find_request(
 ) -> tuple[SentRequest, list[Event]]:
     """Find the request that the answer in `record` names, as far as it is recorded; also returns what is missing."""
     requests = state.requests(agent) if record.request_ref else None
-    named = requests.named(record.request_ref or "") if requests is not None else None
+    named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:
         return SentRequest(thread.front, thread.front_whole), []
     named.answered = True
     shape = requests.shape_of(named)
     if shape is not None:
         thread.front, thread.front_whole = shape.head, True
-    if named.fresh and requests.goes_on(named):
+    if named.fresh and requests.continues_answered(named):
         thread.resumed = True
     requests.answered = named
     rebuilt, notes = requests.rebuild(named)

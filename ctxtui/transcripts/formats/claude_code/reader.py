@@ -97,7 +97,7 @@ class ClaudeCodeReader:
     def tail(self) -> Skipped | None:
         if self._stream.tail is not None:
             return None if self._foreign else self._named(self._stream.tail)
-        return None if self._agent else self._state.threads.lacking()
+        return None if self._agent else self._state.threads.missing_files()
 
     @property
     def other(self) -> Counter[str]:
@@ -115,7 +115,7 @@ class ClaudeCodeReader:
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        events = [*self._take(self._stream.settle()), *self._state.told()]
+        events = [*self._take(self._stream.settle()), *self._state.emit_pending()]
         # Unrecorded usage is emitted once all files are read; the session's own file settles last.
         return events if self._agent else [*events, *self._state.side_calls()]
 
@@ -148,7 +148,7 @@ class ClaudeCodeReader:
             return []
         events: list[Event] = [self._named(Skipped(piece.line, piece.reason))]
         if isinstance(piece, BrokenRecord):
-            events += self._state.told() + system_records.handle_broken(self._state, piece, self._agent)
+            events += self._state.emit_pending() + system_records.handle_broken(self._state, piece, self._agent)
         return events
 
     def _belongs(self, record: ClaudeRecord) -> bool:
@@ -199,51 +199,51 @@ def agent_id(name: str) -> str:
     return match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
 
 
-def handle_record(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
+def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     """Return the events of one record; `agent` is the subagent whose file it is in ("" for the session's)."""
-    if state.threads.repeats(record, agent):
+    if state.threads.is_repeat(record, agent):
         return []
     if not agent:
         state.about.record(record)
         state.clock = record.timestamp if record.timestamp is not None else state.clock
     owner = record.agent_id or agent if agent else ""
     read = _message if record.type in _SPEAKERS else _dispatch
-    events = read(state, record, found, owner)
+    events = read(state, record, source, owner)
     about = state.about
-    return [*events, about.news()] if about.now is not about.told else events
+    return [*events, about.news()] if about.now is not about.emitted else events
 
 
-def _dispatch(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
+def _dispatch(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     match record.type:
         case "system":
-            return state.told() + system_records.handle_system(state, record, agent)
+            return state.emit_pending() + system_records.handle_system(state, record, agent)
         case "progress":
-            return state.told() + system_records.handle_progress(state, record, found, agent)
+            return state.emit_pending() + system_records.handle_progress(state, record, source, agent)
         case "attachment":
-            return state.told() + system_records.handle_attachment(state, record, agent)
+            return state.emit_pending() + system_records.handle_attachment(state, record, agent)
         case "queue-operation":
-            return state.told() + system_records.handle_queue(state, record)
+            return state.emit_pending() + system_records.handle_queue(state, record)
         case "content-replacement":
-            return state.told() + system_records.handle_replacements(state, record)
+            return state.emit_pending() + system_records.handle_replacements(state, record)
         case "cost-state" | "result" if not agent:
-            return state.told() + messages.handle_meter(state, record, found)
+            return state.emit_pending() + messages.handle_meter(state, record, source)
         case kind if kind in KINDS:
-            return state.told() + messages.handle_request(state, record, found, agent)
+            return state.emit_pending() + messages.handle_request(state, record, source, agent)
         case kind if kind in _TITLES:
-            state.about.titled(record, known=record.leaf_uuid in state.threads.points)
+            state.about.add_title_record(record, is_known=record.leaf_uuid in state.threads.points)
             return []
-    return _message(state, record, found, agent)
+    return _message(state, record, source, agent)
 
 
-def _message(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
+def _message(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     """Handle a record with a message; one without is at most a link in the chain."""
-    message = parse_message(record, found.clean, contexts=state.contexts)
+    message = parse_message(record, source.clean, contexts=state.contexts)
     if message is not None and message.role in _SAYING:
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block
             if first.body.find(_OUTPUT, 0, _BEGINNING) >= 0:
                 state.about.window(parse_shown_window(read(first).text))
-        return messages.handle_message(state, record, message, found, agent)
+        return messages.handle_message(state, record, message, source, agent)
     tally = state.silent if record.type in _SILENT else state.other
     tally[record.type or "no type"] += 1
-    return state.told() + system_records.handle_link(state, record, agent) if record.uuid else []
+    return state.emit_pending() + system_records.handle_link(state, record, agent) if record.uuid else []

@@ -66,18 +66,18 @@ def resume(order: ResumeOrder) -> ResumedFile:
     The new file must be named after its session's id. Subagents' own files are not part of it.
     """
     records, lost = read_records(order)
-    found, beside = find_positions(records, order.path)
-    edits = apply_edits(order, records, found, beside, cut=order.end is not None)
+    positions, beside = find_positions(records, order.path)
+    edits = apply_edits(order, records, positions, beside, cut=order.end is not None)
     chain = ResumeChain(records)
     new = fresh_ids(order.ids, chain.known)
     session_id = next(new)
     # Items appended after everything follow the last record of the path that stays.
-    last = max((n for n, _ in found.values() if not records[n].removed), default=None)
+    last = max((n for n, _ in positions.values() if not records[n].removed), default=None)
     for number, record in enumerate(records):
         for items in record.before:
-            chain.put(_make_item_record(records, number, items, next(new)), number)
-    for items in edits.behind:
-        chain.put_last(_make_item_record(records, last or 0, items, next(new)), last)
+            chain.insert(_make_item_record(records, number, items, next(new)), number)
+    for items in edits.appended:
+        chain.append(_make_item_record(records, last or 0, items, next(new)), last)
     _update_usage(records, order)
     return ResumedFile(
         b"".join(chain.lines(session_id)), count_losses([*lost, *edits.lost]), session_id, f"{session_id}.jsonl"
@@ -93,7 +93,7 @@ class SourceRecord(ResumeEntry):
     raw: bytes
     value: dict[str, Any]
     usage: dict[str, Any] | None = None
-    set_: dict[str, bytes | None] = field(default_factory=dict)
+    new_members: dict[str, bytes | None] = field(default_factory=dict)
 
     @property
     def answer_id(self) -> str:
@@ -106,7 +106,7 @@ class SourceRecord(ResumeEntry):
     @property
     def members(self) -> dict[str, bytes | None]:
         """Changed members as JSON text; None for removed ones."""
-        members: dict[str, bytes | None] = dict(self.set_)
+        members: dict[str, bytes | None] = dict(self.new_members)
         changed: dict[str, Any] = {} if self.usage is None else {"usage": self.usage}
         if self.changes:
             parts = self.changed_parts(self.value["message"].get("content"), Block.value)
@@ -121,16 +121,16 @@ class SourceRecord(ResumeEntry):
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
     """Read the records of the source, each once; also returns what could not be read."""
-    found, lost = read_source(order)
+    pieces, lost = read_source(order)
     records: list[SourceRecord] = []
-    known: set[str] = set()
-    for raw, piece in found:
+    uuids: set[str] = set()
+    for raw, piece in pieces:
         record = _record(raw, piece.raw)
         uuid = str(record.value.get("uuid") or "")
-        if uuid in known:
+        if uuid in uuids:
             lost.append("a record that stands in the file twice is written once")
             continue
-        known |= {uuid} if uuid else set()
+        uuids |= {uuid} if uuid else set()
         records.append(record)
     return records, lost
 
@@ -141,9 +141,9 @@ def _record(raw: bytes, tidy: bytes) -> SourceRecord:
     record = SourceRecord(
         raw=raw,
         value=value,
-        whole=not isinstance(value.get("message"), dict),
-        ends=kind in _CHAINED or kind in _ABOUT_END,
-        asks=kind == "user" and not value.get("isSidechain"),
+        is_atomic=not isinstance(value.get("message"), dict),
+        ends_with_session=kind in _CHAINED or kind in _ABOUT_END,
+        is_prompt=kind == "user" and not value.get("isSidechain"),
     )
     if typed.is_sidechain or (typed.type or "").startswith(_REQUEST):
         return record
@@ -202,30 +202,30 @@ def find_positions(
     A context from the records of requests holds the client's reminders as sent: wrapped, joined to a person's text,
     several in one turn. In the file each is an attachment of its own (facts §13.1), which is found by its text.
     """
-    found, beside = find_blocks(path, records), {}
-    taken = set(found.values())
+    positions, beside = find_blocks(path, records), {}
+    taken = set(positions.values())
     words: dict[str, list[tuple[int, int]]] = {}
     for number, record in enumerate(records):
         for part, text in enumerate(_texts(record.value)):
             if text:
                 words.setdefault(text, []).append((number, part))
     for at, item in recorded_items(enumerate(path)):
-        if at in found or item.place.section != "messages" or item.block.kind != "text":
+        if at in positions or item.place.section != "messages" or item.block.kind != "text":
             continue
         text = _unwrap(item.block.member("text"))
         same = [place for place in words.get(text, ()) if place not in taken]
-        held = same[-1:] or [
+        matches = same[-1:] or [
             place
             for part, there in words.items()
             if part in text
             for place in there
             if place not in taken and records[place[0]].value.get("type") == "attachment"
         ]
-        if held:
-            taken |= set(held)
-            found[at] = min(held)
-            beside[at] = sorted({number for number, _ in held} - {found[at][0]})
-    return found, beside
+        if matches:
+            taken |= set(matches)
+            positions[at] = min(matches)
+            beside[at] = sorted({number for number, _ in matches} - {positions[at][0]})
+    return positions, beside
 
 
 def _texts(value: dict[str, Any]) -> list[str]:
@@ -256,7 +256,7 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
     """
     first = first_change(records)
     last = next((r.answer_id for r in reversed(records) if r.answer_id and not r.removed), "")
-    rewritten = any(r.touched for r in records if r.answer_id == last)
+    rewritten = any(r.is_changed for r in records if r.answer_id == last)
     begins = {r.answer_id: n for n, r in reversed(list(enumerate(records)))}
     for number, record in enumerate(records):
         kind, answer = record.value.get("type"), record.answer_id
@@ -267,13 +267,13 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
         elif answer and not record.removed:
             stale = begins[answer] > first
             if stale and "requestRef" in record.value:
-                record.set_["requestRef"] = None
-            known = record.value["message"].get("usage")
+                record.new_members["requestRef"] = None
+            usage = record.value["message"].get("usage")
             size = order.input_tokens if answer == last else None
-            if isinstance(known, dict) and size is not None and (stale or rewritten):
-                output = order.answer_tokens if rewritten else known.get("output_tokens")
+            if isinstance(usage, dict) and size is not None and (stale or rewritten):
+                output = order.answer_tokens if rewritten else usage.get("output_tokens")
                 record.usage = {"input_tokens": size, "output_tokens": output, ESTIMATED_BY: "ctxtui"}
-            elif isinstance(known, dict) and stale:
+            elif isinstance(usage, dict) and stale:
                 record.usage = _NONE
 
 
@@ -282,10 +282,10 @@ def _replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
     listed = record.value.get("replacements")
     if not isinstance(listed, list):
         return
-    changed = {call for one in records if one.touched for call in one.answers.values()}
+    changed = {call for one in records if one.is_changed for call in one.answers.values()}
     left = [one for one in listed if not (isinstance(one, dict) and one.get("toolUseId") in changed)]
     if len(left) < len(listed):
-        record.set_["replacements"] = canonical.dumps(left)
+        record.new_members["replacements"] = canonical.dumps(left)
 
 
 _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceToolAssistantUUID")
@@ -303,15 +303,15 @@ class ResumeChain:
         self._before: dict[int, list[dict[str, Any]]] = {}
         self._last: list[dict[str, Any]] = []
 
-    def put(self, record: dict[str, Any], follower: int) -> None:
+    def insert(self, record: dict[str, Any], follower: int) -> None:
         """Insert `record` just before the record number `follower` (0-based)."""
         waiting = self._before.setdefault(follower, [])
-        above = waiting[-1]["uuid"] if waiting else self._stays(self._records[follower].value.get("parentUuid"))
+        above = waiting[-1]["uuid"] if waiting else self._nearest_kept(self._records[follower].value.get("parentUuid"))
         waiting.append({**record, "parentUuid": above})
 
-    def put_last(self, record: dict[str, Any], above: int | None) -> None:
+    def append(self, record: dict[str, Any], above: int | None) -> None:
         """Append `record` at the end, as a child of the record number `above` (0-based)."""
-        own = None if above is None else self._stays(self._records[above].value.get("uuid"))
+        own = None if above is None else self._nearest_kept(self._records[above].value.get("uuid"))
         self._last.append({**record, "parentUuid": self._last[-1]["uuid"] if self._last else own})
 
     def lines(self, session_id: str) -> Iterator[bytes]:
@@ -320,7 +320,7 @@ class ResumeChain:
         for number, record in enumerate(self._records):
             before = self._before.get(number, [])
             yield from (_line({**one, "sessionId": session_id}) for one in before)
-            if not record.removed and not self._of_removed(record):
+            if not record.removed and not self._belongs_to_removed(record):
                 changes = record.members | self._references(record, before)
                 if isinstance(record.value.get("sessionId"), str):
                     changes["sessionId"] = own
@@ -330,7 +330,7 @@ class ResumeChain:
                 yield line + b"\n"
         yield from (_line({**one, "sessionId": session_id}) for one in self._last)
 
-    def _stays(self, uuid: Any) -> Any:
+    def _nearest_kept(self, uuid: Any) -> Any:
         """Find the nearest record from `uuid` upwards that is not removed; None if there is none."""
         while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
             above = self._by_id[uuid].value
@@ -341,50 +341,50 @@ class ResumeChain:
         changes: dict[str, bytes | None] = {}
         for key in _REFERENCES:
             named = record.value.get(key)
-            stays = before[-1]["uuid"] if before and key == "parentUuid" else self._stays(named)
+            stays = before[-1]["uuid"] if before and key == "parentUuid" else self._nearest_kept(named)
             if stays != named:
                 changes[key] = canonical.dumps(stays)
         metadata = record.value.get("compactMetadata")
-        if isinstance(metadata, dict) and (kept := self._kept(metadata)) != metadata:
+        if isinstance(metadata, dict) and (kept := self._update_compaction(metadata)) != metadata:
             changes["compactMetadata"] = canonical.dumps(kept)
         return changes
 
-    def _kept(self, metadata: dict[str, Any]) -> dict[str, Any]:
+    def _update_compaction(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """Update a compaction's references to the messages that it kept.
 
         The client keeps none of them if one of the named records is missing.
         """
-        kept = dict(metadata)
-        segment, listed = kept.get("preservedSegment"), kept.get("preservedMessages")
+        updated = dict(metadata)
+        segment, listed = updated.get("preservedSegment"), updated.get("preservedMessages")
         if isinstance(segment, dict):
-            left = self._left(self._stretch(segment.get("headUuid"), segment.get("tailUuid")))
+            left = self._current_uuids(self._stretch(segment.get("headUuid"), segment.get("tailUuid")))
             if left:
                 ends = {"headUuid": left[0], "tailUuid": left[-1]}
-                kept["preservedSegment"] = {**segment, **self._anchored(segment), **ends}
+                updated["preservedSegment"] = {**segment, **self._anchored(segment), **ends}
             elif self._by_id.keys() >= {segment.get("headUuid"), segment.get("tailUuid")}:
-                del kept["preservedSegment"]
+                del updated["preservedSegment"]
         if isinstance(listed, dict):
-            names = {key: self._left(value) for key, value in listed.items() if isinstance(value, list)}
-            kept["preservedMessages"] = {**listed, **self._anchored(listed), **names}
+            names = {key: self._current_uuids(value) for key, value in listed.items() if isinstance(value, list)}
+            updated["preservedMessages"] = {**listed, **self._anchored(listed), **names}
             if names and not any(names.values()):
-                del kept["preservedMessages"]
-        return kept
+                del updated["preservedMessages"]
+        return updated
 
     def _anchored(self, named: dict[str, Any]) -> dict[str, Any]:
-        return {"anchorUuid": self._stays(named["anchorUuid"])} if "anchorUuid" in named else {}
+        return {"anchorUuid": self._nearest_kept(named["anchorUuid"])} if "anchorUuid" in named else {}
 
     def _stretch(self, head: Any, tail: Any) -> list[Any]:
         """List the uuids from `head` to `tail` along the chain; empty if `tail` is not under `head`."""
-        found: list[Any] = []
+        uuids: list[Any] = []
         at = tail
-        while isinstance(at, str) and at in self._by_id and at not in found:
-            found.append(at)
+        while isinstance(at, str) and at in self._by_id and at not in uuids:
+            uuids.append(at)
             if at == head:
-                return found[::-1]
+                return uuids[::-1]
             at = self._by_id[at].value.get("parentUuid")
         return []
 
-    def _left(self, uuids: list[Any]) -> list[Any]:
+    def _current_uuids(self, uuids: list[Any]) -> list[Any]:
         """Add the records inserted before `uuids`, and remove the removed ones."""
         left: list[Any] = []
         for uuid in uuids:
@@ -394,7 +394,7 @@ class ResumeChain:
             left += [] if record is not None and record.removed else [uuid]
         return left
 
-    def _of_removed(self, record: SourceRecord) -> bool:
+    def _belongs_to_removed(self, record: SourceRecord) -> bool:
         """Whether `record` belongs to a removed one: a snapshot of the files at its time."""
         owner = self._by_id.get(str(record.value.get("messageId")))
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
@@ -422,11 +422,11 @@ def _translatable(body: Body, losses: Losses) -> Body:
             losses.note("system messages became reminders of the user")
             parts = [{**part, "text": f"{_OPEN}\n{part.get('text', '')}\n{_CLOSE}"} for part in parts]
             role = "user"
-        kept = [made for part in parts if (made := _block(part, _SAID, losses)) is not None]
-        if kept and messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += kept
-        elif kept:
-            messages.append({"role": role, "content": kept})
+        blocks = [made for part in parts if (made := _block(part, _SAID, losses)) is not None]
+        if blocks and messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += blocks
+        elif blocks:
+            messages.append({"role": role, "content": blocks})
     if body.get("system") or body.get("tools"):
         losses.note(OWN)
     return {"model": body["model"], "max_tokens": body.get("max_tokens", 1), "messages": messages}
@@ -435,21 +435,21 @@ def _translatable(body: Body, losses: Losses) -> Body:
 def _readable(content: Any, losses: Losses) -> list[Body]:
     """Parts of `content` with a type; a damaged recording may have others."""
     parts = content if isinstance(content, list) else [content]
-    found = [part for part in parts if isinstance(part, dict) and isinstance(part.get("type"), str)]
-    if len(found) < len(parts):
+    readable = [part for part in parts if isinstance(part, dict) and isinstance(part.get("type"), str)]
+    if len(readable) < len(parts):
         losses.note("parts that could not be read")
-    return found
+    return readable
 
 
-def _block(part: Body, known: frozenset[str], losses: Losses) -> Body | None:
-    if part["type"] not in known:
+def _block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | None:
+    if part["type"] not in kinds:
         losses.note(f"{part['type']}{ONLY_THERE}")
         return None
-    made = {key: value for key, value in part.items() if key not in _BESIDE}
-    if isinstance(made.get("content"), list) and part["type"] == "tool_result":
-        inner = _readable(made["content"], losses)
-        made["content"] = [one for each in inner if (one := _block(each, _IN_RESULT, losses)) is not None]
-    return made
+    copied = {key: value for key, value in part.items() if key not in _BESIDE}
+    if isinstance(copied.get("content"), list) and part["type"] == "tool_result":
+        inner = _readable(copied["content"], losses)
+        copied["content"] = [one for each in inner if (one := _block(each, _IN_RESULT, losses)) is not None]
+    return copied
 
 
 def _translated(order: TranslatedOrder) -> ResumedFile:

@@ -32,7 +32,7 @@ class About(Struct):
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
     sessions: set[str] = field(default_factory=set)
-    told: Described = field(default_factory=Described)
+    emitted: Described = field(default_factory=Described)
     _rank: int = 0
     waiting: dict[str, str] = field(default_factory=dict)
     """Summaries whose last covered record is not read yet, by its id."""
@@ -62,31 +62,31 @@ class About(Struct):
             self._rank = rank
             self.now = replace(self.now, title=line)
 
-    def asked(self, text: str) -> None:
+    def use_prompt_as_title(self, text: str) -> None:
         """Use a person's text as title if there is none yet."""
         if self._rank < _HUMAN:
             command = _COMMAND.search(text)
             self.title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
 
-    def titled(self, record: ClaudeRecord, known: bool) -> None:
-        """Handle a title record; `known`: the summary's last record is in this file (else it is of another one)."""
+    def add_title_record(self, record: ClaudeRecord, is_known: bool) -> None:
+        """Handle a title record; `is_known`: the summary's last record is in this file (else it is of another one)."""
         if record.custom_title:
             self.title(record.custom_title, _GIVEN)
         elif record.ai_title:
             self.title(record.ai_title, _GENERATED)
-        elif record.summary and known:
+        elif record.summary and is_known:
             self.title(record.summary, _SUMMARY)
         elif record.summary and record.leaf_uuid:
             self.waiting[record.leaf_uuid] = record.summary
 
-    def seen(self, uuid: str) -> None:
+    def resolve_summary(self, uuid: str) -> None:
         """Handle a record of this file, which a pending summary may refer to."""
         if uuid in self.waiting:
             self.title(self.waiting.pop(uuid), _SUMMARY)
 
     def news(self) -> Described:
         """Return the description and mark it as emitted."""
-        self.told = self.now
+        self.emitted = self.now
         return self.now
 
 
@@ -96,8 +96,8 @@ def parse_shown_window(words: object) -> int:
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.
     plain_words = _COLOURS.sub("", words[:_PICTURE])
-    found = _OF_WINDOW.search(plain_words) if "context usage" in plain_words.lower() else None
-    return round(float(found[1]) * (1_000_000 if found[2] in "mM" else 1_000)) if found else 0
+    match = _OF_WINDOW.search(plain_words) if "context usage" in plain_words.lower() else None
+    return round(float(match[1]) * (1_000_000 if match[2] in "mM" else 1_000)) if match else 0
 
 
 def window_from_name(model: object) -> int:
@@ -124,12 +124,12 @@ class Tasks(Struct):
         if block.body.find(b'"prompt":') < 0:
             return
         value = block.value()
-        given = value.get("input")
-        if isinstance(given, dict) and isinstance(given.get("prompt"), str):
-            words = given.get("description")
+        tool_input = value.get("input")
+        if isinstance(tool_input, dict) and isinstance(tool_input.get("prompt"), str):
+            words = tool_input.get("description")
             task = Task(thread, one_line(words) if isinstance(words, str) else "")
             self._calls[str(value.get("id"))] = task
-            self._prompts[given["prompt"].strip()] = task
+            self._prompts[tool_input["prompt"].strip()] = task
 
     def spawns(self, call_id: str) -> bool:
         """Whether a call spawns a subagent."""
@@ -148,6 +148,6 @@ class Tasks(Struct):
         """The subagents whose calls are known, with the calls' tasks."""
         return self._agents
 
-    def of(self, agent: str, prompt: str) -> Task | None:
+    def find(self, agent: str, prompt: str) -> Task | None:
         """Find the call that spawned `agent`, whose first message is `prompt`."""
         return self._agents.get(agent) or self._prompts.get(prompt.strip())

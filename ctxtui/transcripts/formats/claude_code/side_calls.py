@@ -81,7 +81,7 @@ class SideCalls:
         self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
         self._told: dict[str, TokenCounts] = {}
 
-    def seen(self, id_: str, model: str, usage: Usage | None, own: bool) -> None:
+    def add_call(self, id_: str, model: str, usage: Usage | None, own: bool) -> None:
         """Add or update a recorded call; `own`: in the session's own file, where the next meter record counts it."""
         if usage is None:
             if self._metered:
@@ -102,7 +102,7 @@ class SideCalls:
             self._since[model] = self._since.get(model, _NONE).plus(added)
             self._late.add(id_)
 
-    def meter(
+    def read_meter(
         self, report: Json, at: float | None, line: int, bytes_: tuple[int, int], calls: Mapping[str, Call]
     ) -> bool:
         """Read a meter record; False if it is empty.
@@ -111,10 +111,10 @@ class SideCalls:
         """
         models = report if isinstance(report, dict) else {}
         now: dict[str, TokenCounts] = {}
-        for name, one in models.items():
-            if isinstance(one, dict):
+        for name, model_report in models.items():
+            if isinstance(model_report, dict):
                 self._names.setdefault(plain_model(name), name)
-                now[plain_model(name)] = now.get(plain_model(name), _NONE).plus(_reported(one))
+                now[plain_model(name)] = now.get(plain_model(name), _NONE).plus(_reported(model_report))
         if not now:
             return False
         if not self._metered:
@@ -123,10 +123,10 @@ class SideCalls:
                 own = call.id not in self._others
                 if call.usage is not None:
                     self._calls[call.id] = (plain_model(call.model), _from_usage(call.usage), own)
-                for number, one in enumerate(other_passes(call.extra), 1):
+                for number, model_report in enumerate(other_passes(call.extra), 1):
                     self._calls[pass_id(call.id, number)] = (
-                        plain_model(one.model or call.model),
-                        _from_usage(one.usage),
+                        plain_model(model_report.model or call.model),
+                        _from_usage(model_report.usage),
                         own,
                     )
         if not self._continued(now):
@@ -221,6 +221,6 @@ def _usage(spent: TokenCounts) -> Usage:
     )
 
 
-def _reported(one: dict[str, Json]) -> TokenCounts:
-    fresh, read, write, output = (as_count(one.get(key)) for key in _KEYS)
-    return TokenCounts(fresh, read, write, as_count(one.get(_HOUR)), output, as_count(one.get("thinkingTokens")))
+def _reported(report: dict[str, Json]) -> TokenCounts:
+    fresh, read, write, output = (as_count(report.get(key)) for key in _KEYS)
+    return TokenCounts(fresh, read, write, as_count(report.get(_HOUR)), output, as_count(report.get("thinkingTokens")))

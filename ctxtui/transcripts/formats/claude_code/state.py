@@ -55,14 +55,14 @@ class ClaudeState:
     """Whether contexts are built; else only calls with their usage are emitted."""
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
-    """The answer whose records are being read, and its thread; its call is emitted after them (`told`)."""
+    """The answer whose records are being read, and its thread; its call is emitted after them (`emit_pending`)."""
 
     def __post_init__(self) -> None:
         self.contexts = self.answers.contexts
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """Return the thread of `record`, and its first event if new; `agent` is the subagent of the file."""
-        thread = self.threads.of(record, agent)
+        thread = self.threads.find(record, agent)
         if thread.told or thread.id == MAIN:
             return thread, []
         thread.told = True
@@ -70,21 +70,21 @@ class ClaudeState:
 
     def requests(self, agent: str) -> ClaudeRequests:
         """Return the requests in the file of the subagent `agent` ("" for the session's own)."""
-        found = self._requests.get(agent)
-        if found is None:
+        requests = self._requests.get(agent)
+        if requests is None:
             # Imported late: most clients do not record requests.
             from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequests
 
             shared = self.requests("").store if agent else None
-            found = self._requests[agent] = ClaudeRequests(self.tree, shared)
-        return found
+            requests = self._requests[agent] = ClaudeRequests(self.tree, shared)
+        return requests
 
     def register(self, record: ClaudeRecord, point: Point) -> Point:
         """Register the position of `record` for records that follow it."""
         if record.uuid:
             self.threads.points[record.uuid] = point
             if self.about.waiting:
-                self.about.seen(record.uuid)
+                self.about.resolve_summary(record.uuid)
         return point
 
     def side_calls(self) -> list[Event]:
@@ -93,13 +93,13 @@ class ClaudeState:
             return []
         return self.side.news(self.answers.calls)
 
-    def told(self) -> list[Event]:
+    def emit_pending(self) -> list[Event]:
         """Emit the pending call, whose answer is complete."""
         if self.answering is None:
             return []
         answer, thread = self.answering
         self.answering = None
-        return [CallSeen(self.answers.told(answer, thread)), *self.moved(thread)]
+        return [CallSeen(self.answers.build_call(answer, thread)), *self.tip_events(thread)]
 
     def number(self) -> int:
         """Return the number of the next record."""
@@ -118,9 +118,9 @@ class ClaudeState:
         """Move the tip of `thread` to `point` if that continues it; returns the event if the tip changed."""
         if _leads_on(thread.tip, point):
             thread.tip = point
-        return self.moved(thread)
+        return self.tip_events(thread)
 
-    def moved(self, thread: ClaudeThread) -> list[Event]:
+    def tip_events(self, thread: ClaudeThread) -> list[Event]:
         """Return the event for a changed tip of `thread`, if it changed."""
         if not self.contexts:
             return []

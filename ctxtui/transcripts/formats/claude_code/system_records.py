@@ -38,7 +38,7 @@ from ctxtui.transcripts.reader import NeedsContexts
 SNAPSHOT: Final = "prompt_snapshot"
 
 
-def handle_snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Json], agent: str) -> list[Event]:
+def handle_snapshot(state: ClaudeState, thread: ClaudeThread, snapshot: dict[str, Json], agent: str) -> list[Event]:
     """Handle a snapshot of system prompt and tools, which applies to the thread's later calls.
 
     Earlier calls with the same system prompt get its tools too. Ignored if the requests themselves are recorded,
@@ -46,9 +46,9 @@ def handle_snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Js
     """
     if state.requests(agent).store.shapes:
         return []
-    texts = told.get("systemPrompt")
+    texts = snapshot.get("systemPrompt")
     words = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
-    prefix, tools = told.get("cliPrefix"), told.get("tools")
+    prefix, tools = snapshot.get("cliPrefix"), snapshot.get("tools")
     if not words:
         return []
     listed = [_tool(tool) for tool in tools] if isinstance(tools, list) else []
@@ -63,8 +63,8 @@ def handle_snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Js
         thread.partial.clear()
         return []
     calls, thread.partial = thread.partial, []
-    found: list[Event] = list(state.answers.put_under(calls, thread.front, old))
-    return found + state.moved(thread) if found else []
+    events: list[Event] = list(state.answers.set_front(calls, thread.front, old))
+    return events + state.tip_events(thread) if events else []
 
 
 def _tool(tool: Json) -> block.Block:
@@ -111,7 +111,7 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
         case "microcompact_boundary":
             anchor = after_microcompaction(state.tree, parent, record.json("microcompactMetadata"))
             thread.tip = state.register(record, Point(anchor, at=parse_timestamp(record.timestamp)))
-            return events + state.moved(thread)
+            return events + state.tip_events(thread)
         case "api_error":
             state.add(record, parent, PASSING)
             words = error_text(record.json("error"))
@@ -142,16 +142,16 @@ def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> l
     """Handle a record of type ``attachment``: content that the client adds for the model."""
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
-    known = value if isinstance(value, dict) else {}
-    kind = str(known.get("type", ""))
+    fields = value if isinstance(value, dict) else {}
+    kind = str(fields.get("type", ""))
     rendered = rendered_items(record.json("rendered"), kind, record.rendered_role or "")
     items = rendered or attachment_items(value)
     if kind == SNAPSHOT:
-        events += handle_snapshot(state, thread, known, agent)
+        events += handle_snapshot(state, thread, fields, agent)
     if kind == "model" and not agent:
-        identity = known.get("identity")
+        identity = fields.get("identity")
         state.about.window(window_from_name(identity.get("modelId")) if isinstance(identity, dict) else 0)
-    if str(known.get("hookName", "")).startswith(_RESUME):
+    if str(fields.get("hookName", "")).startswith(_RESUME):
         thread.resumed = True
     if not items:
         state.silent[f"attachment {kind}".strip()] += 1
@@ -160,7 +160,7 @@ def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> l
     return events + state.move(thread, state.add(record, parent, does, items, bool(rendered)))
 
 
-def handle_progress(state: ClaudeState, record: ClaudeRecord, found: RawRecord, agent: str) -> list[Event]:
+def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     """Handle a record of type ``progress``: of a hook, a command, or a subagent with its messages."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
@@ -169,7 +169,7 @@ def handle_progress(state: ClaudeState, record: ClaudeRecord, found: RawRecord, 
     if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
-    spoken = parse_message(nested, found.clean, contexts=state.contexts) if nested is not None else None
+    spoken = parse_message(nested, source.clean, contexts=state.contexts) if nested is not None else None
     if nested is None or spoken is None or not spoken.parts:
         state.silent[f"progress {data.type}"] += 1
         return events
@@ -178,7 +178,7 @@ def handle_progress(state: ClaudeState, record: ClaudeRecord, found: RawRecord, 
     nested.is_sidechain, nested.agent_id = True, data.agent_id or record.agent_id or f"of {data.tool_use}"
     nested.session_id, nested.version = record.session_id, record.version
     nested.parent_uuid = UNSET
-    return events + messages.handle_message(state, nested, spoken, found, nested.agent_id)
+    return events + messages.handle_message(state, nested, spoken, source, nested.agent_id)
 
 
 def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
@@ -197,7 +197,7 @@ def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
             if words and thread.last is not None and thread.tip is not None:
                 item = Item(block.text(words), Place("messages", "user"))
                 add_side_point(thread.tip.anchor, state.number(), parse_timestamp(record.timestamp), [item])
-                return state.moved(thread)
+                return state.tip_events(thread)
         case "dequeue" if state.queued:
             state.queued.pop(0)
         case "popAll":
@@ -208,18 +208,18 @@ def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
 def handle_replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     """Handle results that the client replaced by a preview in its requests."""
     listed = record.json("replacements")
-    for one in listed if isinstance(listed, list) else []:
-        if isinstance(one, dict) and isinstance(one.get("replacement"), str):
-            state.answers.replaced(str(one.get("toolUseId")), one["replacement"])
-    return state.moved(state.threads.main())
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("replacement"), str):
+            state.answers.replace_result(str(entry.get("toolUseId")), entry["replacement"])
+    return state.tip_events(state.threads.main())
 
 
 def handle_broken(state: ClaudeState, piece: BrokenRecord, agent: str) -> list[Event]:
     """Add an unreadable block in place of a conversation's record that cannot be parsed."""
-    known = {key: match.group(1) for key, regex in _KEYS.items() if (match := regex.search(piece.raw))}
+    matches = {key: match.group(1) for key, regex in _KEYS.items() if (match := regex.search(piece.raw))}
     legible: dict[str, Json] = {
         key: value == b"true" if key == "isSidechain" else value.strip(b'"').decode("utf-8", "replace")
-        for key, value in known.items()
+        for key, value in matches.items()
     }
     kind = legible.get("type", "")
     if kind in KINDS or (kind not in _SPEAKERS and b'"message"' not in piece.raw):

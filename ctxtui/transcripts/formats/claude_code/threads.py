@@ -32,7 +32,7 @@ class ClaudeThreads:
         self._main = ""
         """The sidechain that is its file's main thread: a subagent's file opened by itself."""
 
-    def repeats(self, record: ClaudeRecord, agent: str) -> bool:
+    def is_repeat(self, record: ClaudeRecord, agent: str) -> bool:
         """Whether `record` was read before; makes its ids unique to its file."""
         if self._others or record.uuid in self.points:
             self._own_ids(record, agent)
@@ -54,7 +54,7 @@ class ClaudeThreads:
         if known or (agent, record.uuid) in self._others:
             record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
 
-    def of(self, record: ClaudeRecord, agent: str) -> ClaudeThread:
+    def find(self, record: ClaudeRecord, agent: str) -> ClaudeThread:
         """Return the thread of `record`; `agent` is the subagent of the file ("" for the main file)."""
         id_ = MAIN
         if agent or record.is_sidechain:
@@ -65,12 +65,12 @@ class ClaudeThreads:
                 id_ = MAIN
             if record.uuid:
                 self._side[record.uuid] = id_
-        found = self._threads.get(id_)
-        if found is None:
-            found = self._threads[id_] = ClaudeThread(id_)
-        return found
+        thread = self._threads.get(id_)
+        if thread is None:
+            thread = self._threads[id_] = ClaudeThread(id_)
+        return thread
 
-    def known(self, agent: str) -> ClaudeThread | None:
+    def find_existing(self, agent: str) -> ClaudeThread | None:
         """Return the thread of the file of subagent `agent` ("" for the session's own), if it was read."""
         return self._threads.get(agent if agent and agent != self._main else MAIN)
 
@@ -79,7 +79,7 @@ class ClaudeThreads:
         """Whether every subagent with a recorded result has recorded calls too."""
         return not self._absent()
 
-    def lacking(self) -> Skipped | None:
+    def missing_files(self) -> Skipped | None:
         """Report subagents whose files are missing; None if there are none."""
         absent = self._absent()
         if not absent:
@@ -109,9 +109,9 @@ class ClaudeThreads:
         `starts` says that the record can begin one.
         """
         id_ = record.parent_uuid
-        found = self.points.get(id_) if isinstance(id_, str) else None
-        if found is not None and self._side.get(str(id_), MAIN) == thread.id:
-            return found
+        point = self.points.get(id_) if isinstance(id_, str) else None
+        if point is not None and self._side.get(str(id_), MAIN) == thread.id:
+            return point
         if thread.tip is not None and not (starts and id_ is None):
             return thread.tip
         return Point(Anchor(began=EpochStart.START))
@@ -120,14 +120,14 @@ class ClaudeThreads:
         """Label a subagent's thread, if changed: its call's description, else the beginning of its prompt."""
         if thread.id == MAIN:
             return []
-        task = self.tasks.of(agent or thread.id, prompt)
+        task = self.tasks.find(agent or thread.id, prompt)
         label = task.description if task and task.description else thread.label or one_line(prompt)[:60]
         if label == thread.label:
             return []
         thread.label = label
         return [ThreadSeen(thread.id, label, task.thread if task else MAIN)]
 
-    def spawned(self, agent: str) -> list[ThreadSeen]:
+    def label_spawned(self, agent: str) -> list[ThreadSeen]:
         """Label the thread of subagent `agent`, once a result has identified its call."""
         thread = self._threads.get(agent)
         return self.label(thread, agent, "") if thread is not None else []

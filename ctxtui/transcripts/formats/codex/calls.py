@@ -39,8 +39,8 @@ def parse_counts(info: Json) -> TokenCounts:
     if not isinstance(info, dict):
         return TokenCounts()
     if info.get(ESTIMATED_BY):
-        told = info.get("last_token_usage")
-        size = as_count(told.get("input_tokens")) if isinstance(told, dict) else 0
+        last_usage = info.get("last_token_usage")
+        size = as_count(last_usage.get("input_tokens")) if isinstance(last_usage, dict) else 0
         return TokenCounts(window=as_count(info.get("model_context_window")), estimated=size)
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
     return TokenCounts(last, total, as_count(info.get("model_context_window")))
@@ -65,12 +65,12 @@ def uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
 def _usage(last: Json) -> Usage | None:
     if not isinstance(last, dict):
         return None
-    given, read = as_count(last.get("input_tokens")), as_count(last.get("cached_input_tokens"))
+    input_tokens, read = as_count(last.get("input_tokens")), as_count(last.get("cached_input_tokens"))
     written, output = as_count(last.get("cache_write_input_tokens")), as_count(last.get("output_tokens"))
-    if given + output == 0:
+    if input_tokens + output == 0:
         return None
     return Usage(
-        fresh=max(0, given - read - written),
+        fresh=max(0, input_tokens - read - written),
         cache_read=read,
         write_30m=written,
         output=output,
@@ -118,7 +118,7 @@ class Calls(Struct, kw_only=True):
     _compactions: int = 0
     _ended: Call | None = None
 
-    def wrote(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
+    def add_item(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
         """Add an item that the model wrote: `head` is the context before it, `after` with it. `name` identifies the
         item.
         """
@@ -134,7 +134,7 @@ class Calls(Struct, kw_only=True):
             self.open = replace(self.open, response_head=after, ended=at, bytes_=(self.open.bytes_[0], span[1]))
         return self.open
 
-    def counted(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
+    def add_count(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
         """Handle a token count; returns the calls whose usage it gives, none if it repeats an earlier count or counts
         nothing.
 
@@ -170,7 +170,7 @@ class Calls(Struct, kw_only=True):
             call = replace(call, extra={**call.extra, "response_id": counts.response})
         elif total is not None:
             # A fork may repeat nothing but counts, with times of its own; their totals stay the same.
-            call = self._paid(call, total, usage)
+            call = self._with_paid_id(call, total, usage)
         self.open = None
         cut, self._cut = self._cut, []
         rest = (
@@ -180,12 +180,14 @@ class Calls(Struct, kw_only=True):
         )
         self.epoch = complete_epoch(self.epoch, usage.input)
         self.close()
-        told = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
-        ended = [self._know(replace(one, usage=its, epoch=complete_epoch(one.epoch, its.input))) for one, its in told]
+        calls = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
+        ended = [
+            self._remember(replace(one, usage=its, epoch=complete_epoch(one.epoch, its.input))) for one, its in calls
+        ]
         self._ended = ended[-1]
         return ended
 
-    def compacted(self, response: str, says: Callable[[Call], bool]) -> Call | None:
+    def compact(self, response: str, says: Callable[[Call], bool]) -> Call | None:
         """Handle a compaction; returns the call that made its summary, in a thread of its own, or None if unrecorded.
 
         It is the last call if its response is `response`, or if that is unknown and the call `says` the summary.
@@ -194,8 +196,8 @@ class Calls(Struct, kw_only=True):
         self.begin(EpochStart.COMPACTION)
         if last is None or last.thread != self.thread or self.answered or self.spoken:
             return None
-        told = last.extra.get("response_id")
-        if told != response if response and told else not says(last):
+        response_id = last.extra.get("response_id")
+        if response_id != response if response and response_id else not says(last):
             return None
         self._compactions += 1
         extra = {**last.extra, "purpose": "compaction"}
@@ -204,30 +206,30 @@ class Calls(Struct, kw_only=True):
             if self.thread == MAIN
             else f"{self.thread} compaction {self._compactions}"
         )
-        made = replace(last, thread=name, epoch=Epoch(), extra=extra)
-        self._ended = self._known[last.id] = made
-        return made
+        call = replace(last, thread=name, epoch=Epoch(), extra=extra)
+        self._ended = self._known[last.id] = call
+        return call
 
     def close(self) -> None:
         """End the current call, with or without a count."""
         if self.open is not None:
-            self._cut.append(self._know(self.open))
+            self._cut.append(self._remember(self.open))
             self._ended = self._cut[-1]
         self.open, self.answered, self.spoken = None, False, False
 
-    def _paid(self, call: Call, total: Usage, last: Usage) -> Call:
+    def _with_paid_id(self, call: Call, total: Usage, last: Usage) -> Call:
         figures = [[u.input, u.cache_read, u.output, u.reasoning] for u in (total, last)]
         paid = "codex-" + canonical.digest(canonical.dumps([self.root, *figures]))[:24]
         return replace(call, extra={**call.extra, PAID_ID: paid})
 
-    def own(self, call: Call) -> bool:
+    def is_own(self, call: Call) -> bool:
         """Whether `call` is this thread's, and not copied from another one."""
         return self.owners.get(call.id, self.thread) == self.thread
 
-    def _know(self, call: Call) -> Call:
-        known = self._known.get(call.id)
-        if known is not None and known.usage is not None:
-            return known
+    def _remember(self, call: Call) -> Call:
+        previous = self._known.get(call.id)
+        if previous is not None and previous.usage is not None:
+            return previous
         self._known[call.id] = call
         return call
 
@@ -249,13 +251,13 @@ class Calls(Struct, kw_only=True):
 
     def _id(self, seed: str, stamp: str) -> str:
         """Derive an id that the same call has in every file (facts §11: forks repeat their history)."""
-        made = "codex-" + canonical.digest(seed.encode("utf-8", "replace"))[:24]
-        if self._ids.get(made, stamp) != stamp:
-            made = "codex-" + canonical.digest(f"{seed} {stamp}".encode("utf-8", "replace"))[:24]
-        self._ids[made] = stamp
-        self.owners.setdefault(made, self.thread)
-        self.last = made
-        return made
+        id_ = "codex-" + canonical.digest(seed.encode("utf-8", "replace"))[:24]
+        if self._ids.get(id_, stamp) != stamp:
+            id_ = "codex-" + canonical.digest(f"{seed} {stamp}".encode("utf-8", "replace"))[:24]
+        self._ids[id_] = stamp
+        self.owners.setdefault(id_, self.thread)
+        self.last = id_
+        return id_
 
     def _call(self, id_: str, head: int, line: int, span: tuple[int, int], started: float | None) -> Call:
         extra: dict[str, Json] = {"effort": self.effort} if self.effort else {}

@@ -41,8 +41,8 @@ class CodexRecord(Struct):
 
     def value(self) -> dict[str, Json]:
         """Parse the payload; empty if it is not an object."""
-        found = canonical.loads(self.payload) if self.payload else {}
-        return found if isinstance(found, dict) else {}
+        value = canonical.loads(self.payload) if self.payload else {}
+        return value if isinstance(value, dict) else {}
 
 
 class _Line(msgspec.Struct):
@@ -159,28 +159,28 @@ def item_from_value(value: Json) -> CodexMessage:
         return CodexMessage()
     items = [part.item for part in split_item(value, "$")]
     if not items or items[0].block.kind != HEADER:
-        known = value if isinstance(value, dict) else {}
-        return _outside(items[0], known.get("id"), known.get("call_id"))
+        fields = value if isinstance(value, dict) else {}
+        return _outside(items[0], fields.get("id"), fields.get("call_id"))
     role = items[0].place.role
     kinds = _kinds(value, len(items) - 1)
-    found = CodexMessage(items=[items[0]], by_model=role == "assistant", id=_id(value.get("id")), base=BASE in kinds)
+    message = CodexMessage(items=[items[0]], by_model=role == "assistant", id=_id(value.get("id")), base=BASE in kinds)
     for item, part_kind in zip(items[1:], kinds, strict=True):
         words = block_content.read(item.block).text if role == "user" else ""
         mark = _mark(part_kind, words) if role == "user" else ""
-        found.items.append(Item(item.block, item.place._replace(mark=mark)) if mark else item)
+        message.items.append(Item(item.block, item.place._replace(mark=mark)) if mark else item)
         if words and not mark:
-            found.words = found.words or words
-    found.asks = bool(found.words)
+            message.words = message.words or words
+    message.asks = bool(message.words)
     if kind == AGENT_ITEM:
         # Not a person's text, so it cannot be the title.
-        found.words = ""
-    return found
+        message.words = ""
+    return message
 
 
 def _kinds(value: dict[str, Json], count: int) -> list[str]:
     """The client's kind of each of the `count` parts; "" if not recorded."""
-    told = value.get(PASSTHROUGH)
-    kinds = told.get("content_item_kinds") if isinstance(told, dict) else None
+    notes = value.get(PASSTHROUGH)
+    kinds = notes.get("content_item_kinds") if isinstance(notes, dict) else None
     if not isinstance(kinds, list) or len(kinds) != count:
         return [""] * count
     return [kind if isinstance(kind, str) and kind != _UNKNOWN_KIND else "" for kind in kinds]

@@ -54,25 +54,25 @@ def resume(order: ResumeOrder) -> ResumedFile:
     Raises `CtxtuiError` for a rollout of the very first format.
     """
     session_id = make_session_id(next(order.ids), order.now)
-    made = write_session(order, session_id)
-    return replace(made, id=session_id, name=file_name(session_id, order.now), folder=_folder(order.now))
+    resumed = write_session(order, session_id)
+    return replace(resumed, id=session_id, name=file_name(session_id, order.now), folder=_folder(order.now))
 
 
 def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
     """Write the rollout of `order` as the session `session_id`."""
-    found, lost = read_source(order)
+    pieces, lost = read_source(order)
     lines: list[RolloutLine] = []
-    for raw, piece in found:
+    for raw, piece in pieces:
         line = _line_of(raw, piece)
         if line.type == SESSION_META and any(one.type == SESSION_META for one in lines):
             # Forks repeat their parent's record; the first one counts.
             line.slots.clear()
         lines.append(line)
     edits = apply_edits(order, [slot for line in lines for slot in line.slots], cut=order.end is not None)
-    first = next((n for n, line in enumerate(lines) if line.changed), None)
-    if edits.behind:
+    first = next((n for n, line in enumerate(lines) if line.is_changed), None)
+    if edits.appended:
         first = len(lines) if first is None else first
-        lines += [_item_line(lines[-1], value) for value in _to_items(chain(*edits.behind))]
+        lines += [_item_line(lines[-1], value) for value in _to_items(chain(*edits.appended))]
     if first is not None:
         lines = _update_counts(lines, first, order)
     return ResumedFile(b"".join(_write_lines(lines, session_id)), count_losses([*lost, *edits.lost]))
@@ -147,9 +147,9 @@ class RolloutLine(Struct, kw_only=True):
     kind: str = ""
 
     @property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         """Whether an edit changes the line or inserts something before it."""
-        return any(slot.touched or slot.before for slot in self.slots)
+        return any(slot.is_changed or slot.before for slot in self.slots)
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class RolloutLine(Struct, kw_only=True):
         payload = value if self.bare else value.get("payload")
         return payload if isinstance(payload, dict) else {}
 
-    def written(self, value: Any) -> bytes:
+    def with_payload(self, value: Any) -> bytes:
         """Write the line with `value` as its content."""
         new = canonical.dumps(value)
         return new if self.bare else replace_members(self.raw, {"payload": new})
@@ -203,10 +203,10 @@ def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
 
 
 def _slot(value: Any) -> Slot:
-    found = [item.block for item in items.item_from_value(value).items]
-    digests = [one.digest for one in found if one.kind != HEADER]
-    pieces = [(one.kind, one.value()) for one in found] if found and found[0].kind == HEADER else []
-    return Slot(value=value, digests=digests, pieces=pieces, ends=bool(digests))
+    blocks = [item.block for item in items.item_from_value(value).items]
+    digests = [one.digest for one in blocks if one.kind != HEADER]
+    pieces = [(one.kind, one.value()) for one in blocks] if blocks and blocks[0].kind == HEADER else []
+    return Slot(value=value, digests=digests, pieces=pieces, ends_with_session=bool(digests))
 
 
 def _text_slot(words: str) -> Slot:
@@ -215,13 +215,13 @@ def _text_slot(words: str) -> Slot:
 
 def _to_items(new: Iterable[Item]) -> list[Any]:
     """Convert new blocks to items: texts to messages of their role, everything else unchanged."""
-    made: list[Any] = []
+    values: list[Any] = []
     for item in new:
         value, role = item.block.value(), item.place.role
         if item.block.kind in ("text", "input_text", "output_text", "input_image", "image"):
             value = {"type": "message", "role": role, "content": [_to_responses_part(value, role)]}
-        made.append(value)
-    return made
+        values.append(value)
+    return values
 
 
 def _to_responses_part(part: Any, role: str) -> Any:
@@ -236,12 +236,12 @@ def _write_lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[byte
 
     If the client numbers its lines (facts §13), they are renumbered: it refuses a file with a gap.
     """
-    made = list(_lines(lines, session_id))
-    about = next((n for n, line in enumerate(made) if decode(line, False)[0].type == SESSION_META), None)
+    raw_lines = list(_lines(lines, session_id))
+    about = next((n for n, line in enumerate(raw_lines) if decode(line, False)[0].type == SESSION_META), None)
     if about is not None:
-        made[about] = _set_copied_lines(made[about], len(made))
-    first = _number(made[0]) if made else None
-    for n, line in enumerate(made):
+        raw_lines[about] = _set_copied_lines(raw_lines[about], len(raw_lines))
+    first = _number(raw_lines[0]) if raw_lines else None
+    for n, line in enumerate(raw_lines):
         yield line if first is None else _numbered(line, first + n)
 
 
@@ -290,13 +290,13 @@ def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
             for slot in line.slots:
                 yield from (_item_line(line, value).raw + b"\n" for value in _to_items(chain(*slot.before)))
                 if not slot.removed:
-                    yield (line.written(slot.new_value) if slot.changes else line.raw) + b"\n"
+                    yield (line.with_payload(slot.new_value) if slot.changes else line.raw) + b"\n"
         elif line.type == SESSION_META and (not is_named or line.payload.get("id") == old):
             # Since 0.137 the client repeats its own record with every turn.
             is_named = True
             yield _meta_line(line, session_id) + b"\n"
         else:
-            yield (_compacted(line) if line.changed else line.raw) + b"\n"
+            yield (_compacted(line) if line.is_changed else line.raw) + b"\n"
 
 
 def _item_line(near: RolloutLine, value: Any) -> RolloutLine:
@@ -309,21 +309,21 @@ def _meta_line(line: RolloutLine, session_id: str) -> bytes:
     payload = line.payload
     new: dict[str, Any] = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
     for slot in line.slots:
-        if slot.touched:
+        if slot.is_changed:
             base, text = payload.get("base_instructions"), _text(slot.new_value)
             new["base_instructions"] = {**base, "text": text} if isinstance(base, dict) else text
-    return line.written({**payload, **new})
+    return line.with_payload({**payload, **new})
 
 
 def _compacted(line: RolloutLine) -> bytes:
     # The client's notes on the history describe the old one (facts §13).
     payload = {key: value for key, value in line.payload.items() if key not in _BESIDE}
     if not isinstance(payload.get("replacement_history"), list):
-        return line.written({**payload, "message": _text(line.slots[0].new_value)})
+        return line.with_payload({**payload, "message": _text(line.slots[0].new_value)})
     history: list[Any] = []
     for slot in line.slots:
         history += [*_to_items(chain(*slot.before)), *([] if slot.removed else [slot.new_value])]
-    return line.written({**payload, "replacement_history": history})
+    return line.with_payload({**payload, "replacement_history": history})
 
 
 def _text(value: Any) -> str:
@@ -335,10 +335,10 @@ def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder)
 
     A report of the new size, if known, follows the last item.
     """
-    kept = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
+    remaining = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
     if order.input_tokens is None:
-        return kept
-    at = max((n for n, one in enumerate(kept, 1) if one.slots), default=len(kept))
+        return remaining
+    at = max((n for n, one in enumerate(remaining, 1) if one.slots), default=len(remaining))
     last = {
         "input_tokens": order.input_tokens,
         "cached_input_tokens": 0,
@@ -349,10 +349,10 @@ def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder)
     # The new session has used nothing yet.
     usage = {"total_token_usage": dict.fromkeys(last, 0), "last_token_usage": last}
     info = {**usage, "model_context_window": _window(lines), ESTIMATED_BY: "ctxtui"}
-    when = kept[at - 1].timestamp
+    when = remaining[at - 1].timestamp
     payload = {"type": _COUNT, "info": info, "rate_limits": None}
-    made = canonical.dumps({"timestamp": when, "type": EVENT, "payload": payload})
-    return [*kept[:at], RolloutLine(raw=made, type=EVENT, timestamp=when, kind=_COUNT), *kept[at:]]
+    raw = canonical.dumps({"timestamp": when, "type": EVENT, "payload": payload})
+    return [*remaining[:at], RolloutLine(raw=raw, type=EVENT, timestamp=when, kind=_COUNT), *remaining[at:]]
 
 
 def _window(lines: Sequence[RolloutLine]) -> int | None:
@@ -380,19 +380,19 @@ _EVENTS: Final = {"user": "user_message", "assistant": "agent_message"}
 
 
 def _translatable(body: Body, losses: Losses) -> Body:
-    kept: list[Body] = []
+    remaining: list[Body] = []
     for item in body.get("input", []):
         members = _ITEMS.get(str(item.get("type", "message")))
         if members is None:
             losses.note(f"{item['type']}{ONLY_THERE}")
             continue
-        made = {"type": "message", **{key: item[key] for key in members if key in item}}
-        if made["type"] == "message" and isinstance(made["content"], str):
-            made["content"] = [_to_responses_part({"type": "text", "text": made["content"]}, made["role"])]
-        kept.append(made)
+        copied = {"type": "message", **{key: item[key] for key in members if key in item}}
+        if copied["type"] == "message" and isinstance(copied["content"], str):
+            copied["content"] = [_to_responses_part({"type": "text", "text": copied["content"]}, copied["role"])]
+        remaining.append(copied)
     if body.get("instructions") or body.get("tools"):
         losses.note(OWN)
-    return {"model": body["model"], "input": kept}
+    return {"model": body["model"], "input": remaining}
 
 
 def _translated(order: TranslatedOrder) -> ResumedFile:

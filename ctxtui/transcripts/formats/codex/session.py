@@ -40,7 +40,7 @@ class History(Struct):
     _as_item: bool = False
     _expects_item: bool = False
 
-    def instruct(self, text: str) -> None:
+    def set_instructions(self, text: str) -> None:
         """Put the base instructions first, unless an item of the history has them."""
         if not self._instructions and text and not self._as_item:
             self._instructions = [Item(block.text(text), SYSTEM)]
@@ -70,14 +70,14 @@ class History(Struct):
         self.head = moved[self.head]
         self.turns = [moved.get(turn, turn) for turn in self.turns]
 
-    def add(self, said: items.CodexMessage) -> int:
+    def add(self, message: items.CodexMessage) -> int:
         """Append an item; returns the context before it."""
-        if not self._as_item and (said.base or (said.by_model and self._expects_item)):
+        if not self._as_item and (message.base or (message.by_model and self._expects_item)):
             self._instructed_by_item()
         before = self.head
-        if said.asks:
+        if message.asks:
             self.turns.append(before)
-        self.head = self.tree.extend(before, said.items)
+        self.head = self.tree.extend(before, message.items)
         return before
 
     def compact(self, payload: dict[str, Json]) -> None:
@@ -85,28 +85,28 @@ class History(Struct):
         replacement, summary = payload.get("replacement_history"), payload.get("message")
         new: Iterable[Item]
         if isinstance(replacement, list):
-            found = [items.item_from_value(value) for value in replacement]
-            if any(one.base for one in found):
+            messages = [items.item_from_value(value) for value in replacement]
+            if any(one.base for one in messages):
                 self._instructed_by_item()
-            new = [item for one in found for item in one.items]
+            new = [item for one in messages for item in one.items]
         else:
-            new = self._asked()
+            new = self._user_items()
             if isinstance(summary, str) and summary:
                 place = Place("messages", "user", items.SUMMARY)
                 new = [*new, Item(block.header("user"), place), Item(block.text(summary), place)]
         self.turns.clear()
         self.head = self.tree.extend(ROOT, [*self._instructions, *new])
 
-    def _asked(self) -> list[Item]:
-        found, keeping = [], False
+    def _user_items(self) -> list[Item]:
+        kept_items, keeping = [], False
         for item in self.tree.items(self.head):
             if item.block.kind == HEADER:
                 keeping = item.place.role in _KEPT_ROLES
             if keeping and item.place.role in _KEPT_ROLES and item.place.section == "messages":
-                found.append(item)
-        return found
+                kept_items.append(item)
+        return kept_items
 
-    def take_back(self, turns: int) -> None:
+    def roll_back(self, turns: int) -> None:
         """Remove the last `turns` user turns."""
         if turns > 0 and self.turns:
             self.head = self.turns[-min(turns, len(self.turns))]
@@ -143,13 +143,13 @@ class CodexSession:
         self._about = Described()
         self._tip = ROOT
 
-    def take(self, record: CodexRecord, found: RawRecord) -> list[Event]:
+    def handle_record(self, record: CodexRecord, source: RawRecord) -> list[Event]:
         """Return the events of one record."""
         match record.type:
             case "response_item":
-                return self._item(record, found)
+                return self._item(record, source)
             case "event_msg":
-                return self._event(record, found)
+                return self._event(record, source)
             case "turn_context":
                 self._turn_context(record.value())
                 return []
@@ -158,7 +158,7 @@ class CodexSession:
             case "session_meta":
                 return self._meta(record.value())
             case "token_usage_record":
-                return self._counted(parse_usage_record(record.value()), record, found)
+                return self._handle_count(parse_usage_record(record.value()), record, source)
         if record.type in UNSENT:
             state = record.value().get("state")
             if isinstance(state, dict) and as_str(state.get("model_catalog")):
@@ -167,10 +167,10 @@ class CodexSession:
         self.other[record.type or "no type"] += 1
         return []
 
-    def broken(self, piece: BrokenRecord) -> list[Event]:
+    def handle_broken(self, piece: BrokenRecord) -> list[Event]:
         """Add an unreadable block in place of an item that cannot be parsed."""
-        found = _TYPE.search(piece.raw)
-        if found is not None and found.group(1).decode("utf-8", "replace") not in (ITEM, "message", "compacted"):
+        match = _TYPE.search(piece.raw)
+        if match is not None and match.group(1).decode("utf-8", "replace") not in (ITEM, "message", "compacted"):
             return []
         place = Place("messages", "user")
         unreadable = block.unreadable(f"line {piece.line}", piece.reason)
@@ -191,18 +191,20 @@ class CodexSession:
         # Only the main rollout describes the session.
         return [self._about] if self._main is None else []
 
-    def _began(self, meta: dict[str, Json]) -> list[Event]:
+    def _announce(self, meta: dict[str, Json]) -> list[Event]:
         """Announce a subagent's thread."""
         if self._main is None:
             return []
         source = meta.get("source")
         agent = source.get("subagent") if isinstance(source, dict) else None
         spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
-        told = {**spawn, **meta} if isinstance(spawn, dict) else meta
+        spawn_info = {**spawn, **meta} if isinstance(spawn, dict) else meta
         self.thread = self._calls.thread = as_str(meta.get("id")) or self.thread
-        path = as_str(told.get("agent_path")) or (as_str(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
-        label = path.removeprefix("/root/") or as_str(told.get("agent_nickname"))
-        parent = as_str(told.get("parent_thread_id"))
+        path = as_str(spawn_info.get("agent_path")) or (
+            as_str(spawn.get("agent_path")) if isinstance(spawn, dict) else ""
+        )
+        label = path.removeprefix("/root/") or as_str(spawn_info.get("agent_nickname"))
+        parent = as_str(spawn_info.get("parent_thread_id"))
         return [ThreadSeen(self.thread, label, parent if parent and parent != self._main.id else MAIN)]
 
     def _meta(self, meta: dict[str, Json]) -> list[Event]:
@@ -222,14 +224,14 @@ class CodexSession:
         self._calls.provider = as_str(meta.get("model_provider")) or self._calls.provider
         self._calls.copied_lines = as_count(meta.get(COPIED_LINES))
         base = meta.get("base_instructions")
-        self._history.instruct(as_str(base.get("text") if isinstance(base, dict) else base))
-        told = self._describe(
+        self._history.set_instructions(as_str(base.get("text") if isinstance(base, dict) else base))
+        described = self._describe(
             id=id_,
             cwd=strip_surrogates(as_str(meta.get("cwd"))),
             client=as_str(meta.get("originator")),
             version=as_str(meta.get("cli_version")),
         )
-        return [*self._began(meta), *told, *self._moved()]
+        return [*self._announce(meta), *described, *self._moved()]
 
     @property
     def id(self) -> str:
@@ -240,40 +242,40 @@ class CodexSession:
         self._calls.model = as_str(context.get("model")) or self._calls.model
         self._calls.effort = as_str(context.get("effort"))
 
-    def _item(self, record: CodexRecord, found: RawRecord) -> list[Event]:
-        said, calls = items.parse_item(record.payload, record.clean), self._calls
-        if not said.items:
+    def _item(self, record: CodexRecord, source: RawRecord) -> list[Event]:
+        message, calls = items.parse_item(record.payload, record.clean), self._calls
+        if not message.items:
             return []
-        before = self._history.add(said)
+        before = self._history.add(message)
         events: list[Event] = []
-        if said.by_model:
-            name = said.id or f"{record.timestamp} {calls.model} {said.items[-1].block.digest}"
-            span = (found.start, found.end)
-            events += self._seen(calls.wrote(before, self._history.head, name, record.timestamp, found.line, span))
-        elif said.answers:
+        if message.by_model:
+            name = message.id or f"{record.timestamp} {calls.model} {message.items[-1].block.digest}"
+            span = (source.start, source.end)
+            events += self._emit(calls.add_item(before, self._history.head, name, record.timestamp, source.line, span))
+        elif message.answers:
             calls.answered = True
-        elif said.asks:
+        elif message.asks:
             calls.spoken = True
-            events += [] if self._about.title else self._describe(title=one_line(said.words))
+            events += [] if self._about.title else self._describe(title=one_line(message.words))
         at = parse_timestamp(record.timestamp)
         calls.newest = at if calls.newest is None or (at is not None and at > calls.newest) else calls.newest
         return [*events, *self._moved()]
 
-    def _event(self, record: CodexRecord, found: RawRecord) -> list[Event]:
+    def _event(self, record: CodexRecord, source: RawRecord) -> list[Event]:
         try:
             kind = _event.decode(record.payload).type or ""
         except msgspec.MsgspecError:
             kind = as_str(record.value().get("type"))
         if kind == "token_count":
-            told = record.value()
-            quotas = read_rate_limits(told.get("rate_limits"), parse_timestamp(record.timestamp))
-            return [*self._counted(parse_counts(told.get("info")), record, found), *quotas]
+            event = record.value()
+            quotas = read_rate_limits(event.get("rate_limits"), parse_timestamp(record.timestamp))
+            return [*self._handle_count(parse_counts(event.get("info")), record, source), *quotas]
         if kind in _BOUNDS:
             self._calls.close()
             window = record.value().get("model_context_window")
-            known = window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else 0
-            self._calls.window = known or self._calls.window
-            return self._describe(window=known)
+            tokens = window if isinstance(window, int) and not isinstance(window, bool) and window > 0 else 0
+            self._calls.window = tokens or self._calls.window
+            return self._describe(window=tokens)
         if kind == "turn_aborted":
             self._calls.close()
             return [self._happened("interrupt", record, "reason")]
@@ -281,7 +283,7 @@ class CodexSession:
             return [self._happened("api error", record, "message")]
         if kind == "thread_rolled_back":
             turns = record.value().get("num_turns")
-            self._history.take_back(turns if isinstance(turns, int) else 0)
+            self._history.roll_back(turns if isinstance(turns, int) else 0)
             self._calls.begin(EpochStart.REWIND)
             return self._moved()
         return []
@@ -301,20 +303,20 @@ class CodexSession:
             words = [read(self.tree[node].block).text for node in self.tree.path(call.response_head, call.sent_head)]
             return any(text and summary.endswith(text) for text in words)
 
-        call = self._calls.compacted(response, says)
+        call = self._calls.compact(response, says)
         self._history.compact(payload)
-        made: list[Event] = []
-        if call is not None and self._calls.own(call):
-            made = [ThreadSeen(call.thread, "compaction", self.thread), CallSeen(call)]
-        return [*made, *self._moved()]
+        events: list[Event] = []
+        if call is not None and self._calls.is_own(call):
+            events = [ThreadSeen(call.thread, "compaction", self.thread), CallSeen(call)]
+        return [*events, *self._moved()]
 
-    def _seen(self, *calls: Call) -> list[Event]:
-        return [CallSeen(call) for call in calls if self._calls.own(call)]
+    def _emit(self, *calls: Call) -> list[Event]:
+        return [CallSeen(call) for call in calls if self._calls.is_own(call)]
 
-    def _counted(self, counts: TokenCounts, record: CodexRecord, found: RawRecord) -> list[Event]:
-        span = (found.start, found.end)
-        calls = self._calls.counted(counts, self._history.head, record.timestamp, found.line, span)
-        return [*self._describe(window=counts.window), *self._seen(*calls)]
+    def _handle_count(self, counts: TokenCounts, record: CodexRecord, source: RawRecord) -> list[Event]:
+        span = (source.start, source.end)
+        calls = self._calls.add_count(counts, self._history.head, record.timestamp, source.line, span)
+        return [*self._describe(window=counts.window), *self._emit(*calls)]
 
 
 # Subagents have separate rollouts in the folder of the day, among those of other sessions: see `kin`.
@@ -335,19 +337,19 @@ def kin(head: bytes, other: bytes) -> bool:
 
 def _ids(head: bytes) -> dict[str, bytes]:
     line = head.partition(b"\n")[0]
-    found = {name: pattern.search(line) for name, pattern in _IDS.items()} if b"session_meta" in line else {}
-    return {name: match.group(1) if (match := found.get(name)) else b"" for name in _IDS}
+    matches = {name: pattern.search(line) for name, pattern in _IDS.items()} if b"session_meta" in line else {}
+    return {name: match.group(1) if (match := matches.get(name)) else b"" for name in _IDS}
 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a Codex rollout."""
-    found = file_head.parse_records(head, 20)
-    if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in found):
+    records = file_head.parse_records(head, 20)
+    if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in records):
         return 0.97
-    first = found[0] if found else {}
+    first = records[0] if records else {}
     if isinstance(first.get("session"), dict) and isinstance(first.get("items"), list):
         return 0.9
-    if any("record_type" in r for r in found[:3]):
+    if any("record_type" in r for r in records[:3]):
         return 0.9
     bare = {"id", "timestamp"} <= first.keys() and "role" not in first and "type" not in first
     return 0.85 if bare and {"instructions", "git"} & first.keys() else 0.0
@@ -390,11 +392,11 @@ class CodexReader:
                 if piece.note:
                     events.append(self._named(Skipped(piece.line, piece.note)))
                 for record in decode(piece.raw, piece.clean is True):
-                    events += self._session.take(record, piece)
+                    events += self._session.handle_record(record, piece)
             else:
                 events.append(self._named(Skipped(piece.line, piece.reason)))
                 if isinstance(piece, BrokenRecord):
-                    events += self._session.broken(piece)
+                    events += self._session.handle_broken(piece)
         return events
 
 

@@ -101,15 +101,15 @@ def parse_call(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) 
     )
 
 
-def _skeleton(told: dict[str, Json], blocks: int) -> Skeleton:
-    dialect = str(told["dialect"])
+def _skeleton(skeleton: dict[str, Json], blocks: int) -> Skeleton:
+    dialect = str(skeleton["dialect"])
     if dialect in GRAMMARS:  # an unknown one is preserved unchanged
-        check(told["parts"], GRAMMARS[dialect], blocks)
-    return Skeleton(dialect, told["parts"])
+        check(skeleton["parts"], GRAMMARS[dialect], blocks)
+    return Skeleton(dialect, skeleton["parts"])
 
 
-def _usage(told: dict[str, Json]) -> Usage:
-    known = {key: value for key, value in told.items() if key in _USAGE}
+def _usage(figures: dict[str, Json]) -> Usage:
+    known = {key: value for key, value in figures.items() if key in _USAGE}
     if "cost" in known:
         cost = known["cost"]
         known["cost"] = as_usd(cost)
@@ -132,10 +132,10 @@ def parse_quota(line: dict[str, Json]) -> QuotaReport:
 
 def parse_time(value: Json) -> float | None:
     """Parse a time in Unix seconds. Raises `TypeError` if it is not a number, `ValueError` if beyond the calendar."""
-    found = as_float(value)
-    if found is not None and not 0 <= found < MAX_TIMESTAMP:
-        raise ValueError(f"no time: {found:g}")
-    return found
+    seconds = as_float(value)
+    if seconds is not None and not 0 <= seconds < MAX_TIMESTAMP:
+        raise ValueError(f"no time: {seconds:g}")
+    return seconds
 
 
 def as_float(value: Json) -> float | None:

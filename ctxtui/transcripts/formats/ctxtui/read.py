@@ -87,7 +87,7 @@ class CtxtuiReader(Reader):
             canonical.loads(rest.data.removeprefix(_BOM))
         except (ValueError, RecursionError):
             return []
-        self._lines.take(len(rest.data))
+        self._lines.drop(len(rest.data))
         return list(self._line(rest))
 
     def _line(self, line: TextLine) -> Iterator[Event]:
@@ -134,12 +134,12 @@ class CtxtuiReader(Reader):
         yield Described(**known)
         news = {key: value for key, value in line["session"].items() if key not in DESCRIBED}
         if news:
-            told = {
+            beyond = {
                 "of": line_key(line),
                 "number": self._seen[line_key(line)] + 1,
                 "members": {"session": line["session"]},
             }
-            yield Happened(BEYOND, canonical.dump_text(told))
+            yield Happened(BEYOND, canonical.dump_text(beyond))
 
     def _place(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["section"] not in _SECTIONS:
@@ -165,9 +165,9 @@ class CtxtuiReader(Reader):
     def _block(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["kind"] in _OBJECTS and not isinstance(line["body"], dict):
             raise ValueError(f"a {line['kind']} must be an object")
-        made = blocks.make(str(line["kind"]), line["body"])
-        self._blocks[line["block"]] = made
-        if made.digest != line["digest"]:
+        block = blocks.make(str(line["kind"]), line["body"])
+        self._blocks[line["block"]] = block
+        if block.digest != line["digest"]:
             raise _Altered(f"block {line['block']} is not what its digest says; it is taken as it stands")
         yield from ()
 

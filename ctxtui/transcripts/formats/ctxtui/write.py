@@ -29,8 +29,8 @@ def lines(session: Session) -> Iterator[bytes]:
         if isinstance(line, bytes) and not beyond.has_members:
             yield line + b"\n"
         else:
-            known = canonical.loads(line) if isinstance(line, bytes) else line
-            yield canonical.dumps(beyond.joined(known)) + b"\n"
+            value = canonical.loads(line) if isinstance(line, bytes) else line
+            yield canonical.dumps(beyond.joined(value)) + b"\n"
     for record in beyond.lines:
         yield canonical.dumps(record) + b"\n"
 
@@ -44,11 +44,11 @@ class _Beyond:
         self._seen: Counter[str] = Counter()
         for one in session.happenings:
             if one.kind == BEYOND:
-                told = canonical.loads(one.text)
-                if told["of"] is None:
-                    self.lines.append(told["line"])
+                beyond = canonical.loads(one.text)
+                if beyond["of"] is None:
+                    self.lines.append(beyond["line"])
                 else:
-                    self._members.setdefault((told["of"], told["number"]), {}).update(told["members"])
+                    self._members.setdefault((beyond["of"], beyond["number"]), {}).update(beyond["members"])
 
     @property
     def has_members(self) -> bool:
@@ -78,8 +78,8 @@ def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
     yield {"ctxtui": MAJOR, "minor": MINOR, "session": about}
     yield from _nodes(session)
     for thread in session.threads.values():
-        told = {"label": thread.label, "parent": thread.parent}
-        yield {"thread": thread.id, **{key: words for key, words in told.items() if words}}
+        members = {"label": thread.label, "parent": thread.parent}
+        yield {"thread": thread.id, **{key: words for key, words in members.items() if words}}
     for id_ in _call_order(session):
         yield call_json(session.calls[id_])
     for thread in session.threads.values():
@@ -94,8 +94,8 @@ def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:
     for outcome in session.outcomes:
         yield {"outcome": outcome.name, "value": outcome.value}
     for report in session.quotas:
-        told = report._asdict()
-        yield {"quota": told.pop("limit"), **told}
+        members = report._asdict()
+        yield {"quota": members.pop("limit"), **members}
 
 
 def _call_order(session: Session) -> list[str]:

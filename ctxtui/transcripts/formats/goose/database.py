@@ -42,8 +42,8 @@ def convert_part(part: dict[str, Json]) -> Json:
     if kind in ("toolRequest", "frontendToolRequest"):
         call = as_dict(get_path(part, "toolCall", "value"))
         # A call that could not be parsed is an error instead.
-        given = call.get("arguments") if call else get_path(part, "toolCall", "error")
-        return messages.tool_use(part.get("id"), call.get("name") or "", given)
+        tool_input = call.get("arguments") if call else get_path(part, "toolCall", "error")
+        return messages.tool_use(part.get("id"), call.get("name") or "", tool_input)
     if kind == "toolResponse":
         return _result(part)
     return part
@@ -55,8 +55,10 @@ def _result(part: dict[str, Json]) -> Json:
     # Until 1.20 the value was the content itself.
     content = as_dict(value).get("content") if isinstance(value, dict) else value
     failed = result.get("status") == "error" or as_dict(value).get("isError") is True
-    said: list[Json] = [convert_part(one) for one in as_dicts(content)]
-    return messages.tool_result(part.get("id"), said if as_list(content) else result.get("error") or "", failed)
+    content_parts: list[Json] = [convert_part(one) for one in as_dicts(content)]
+    return messages.tool_result(
+        part.get("id"), content_parts if as_list(content) else result.get("error") or "", failed
+    )
 
 
 NAME: Final = "goose"
@@ -76,11 +78,11 @@ def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     for one in sorted(tables.get("messages", []), key=lambda one: as_count(one.get("id"))):
         talks.setdefault(as_str(one.get("session_id")), []).append(one)
     for number, row in enumerate(rows):
-        said = talks.get(as_str(row.get("id")), [])
+        session_rows = talks.get(as_str(row.get("id")), [])
         thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, as_str(row.get("id")), ids)
         if number:
             yield ThreadSeen(thread.thread, _title(row))
-        yield from _session(thread, ids, row, said)
+        yield from _session(thread, ids, row, session_rows)
         if number == 0:
             cwd = as_str(row.get("working_dir"))
             yield Described(as_str(row.get("id")), _title(row) or thread.title, NAME, cwd=cwd, client=NAME)
@@ -108,9 +110,9 @@ def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterato
         if role == "assistant":
             usage = reported if number == last else None
             ended, id_ = as_time(of[-1].get("created_timestamp")), as_str(of[0].get("message_id"))
-            yield dialogue.answer(items, replace(known, id=id_, ended=ended, usage=usage))
+            yield dialogue.add_call(items, replace(known, id=id_, ended=ended, usage=usage))
         else:
-            dialogue.say(items)
+            dialogue.add(items)
     yield dialogue.tip()
     if whole is not None and dialogue.unreported:
         used = reported or Usage()
@@ -123,16 +125,16 @@ def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterato
 
 def _spans(rows: list[Row]) -> list[tuple[str, list[Row]]]:
     """Group the rows of each message, with its role: an answer of several parts has several rows."""
-    found: list[tuple[str, list[Row]]] = []
+    spans: list[tuple[str, list[Row]]] = []
     for row in rows:
         role = as_str(row.get("role")) or "user"
         if not _parts(row):
             continue
-        if role == "assistant" and found and found[-1][0] == role and _is_visible(found[-1][1][0]) == _is_visible(row):
-            found[-1][1].append(row)
+        if role == "assistant" and spans and spans[-1][0] == role and _is_visible(spans[-1][1][0]) == _is_visible(row):
+            spans[-1][1].append(row)
         else:
-            found.append((role, [row]))
-    return found
+            spans.append((role, [row]))
+    return spans
 
 
 def _is_visible(row: Row) -> bool:

@@ -37,20 +37,20 @@ class _Log:
         self._messages: list[dict[str, Json]] = []
         self._usage: dict[str, Json] = {}
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         self._body = as_dict(value.get("input")) or self._body
         self._messages += [data] if (data := as_dict(value.get("data"))) else []
         self._usage = as_dict(value.get("usage")) or self._usage
         return iter(())
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         if not self._body:
             return
         exchanges = Exchanges(self._tree)
         yield Described(source=NAME, client="goose")
         answer = canonical.dumps(self._answer()) if self._messages else b""
         ended = as_time(self._messages[-1].get("created")) if self._messages else None
-        yield from exchanges.take(Exchange(canonical.dumps(self._body), answer, ended=ended))
+        yield from exchanges.add_exchange(Exchange(canonical.dumps(self._body), answer, ended=ended))
         yield Described(title=exchanges.threads.title)
 
     def _answer(self) -> dict[str, Json]:
@@ -65,8 +65,8 @@ class _Log:
             cached: dict[str, Json] = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
             usage: dict[str, Json] = {"input_tokens": max(0, used["input"] - read - written)}
             usage |= {"output_tokens": used["output"], **(cached if read or written else {})}
-            said = {"type": "message", "role": "assistant", "content": parts}
-            return base | said | ({"usage": usage} if self._usage else {})
+            answer = {"type": "message", "role": "assistant", "content": parts}
+            return base | answer | ({"usage": usage} if self._usage else {})
         calls: list[Json] = [
             {"id": part.get("id"), "type": "function",
              "function": {"name": part.get("name"), "arguments": canonical.dump_text(part.get("input"))}}
@@ -91,14 +91,14 @@ def is_anthropic(body: dict[str, Json]) -> bool:
 
 def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """Join the chunks of a text, or of thinking, to one part."""
-    found: list[dict[str, Json]] = []
+    joined: list[dict[str, Json]] = []
     for part in parts:
         key = as_str(part.get("type"))
-        if found and key in ("text", "thinking") and found[-1].get("type") == key:
-            found[-1] = {**found[-1], **part, key: as_str(found[-1].get(key)) + as_str(part.get(key))}
+        if joined and key in ("text", "thinking") and joined[-1].get("type") == key:
+            joined[-1] = {**joined[-1], **part, key: as_str(joined[-1].get(key)) + as_str(part.get(key))}
         elif part:
-            found.append(part)
-    return found
+            joined.append(part)
+    return joined
 
 
 def reader(tree: Tree) -> LinesReader:

@@ -122,20 +122,20 @@ class _Stream(Protocol):
 
 
 def _decompress(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -> tuple[bytes, int]:
-    made: list[bytes] = []
+    chunks: list[bytes] = []
     size = at = 0
     while not stream.eof and at < len(packed):
         try:
-            made.append(stream.decompress(packed[at : at + _SLICE]))
+            chunks.append(stream.decompress(packed[at : at + _SLICE]))
         except bad as error:
             raise _Damaged(f"its data is damaged ({error})") from error
         at = min(len(packed), at + _SLICE)
-        size += len(made[-1])
+        size += len(chunks[-1])
         if size > limit:
             raise _Damaged(f"it unpacks to more than the {limit:,} bytes that are allowed")
     if not stream.eof:
         raise _Damaged("it breaks off")
-    return b"".join(made), at - len(stream.unused_data)
+    return b"".join(chunks), at - len(stream.unused_data)
 
 
 def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:

@@ -61,46 +61,46 @@ def resolve_attachments(value: Json, attachments: dict[str, Json], depth: int = 
 
 def messages_by_ref(refs: Json, pool: list[Json]) -> list[Json]:
     """List the entries of `pool` that `refs` name: indices, or ranges (start, end exclusive)."""
-    found: list[Json] = []
+    matches: list[Json] = []
     for ref in as_list(refs):
         if isinstance(ref, int):
-            found += pool[ref : ref + 1] if ref >= 0 else []
+            matches += pool[ref : ref + 1] if ref >= 0 else []
         elif isinstance(ref, list) and len(ref) == 2:
-            found += pool[max(0, as_count(ref[0])) : as_count(ref[1])]
-    return found
+            matches += pool[max(0, as_count(ref[0])) : as_count(ref[1])]
+    return matches
 
 
 def message_items(message: Json, path: str = "$") -> list[Item]:
     """Convert one message to items."""
-    held = as_dict(message)
-    content = held.get("content")
-    sent: dict[str, Json] = {"role": held.get("role")}
+    fields = as_dict(message)
+    content = fields.get("content")
+    sent: dict[str, Json] = {"role": fields.get("role")}
     sent["content"] = content if isinstance(content, str) else [_part(part) for part in as_list(content)]
-    if held.get("role") == "tool":
-        error = as_str(as_dict(held.get("error")).get("message"))
-        sent |= {"tool_call_id": held.get("tool_call_id"), "name": held.get("function")}
+    if fields.get("role") == "tool":
+        error = as_str(as_dict(fields.get("error")).get("message"))
+        sent |= {"tool_call_id": fields.get("tool_call_id"), "name": fields.get("function")}
         sent["content"] = sent["content"] or error
-    calls = [_drawn_call(call) for call in as_dicts(held.get("tool_calls"))]
+    calls = [_drawn_call(call) for call in as_dicts(fields.get("tool_calls"))]
     return messages.message_items({**sent, "tool_calls": calls} if calls else sent, path)
 
 
 def _drawn_call(call: dict[str, Json]) -> Json:
-    given = call.get("arguments")
-    text = given if isinstance(given, str) else canonical.dump_text(given if given is not None else {})
+    arguments = call.get("arguments")
+    text = arguments if isinstance(arguments, str) else canonical.dump_text(arguments if arguments is not None else {})
     function = {"name": call.get("function"), "arguments": text}
     return {"id": call.get("id"), "type": "function", "function": function}
 
 
 def _part(part: Json) -> Json:
-    held = as_dict(part)
-    match held.get("type"):
+    fields = as_dict(part)
+    match fields.get("type"):
         case "reasoning":
-            words = as_str(held.get("reasoning"))
-            if held.get("redacted") is True:
+            words = as_str(fields.get("reasoning"))
+            if fields.get("redacted") is True:
                 return {"type": "redacted_thinking", "data": words}
-            return messages.thinking(words, held.get("signature"))
+            return messages.thinking(words, fields.get("signature"))
         case "image":
-            return {"type": "image_url", "image_url": {"url": held.get("image"), "detail": held.get("detail")}}
+            return {"type": "image_url", "image_url": {"url": fields.get("image"), "detail": fields.get("detail")}}
     return part
 
 
@@ -114,21 +114,21 @@ def usage(report: Json) -> Usage | None:
 
     Whether the input includes cached tokens differs between its providers and versions; the total decides.
     """
-    held = as_dict(report)
-    if "input_tokens" not in held and "output_tokens" not in held:
+    figures = as_dict(report)
+    if "input_tokens" not in figures and "output_tokens" not in figures:
         return None
-    given, output = as_count(held.get("input_tokens")), as_count(held.get("output_tokens"))
-    read, written = as_count(held.get("input_tokens_cache_read")), as_count(held.get("input_tokens_cache_write"))
-    total = as_count(held.get("total_tokens"))
-    apart = total >= given + output + read + written > given + output or read + written > given
+    input_tokens, output = as_count(figures.get("input_tokens")), as_count(figures.get("output_tokens"))
+    read, written = as_count(figures.get("input_tokens_cache_read")), as_count(figures.get("input_tokens_cache_write"))
+    total = as_count(figures.get("total_tokens"))
+    apart = total >= input_tokens + output + read + written > input_tokens + output or read + written > input_tokens
     return Usage(
-        fresh=given if apart else given - read - written,
+        fresh=input_tokens if apart else input_tokens - read - written,
         cache_read=read,
         write_5m=written,
         output=output,
-        reasoning=as_count(held.get("reasoning_tokens")),
-        has_cache="input_tokens_cache_read" in held,
-        cost=as_usd(held.get("total_cost")),
+        reasoning=as_count(figures.get("reasoning_tokens")),
+        has_cache="input_tokens_cache_read" in figures,
+        cost=as_usd(figures.get("total_cost")),
     )
 
 
@@ -151,7 +151,7 @@ class SampleReader:
         """Yield the events of `sample`."""
         yield ThreadSeen(self._name, self._label)
         old = as_dict(sample.get("transcript"))
-        kept = SharedParts(
+        shared = SharedParts(
             as_dict(sample.get("attachments")) or as_dict(old.get("content")),
             as_list(sample.get("message_pool") or get_path(sample, "events_data", "messages")),
             as_list(sample.get("call_pool") or get_path(sample, "events_data", "calls")),
@@ -159,15 +159,15 @@ class SampleReader:
         events = as_dicts(sample.get("events")) or as_dicts(old.get("events"))
         if any(event.get("event") == "model" for event in events):
             for event in events:
-                yield from self._event(event, kept)
+                yield from self._event(event, shared)
         else:
-            yield from self._told(sample, kept)
+            yield from self._from_messages(sample, shared)
         yield from self._results(sample)
 
-    def _event(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
+    def _event(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
         kind = event.get("event")
         if kind == "model":
-            yield from self._model(resolve_attachments(event, kept.attachments), kept)
+            yield from self._model(resolve_attachments(event, shared.attachments), shared)
         elif kind == "compaction" and self._first is not None:
             detail = compaction_detail(
                 as_count(event.get("tokens_before")), as_count(event.get("tokens_after")), "inspect"
@@ -178,15 +178,17 @@ class SampleReader:
                 "error", as_str(get_path(event, "error", "message")), self._name, as_time(event.get("timestamp"))
             )
 
-    def _model(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
-        decoded = self._decoded(event, kept)
+    def _model(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
+        decoded = self._decoded(event, shared)
         output = as_dict(event.get("output"))
         if decoded is None:
-            said = as_list(event.get("input")) or resolve_attachments(event_messages(event, kept), kept.attachments)
-            asked = [*tools(event.get("tools")), *(i for m in said for i in message_items(m))]
+            recorded = as_list(event.get("input")) or resolve_attachments(
+                event_messages(event, shared), shared.attachments
+            )
+            request_items = [*tools(event.get("tools")), *(i for m in recorded for i in message_items(m))]
         else:
-            asked = list(decoded.items)
-        thread = self._threads.find(asked, scope=self._name)
+            request_items = list(decoded.items)
+        thread = self._threads.find(request_items, scope=self._name)
         self._first = self._first or thread
         answer = decoded.response.items if decoded else ()
         answer = (
@@ -194,40 +196,42 @@ class SampleReader:
             if output.get("choices")
             else answer
         )
-        yield from self._threads.take(asked, answer, _call(event, output, decoded), thread)
+        yield from self._threads.add_request(request_items, answer, _call(event, output, decoded), thread)
 
-    def _decoded(self, event: dict[str, Json], kept: SharedParts) -> Decoded | None:
+    def _decoded(self, event: dict[str, Json], shared: SharedParts) -> Decoded | None:
         """Decode the request as it was sent, if the log has it."""
         call = as_dict(event.get("call"))
-        asked = dict(as_dict(call.get("request")))
+        request = dict(as_dict(call.get("request")))
         if call.get("call_refs") is not None and as_str(call.get("call_key")):
-            asked[as_str(call["call_key"])] = resolve_attachments(
-                messages_by_ref(call["call_refs"], kept.calls), kept.attachments
+            request[as_str(call["call_key"])] = resolve_attachments(
+                messages_by_ref(call["call_refs"], shared.calls), shared.attachments
             )
-        if not asked:
+        if not request:
             return None
-        body = {key: item for key, item in asked.items() if item is not None}
+        body = {key: item for key, item in request.items() if item is not None}
         answer = canonical.dumps(call["response"]) if isinstance(call.get("response"), dict) else b""
         try:
             return decode(Exchange(canonical.dumps(body), answer, _address(as_str(event.get("model")))))
         except Malformed:
             return None
 
-    def _told(self, sample: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
+    def _from_messages(self, sample: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
         """Yield calls from the messages alone: only the last one's usage and the sum are known."""
         dialogue = Dialogue(self._tree, self._name, self._ids)
-        said = as_dicts(resolve_attachments(sample.get("messages"), kept.attachments))
+        recorded = as_dicts(resolve_attachments(sample.get("messages"), shared.attachments))
         output = as_dict(sample.get("output"))
-        made = [m for m in said if m.get("role") == "assistant" and m.get("source", "generate") == "generate"]
-        for message in said:
-            if not any(message is one for one in made):
-                dialogue.say(message_items(message))
+        answers = [m for m in recorded if m.get("role") == "assistant" and m.get("source", "generate") == "generate"]
+        for message in recorded:
+            if not any(message is answer for answer in answers):
+                dialogue.add(message_items(message))
                 continue
-            known = _call({}, output, None) if message is made[-1] else Call("", "", model=as_str(message.get("model")))
-            yield dialogue.answer(message_items(message), known)
+            known = (
+                _call({}, output, None) if message is answers[-1] else Call("", "", model=as_str(message.get("model")))
+            )
+            yield dialogue.add_call(message_items(message), known)
         yield dialogue.tip()
         spent = [used for r in as_dict(sample.get("model_usage")).values() if (used := usage(r)) is not None]
-        if len(made) > 1 and spent:
+        if len(answers) > 1 and spent:
             yield from self._rest(spent, usage(output.get("usage")), dialogue.unreported)
 
     def _rest(self, spent: list[Usage], last: Usage | None, of: list[Call]) -> Iterator[Event]:
@@ -251,9 +255,9 @@ class SampleReader:
                 yield Outcome(f"{label}{name}", value_text(as_dict(sample[name]).get("message") or sample[name]))
 
 
-def event_messages(event: dict[str, Json], kept: SharedParts) -> list[Json]:
+def event_messages(event: dict[str, Json], shared: SharedParts) -> list[Json]:
     """List the messages of an event that it names by their indexes in the pool."""
-    return messages_by_ref(event.get("input_refs"), kept.pool)
+    return messages_by_ref(event.get("input_refs"), shared.pool)
 
 
 def _address(model: str) -> str:
@@ -296,8 +300,8 @@ def sniff(head: bytes, name: str) -> float:
     first = next(iter(file_head.parse_values(head)), None)
     if not isinstance(first, dict):
         return 0.0
-    told = as_dict(first.get("eval"))
-    if "task" in told or ("status" in first and "eval" in first):
+    eval_info = as_dict(first.get("eval"))
+    if "task" in eval_info or ("status" in first and "eval" in first):
         return 0.95
     return 0.85 if first.keys() >= _SAMPLE else 0.0
 
@@ -316,11 +320,11 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 
 
 def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
-    told = as_dict(log.get("eval"))
-    title = as_str(told.get("task"))
-    packages = as_dict(told.get("packages"))
+    eval_info = as_dict(log.get("eval"))
+    title = as_str(eval_info.get("task"))
+    packages = as_dict(eval_info.get("packages"))
     yield Described(
-        as_str(told.get("run_id")), title, NAME, client="inspect_ai", version=as_str(packages.get("inspect_ai"))
+        as_str(eval_info.get("run_id")), title, NAME, client="inspect_ai", version=as_str(packages.get("inspect_ai"))
     )
     ids, threads = Ids(), Conversations(tree)
     samples = as_list(log.get("samples")) if "samples" in log else [log] if log.keys() >= _SAMPLE else []

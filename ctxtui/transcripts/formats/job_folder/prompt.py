@@ -70,11 +70,11 @@ def _rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[
     if not _ROUND.search(section):
         yield from _answers(section, answers)
         return
-    found = [match.start() for match in _ROUND.finditer(section)]
+    starts = [match.start() for match in _ROUND.finditer(section)]
     closing = len(section)
     if is_last:
-        closing = max((match.end() for match in _CLOSING.finditer(section, found[-1])), default=closing)
-    edges = [*found, closing]
+        closing = max((match.end() for match in _CLOSING.finditer(section, starts[-1])), default=closing)
+    edges = [*starts, closing]
     if edges[0]:
         yield False, section[: edges[0]]
     for start, stop in pairwise(edges):
@@ -103,23 +103,23 @@ def _round(text: str, number: int) -> list[list[Item]]:
     calls: list[dict[str, Json]] = []
     end = 1
     for n, line in enumerate(lines):
-        one = _call(line)
-        if one is not None:
-            calls.append(one)
+        call = _call(line)
+        if call is not None:
+            calls.append(call)
             end = n + 1
-    said = [line for n, line in enumerate(lines[:end]) if n == 0 or _call(line) is None]
+    text_lines = [line for n, line in enumerate(lines[:end]) if n == 0 or _call(line) is None]
     head = _ROUND.match(text)
     if not calls and head is None:
         return [make_message("assistant", text)]
     if not calls and head is not None:
         names = _NAMES.findall(head["rest"].lstrip(" :.*]-")) if ":" in head["rest"][:3] else []
         calls = [{"name": name, "input": {}} for name in names[:4]] or [{"name": "round", "input": {}}]
-    made: list[Json] = [{"type": "tool_use", "id": f"round_{number}_{n}", **one} for n, one in enumerate(calls)]
+    parts: list[Json] = [{"type": "tool_use", "id": f"round_{number}_{n}", **call} for n, call in enumerate(calls)]
     results: list[Json] = [
         {"type": "tool_result", "tool_use_id": f"round_{number}_{n}", "content": rest}
         for n, rest in enumerate([*[""] * (len(calls) - 1), "".join(lines[end:])])
     ]
-    return [make_message("assistant", "".join(said), *made), make_message("user", *results)]
+    return [make_message("assistant", "".join(text_lines), *parts), make_message("user", *results)]
 
 
 def _call(line: str) -> dict[str, Json] | None:
@@ -130,7 +130,7 @@ def _call(line: str) -> dict[str, Json] | None:
         value: Json = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    one = as_dict(value)
-    name = as_str(one.get("tool")) or as_str(one.get("name")) or as_str(one.get("tool_name"))
-    given = next((one[key] for key in ("args", "arguments", "input", "parameters") if key in one), None)
-    return {"name": name, "input": as_dict(given)} if name and given is not None else None
+    fields = as_dict(value)
+    name = as_str(fields.get("tool")) or as_str(fields.get("name")) or as_str(fields.get("tool_name"))
+    tool_input = next((fields[key] for key in ("args", "arguments", "input", "parameters") if key in fields), None)
+    return {"name": name, "input": as_dict(tool_input)} if name and tool_input is not None else None

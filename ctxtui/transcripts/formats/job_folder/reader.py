@@ -42,14 +42,14 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
         [as_dict(one) for one in as_list(value)[1:]] if isinstance(value, list) else [{"name": "turn", "value": value}]
     )
     job = _Job(tree, [as_dict(one.get("value")) for one in files if not _FILE.match(as_str(one.get("name")))])
-    for found in sorted(files, key=_place):
-        yield from job.file(found)
+    for file in sorted(files, key=_place):
+        yield from job.file(file)
     yield from job.end()
 
 
-def _place(found: dict[str, Json]) -> tuple[int, int]:
+def _place(file: dict[str, Json]) -> tuple[int, int]:
     """Sort key of a file: its number, then prompt before response."""
-    named = _FILE.match(as_str(found.get("name")))
+    named = _FILE.match(as_str(file.get("name")))
     return (int(named[1]), _ORDER.index(named[2])) if named else (1 << 62, 0)
 
 
@@ -64,34 +64,34 @@ class _Job:
         self._prompted = False
         self._answers: list[str] = []
 
-    def file(self, found: dict[str, Json]) -> Iterator[Event]:
+    def file(self, entry: dict[str, Json]) -> Iterator[Event]:
         """Add the next file."""
-        named, value = _FILE.match(as_str(found.get("name"))), found.get("value")
-        if "trouble" in found:
-            yield Skipped(1, f"{as_str(found.get('name'))}: {as_str(found.get('trouble'))}")
+        named, value = _FILE.match(as_str(entry.get("name"))), entry.get("value")
+        if "trouble" in entry:
+            yield Skipped(1, f"{as_str(entry.get('name'))}: {as_str(entry.get('trouble'))}")
         elif named is None:
             pass  # a turn's log, whose figures belong to its response
         elif named[2] == "prompt":
             # Each prompt is the model's whole context.
             self._talk.head = 0
             for message in split_prompt(as_str(value), self._answers):
-                self._talk.say(message)
+                self._talk.add(message)
             self._prompted = True
         elif named[2] == "response":
             if not self._prompted:
-                yield Skipped(1, f"{as_str(found.get('name'))}: its prompt is missing")
-            yield self._talk.answer(make_message("assistant", as_str(value)), self._known())
+                yield Skipped(1, f"{as_str(entry.get('name'))}: its prompt is missing")
+            yield self._talk.add_call(make_message("assistant", as_str(value)), self._known())
             self._answers.append(as_str(value))
             self._prompted, self._asked = False, []
         elif named[2] == "tool-calls":
             parts = [_call(one, n) for n, one in enumerate(_objects(value))]
             self._asked = [as_str(part["id"]) for part in parts]
-            seen = self._talk.go_on(make_parts("assistant", *parts)) if parts else None
+            seen = self._talk.extend_answer(make_parts("assistant", *parts)) if parts else None
             if seen is not None:
                 yield seen
         else:
             results = [_result(one, n, self._asked) for n, one in enumerate(_objects(value))]
-            self._talk.say(make_message("user", *results) if results else [])
+            self._talk.add(make_message("user", *results) if results else [])
 
     def _known(self) -> Call:
         """Build the next call from the log of its turn."""
@@ -103,7 +103,7 @@ class _Job:
         """Add the turns without a response in the folder, and the final state."""
         turns = turn_logs.Turns(self._talk)
         for turn in self._turns[self._talk.calls :]:
-            yield from turns.take(turn)
+            yield from turns.add(turn)
         yield self._talk.tip()
         yield Described(title=self._talk.title)
 
@@ -115,33 +115,33 @@ def _objects(value: Json) -> list[dict[str, Json]]:
     return [as_dict(one) for one in rows if isinstance(one, dict)]
 
 
-def _call(one: dict[str, Json], number: int) -> dict[str, Json]:
-    function = as_dict(one.get("function"))
+def _call(fields: dict[str, Json], number: int) -> dict[str, Json]:
+    function = as_dict(fields.get("function"))
     name = (
-        as_str(one.get("name"))
-        or as_str(one.get("tool"))
-        or as_str(one.get("tool_name"))
+        as_str(fields.get("name"))
+        or as_str(fields.get("tool"))
+        or as_str(fields.get("tool_name"))
         or as_str(function.get("name"))
     )
     keys = ("input", "args", "arguments", "parameters", "params")
-    given = next((one[key] for key in keys if key in one), function.get("arguments", {}))
-    id_ = as_str(one.get("id")) or as_str(one.get("call_id")) or f"call_{number}"
+    tool_input = next((fields[key] for key in keys if key in fields), function.get("arguments", {}))
+    id_ = as_str(fields.get("id")) or as_str(fields.get("call_id")) or f"call_{number}"
     return {
         "type": "tool_use",
         "id": id_,
         "name": name,
-        "input": given if isinstance(given, dict) else {"value": given},
+        "input": tool_input if isinstance(tool_input, dict) else {"value": tool_input},
     }
 
 
-def _result(one: dict[str, Json], number: int, asked: list[str]) -> dict[str, Json]:
-    id_ = next((as_str(one[key]) for key in ("id", "call_id", "tool_call_id", "tool_use_id") if key in one), "")
-    id_ = id_ or (asked[number] if number < len(asked) else f"call_{number}")
+def _result(fields: dict[str, Json], number: int, call_ids: list[str]) -> dict[str, Json]:
+    id_ = next((as_str(fields[key]) for key in ("id", "call_id", "tool_call_id", "tool_use_id") if key in fields), "")
+    id_ = id_ or (call_ids[number] if number < len(call_ids) else f"call_{number}")
     keys = ("text", "output", "content", "result", "stdout", "error")
-    said = next((one[key] for key in keys if one.get(key) not in (None, "")), "")
-    text = said if isinstance(said, str) else dump_text(said)
-    wrong = bool(one.get("error")) and "output" not in one
-    failed = wrong or bool(one.get("is_error")) or one.get("success") is False
+    output = next((fields[key] for key in keys if fields.get(key) not in (None, "")), "")
+    text = output if isinstance(output, str) else dump_text(output)
+    wrong = bool(fields.get("error")) and "output" not in fields
+    failed = wrong or bool(fields.get("is_error")) or fields.get("success") is False
     return {"type": "tool_result", "tool_use_id": id_, "content": text, **({"is_error": True} if failed else {})}
 
 

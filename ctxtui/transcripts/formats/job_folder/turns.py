@@ -30,9 +30,9 @@ _CONTEXT_TURNS: Final = 9
 def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
     """Find the token counts of a turn: in its members, in ``usage``, or in its agent; empty if there are none."""
     for holder in (turn, _agent(turn)):
-        for found in (as_dict(holder.get("usage")), as_dict(holder.get("token_usage")), holder):
-            if found.keys() & set(_INPUT) and found.keys() & set(_OUTPUT):
-                return found
+        for candidate in (as_dict(holder.get("usage")), as_dict(holder.get("token_usage")), holder):
+            if candidate.keys() & set(_INPUT) and candidate.keys() & set(_OUTPUT):
+                return candidate
     return {}
 
 
@@ -44,20 +44,20 @@ def is_turn(turn: dict[str, Json], name: str = "") -> bool:
 
 def turn_call(turn: dict[str, Json]) -> Call:
     """Build the call of a turn's log."""
-    found, agent = find_figures(turn), _agent(turn)
+    figures, agent = find_figures(turn), _agent(turn)
     usage = None
-    if found:
-        whole = next((as_count(found[key]) for key in _INPUT if key in found), 0)
-        read, written = (as_count(found.get(key)) for key in _CACHED)
+    if figures:
+        whole = next((as_count(figures[key]) for key in _INPUT if key in figures), 0)
+        read, written = (as_count(figures.get(key)) for key in _CACHED)
         # The total, by their documentation; if the cache alone is larger, it is the provider's separate count.
         fresh = whole - read - written if whole >= read + written else whole
-        output = next((as_count(found[key]) for key in _OUTPUT if key in found), 0)
+        output = next((as_count(figures[key]) for key in _OUTPUT if key in figures), 0)
         usage = Usage(
             fresh=fresh,
             cache_read=read,
             write_5m=written,
             output=output,
-            has_cache=bool(found.keys() & set(_CACHED)),
+            has_cache=bool(figures.keys() & set(_CACHED)),
             cost=as_usd(turn.get("cost_usd")),
         )
     when = next((as_time(turn[key]) for key in ("timestamp", "time") if key in turn), None)
@@ -77,24 +77,24 @@ class Turns:
         self._before: list[list[list[Item]]] = []
         """The messages of each turn so far: observation, answer, results."""
 
-    def take(self, turn: dict[str, Json]) -> Iterator[Event]:
+    def add(self, turn: dict[str, Json]) -> Iterator[Event]:
         """Add the next turn."""
         agent, known = _agent(turn), turn_call(turn)
         parts = _parts(agent)
         if not parts and known.usage is not None:
-            yield self._talk.answer([], replace(known, fidelity=Fidelity.TOTALS))
+            yield self._talk.add_call([], replace(known, fidelity=Fidelity.TOTALS))
         elif not parts:
             yield _without_call(turn)
         else:
-            seen, answer = make_message("user", _screen(turn)), make_message("assistant", *parts)
+            observation, answer = make_message("user", _screen(turn)), make_message("assistant", *parts)
             self._talk.head = 0
             for messages in self._before[-_CONTEXT_TURNS:] if known.usage is not None else ():
                 for message in messages:
-                    self._talk.say(message)
-            self._talk.say(seen)
+                    self._talk.add(message)
+            self._talk.add(observation)
             results = list(_results(turn, parts))
-            self._before.append([seen, answer, *([make_message("user", *results)] if results else [])])
-            yield self._talk.answer(answer, known)
+            self._before.append([observation, answer, *([make_message("user", *results)] if results else [])])
+            yield self._talk.add_call(answer, known)
 
 
 def _agent(turn: dict[str, Json]) -> dict[str, Json]:
@@ -107,31 +107,33 @@ def _screen(turn: dict[str, Json]) -> str:
     """Text of the turn's own message: its name and time, and the observation, as JSON."""
     head = [dump_text(turn[key]) if not isinstance(turn[key], str) else as_str(turn[key]) for key in
             ("turn_id", "turn", "timestamp", "time") if key in turn]  # fmt: skip
-    seen = next((turn[name] for name in _SEEN if turn.get(name) is not None), None)
-    return " ".join(head) + (f"\n{dump_text(seen)}\n" if seen is not None else "")
+    observation = next((turn[name] for name in _SEEN if turn.get(name) is not None), None)
+    return " ".join(head) + (f"\n{dump_text(observation)}\n" if observation is not None else "")
 
 
 def _parts(agent: dict[str, Json]) -> list[Json]:
     """Parts of the answer: thinking, text, calls."""
-    made: list[Json] = []
-    made += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := as_str(agent.get(key)))]
-    made += [said for key in _SAID if (said := as_str(agent.get(key)))]
+    parts: list[Json] = []
+    parts += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := as_str(agent.get(key)))]
+    parts += [said for key in _SAID if (said := as_str(agent.get(key)))]
     done = [as_dict(one) for key in _DID for one in (as_list(agent.get(key)) or [agent.get(key)]) if as_dict(one)]
     for number, one in enumerate(done):
         name = as_str(one.get("name")) or as_str(one.get("tool")) or as_str(one.get("type"))
         given = one.get("arguments", one.get("args", {k: v for k, v in one.items() if k not in ("name", "tool")}))
-        input_: Json = given if isinstance(given, dict) else {"value": given}
-        made.append({"type": "tool_use", "id": f"call_{number}", "name": name, "input": input_})
-    return made
+        tool_input: Json = given if isinstance(given, dict) else {"value": given}
+        parts.append({"type": "tool_use", "id": f"call_{number}", "name": name, "input": tool_input})
+    return parts
 
 
 def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Json]]:
     """Results of a turn's calls, which are in the next turn's message."""
     calls = [as_str(as_dict(part)["id"]) for part in parts if as_dict(part).get("type") == "tool_use"]
-    told = as_list(_agent(turn).get("execution_results"))
+    outputs = as_list(_agent(turn).get("execution_results"))
     for number, id_ in enumerate(calls):
-        said = told[number] if number < len(told) else turn.get("input_execution", "") if id_ == calls[-1] else ""
-        text = said if isinstance(said, str) else dump_text(said)
+        output = (
+            outputs[number] if number < len(outputs) else turn.get("input_execution", "") if id_ == calls[-1] else ""
+        )
+        text = output if isinstance(output, str) else dump_text(output)
         yield {"type": "tool_result", "tool_use_id": id_, "content": text}
 
 

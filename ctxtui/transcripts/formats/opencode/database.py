@@ -45,7 +45,7 @@ def convert_message(row: Row) -> OpenCodeMessage | None:
             ended: dict[str, Json] = {"role": "assistant", "summary": True, "finish": "stop"}
             return OpenCodeMessage(info | ended, [_text(data.get("summary"))])
         case "assistant":
-            kept = {key: data[key] for key in ("agent", "finish", "cost", "tokens") if key in data}
+            fields = {key: data[key] for key in ("agent", "finish", "cost", "tokens") if key in data}
             model: dict[str, Json] = {
                 "role": "assistant",
                 "modelID": get_path(data, "model", "id"),
@@ -53,7 +53,7 @@ def convert_message(row: Row) -> OpenCodeMessage | None:
                 "variant": get_path(data, "model", "variant"),
             }
             error: dict[str, Json] = {"error": _error(as_dict(data["error"]))} if data.get("error") else {}
-            return OpenCodeMessage(info | model | kept | error, [_part(one) for one in as_dicts(data.get("content"))])
+            return OpenCodeMessage(info | model | fields | error, [_part(one) for one in as_dicts(data.get("content"))])
     return None
 
 
@@ -69,15 +69,15 @@ def _part(part: dict[str, Json]) -> Part:
     if part.get("type") != "tool":
         return part
     state = as_dict(part.get("state"))
-    given = as_dicts(state.get("content"))
-    output = "\n".join(as_str(one.get("text")) for one in given if one.get("type") == "text")
+    content = as_dicts(state.get("content"))
+    output = "\n".join(as_str(one.get("text")) for one in content if one.get("type") == "text")
     files: list[Json] = [
         {"type": "file", "mime": one.get("mime"), "url": one.get("uri") or one.get("url"), "filename": one.get("name")}
-        for one in given
+        for one in content
         if one.get("type") == "file"
     ]
-    told: dict[str, Json] = {"output": output, "error": get_path(state, "error", "message"), "attachments": files}
-    return {"type": "tool", "callID": part.get("id"), "tool": part.get("name"), "state": {**state, **told}}
+    result: dict[str, Json] = {"output": output, "error": get_path(state, "error", "message"), "attachments": files}
+    return {"type": "tool", "callID": part.get("id"), "tool": part.get("name"), "state": {**state, **result}}
 
 
 NAME: Final = "opencode"
@@ -143,10 +143,10 @@ def session_events(
 
 def _by(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
     """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
-    found: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
-        found.setdefault(as_str(row.get(key)), []).append(row)
-    return found
+        groups.setdefault(as_str(row.get(key)), []).append(row)
+    return groups
 
 
 def _time(row: Row, key: str) -> float:

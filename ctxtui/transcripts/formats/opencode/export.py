@@ -68,17 +68,17 @@ def messages_in(whole: dict[str, Json]) -> list[OpenCodeMessage]:
 
 def assemble(records: list[Json]) -> dict[str, Json]:
     """Assemble a session, its messages and their parts from the records of a shared one."""
-    held: dict[str, list[dict[str, Json]]] = {}
+    by_kind: dict[str, list[dict[str, Json]]] = {}
     for record in as_dicts(records):
-        held.setdefault(as_str(record.get("type")), []).append(as_dict(record.get("data")))
+        by_kind.setdefault(as_str(record.get("type")), []).append(as_dict(record.get("data")))
     parts: dict[str, list[Json]] = {}
-    for part in sorted(held.get("part", []), key=lambda part: as_str(part.get("id"))):
+    for part in sorted(by_kind.get("part", []), key=lambda part: as_str(part.get("id"))):
         parts.setdefault(as_str(part.get("messageID")), []).append(part)
     # Ids ascend with time.
-    said = sorted(held.get("message", []), key=lambda message: as_str(message.get("id")))
+    messages = sorted(by_kind.get("message", []), key=lambda message: as_str(message.get("id")))
     return {
-        "info": next(iter(held.get("session", [])), {}),
-        "messages": [{"info": one, "parts": parts.get(as_str(one.get("id")), [])} for one in said],
+        "info": next(iter(by_kind.get("session", [])), {}),
+        "messages": [{"info": one, "parts": parts.get(as_str(one.get("id")), [])} for one in messages],
     }
 
 

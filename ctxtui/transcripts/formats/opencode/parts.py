@@ -28,16 +28,16 @@ Part = dict[str, Json]
 
 def is_known(part: Part) -> bool:
     """Whether a part has a known kind."""
-    said = ("text", "reasoning", "tool", "file", "compaction", "subtask")
-    return as_str(part.get("type")) in {*_SILENT, *said}
+    kinds = ("text", "reasoning", "tool", "file", "compaction", "subtask")
+    return as_str(part.get("type")) in {*_SILENT, *kinds}
 
 
 def convert_user_part(part: Part) -> Json:
     """Convert a part of a user's message; None if no model reads it."""
     match part.get("type"):
         case "text":
-            told = as_str(part.get("text"))
-            return messages.text(told) if told and part.get("ignored") is not True else None
+            text = as_str(part.get("text"))
+            return messages.text(text) if text and part.get("ignored") is not True else None
         case "compaction":
             return messages.text(COMPACTION_TEXT)
         case "subtask":
@@ -78,8 +78,8 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
     files = [_file(one) for one in as_dicts(state.get("attachments"))]
     if not files:
         return messages.tool_result(part.get("callID"), output)
-    told = [messages.text(output)] if output != "" else []
-    return messages.tool_result(part.get("callID"), [*told, *files])
+    text_parts = [messages.text(output)] if output != "" else []
+    return messages.tool_result(part.get("callID"), [*text_parts, *files])
 
 
 def interrupted_result(part: Part) -> Json:
@@ -106,23 +106,23 @@ def usage(figures: dict[str, Json]) -> Usage | None:
 
 
 def _failed(part: Part, state: dict[str, Json]) -> Json:
-    told = get_path(state, "metadata", "output") if get_path(state, "metadata", "interrupted") is True else None
-    if isinstance(told, str):
-        return messages.tool_result(part.get("callID"), told)
+    output = get_path(state, "metadata", "output") if get_path(state, "metadata", "interrupted") is True else None
+    if isinstance(output, str):
+        return messages.tool_result(part.get("callID"), output)
     error = state.get("error")
     return messages.tool_result(part.get("callID"), error if error is not None else "", error=True)
 
 
 def _file(part: Part) -> Json:
-    held = _DATA.fullmatch(as_str(part.get("url")))
+    match = _DATA.fullmatch(as_str(part.get("url")))
     mime = as_str(part.get("mime"))
     kept = _kept(part, "filename")
-    if held and mime.startswith("image/"):
-        return messages.image(mime, held.group(2), **kept)
+    if match and mime.startswith("image/"):
+        return messages.image(mime, match.group(2), **kept)
     kind = "image" if mime.startswith("image/") else "document"
     source: dict[str, Json] = {"type": "url", "url": part.get("url"), "media_type": part.get("mime")}
-    if held:
-        source = {"type": "base64", "media_type": mime, "data": held.group(2)}
+    if match:
+        source = {"type": "base64", "media_type": mime, "data": match.group(2)}
     return {"type": kind, "source": source, **kept}
 
 

@@ -48,10 +48,10 @@ _DECODED: Final = ("model", "permission", "metadata")
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a file for ``opencode import``, so that its session has the requested context."""
-    info, said = _source_of(order.source, order.session)
-    messages = [ImportMessage.of(one) for one in said]
+    info, recorded = _source_of(order.source, order.session)
+    messages = [ImportMessage.from_message(one) for one in recorded]
     edits = apply_edits(order, messages, cut=True)
-    inside = [edits.found[at] for at in edits.found if order.end is None or at < order.end]
+    inside = [edits.positions[at] for at in edits.positions if order.end is None or at < order.end]
     ends, last = max(inside, default=(-1, 0))
     lost = [*edits.lost, *(loss for n, one in enumerate(messages) for loss in one.write(last if n == ends else None))]
     _update_usage(messages, order)
@@ -59,7 +59,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     for number, message in enumerate(messages):
         written += _make_messages(message.before, messages, number, lost)
         written += [] if message.removed else [message]
-    written += _make_messages(edits.behind, messages, len(messages), lost)
+    written += _make_messages(edits.appended, messages, len(messages), lost)
     _relink_answers(written)
     id_ = _session_id(order.now, next(order.ids))
     whole = {"info": _info(info, written, id_, order.now), "messages": [one.value for one in written]}
@@ -68,12 +68,14 @@ def resume(order: ResumeOrder) -> ResumedFile:
     )
 
 
-def _block_digests(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
+def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
     """Digests of a part's blocks, each with its role: `_SAID`, or the `_RESULT` of a call."""
-    value = spelled.convert_answer_part(part) if said.answers else spelled.convert_user_part(part)
-    found = [(item.block.digest, _SAID) for item in (make_parts("assistant", value) if value is not None else ())]
-    result = spelled.convert_result(part) if said.answers else None
-    return found + [(item.block.digest, _RESULT) for item in (make_parts("user", result) if result is not None else ())]
+    value = spelled.convert_answer_part(part) if message.answers else spelled.convert_user_part(part)
+    digests = [(item.block.digest, _SAID) for item in (make_parts("assistant", value) if value is not None else ())]
+    result = spelled.convert_result(part) if message.answers else None
+    return digests + [
+        (item.block.digest, _RESULT) for item in (make_parts("user", result) if result is not None else ())
+    ]
 
 
 class ImportMessage(ResumeEntry):
@@ -84,50 +86,52 @@ class ImportMessage(ResumeEntry):
 
     said: OpenCodeMessage
     value: dict[str, Any]
-    spots: list[tuple[int, str]] = field(default_factory=list)
+    positions: list[tuple[int, str]] = field(default_factory=list)
     estimated: bool = False
 
     @classmethod
-    def of(cls, said: OpenCodeMessage) -> ImportMessage:
-        """Make an unchanged message from `said`."""
-        value = {"info": deepcopy(said.info), "parts": deepcopy(said.parts)}
-        one = cls(said=said, value=value, asks=not said.answers and bool(said.parts))
-        for place, part in enumerate(said.parts):
-            found = _block_digests(said, part)
-            if part.get("callID") and not any(kind == _RESULT for _, kind in found):
-                found.append(("", _RESULT))
-            for digest, kind in found:
+    def from_message(cls, recorded: OpenCodeMessage) -> ImportMessage:
+        """Make an unchanged message from `recorded`."""
+        value = {"info": deepcopy(recorded.info), "parts": deepcopy(recorded.parts)}
+        message = cls(said=recorded, value=value, is_prompt=not recorded.answers and bool(recorded.parts))
+        for place, part in enumerate(recorded.parts):
+            digests = _block_digests(recorded, part)
+            if part.get("callID") and not any(kind == _RESULT for _, kind in digests):
+                digests.append(("", _RESULT))
+            for digest, kind in digests:
                 if kind == _RESULT:
-                    one.answers[len(one.spots)] = as_str(part.get("callID"))
-                one.digests.append(digest)
-                one.spots.append((place, kind))
-        return one
+                    message.answers[len(message.positions)] = as_str(part.get("callID"))
+                message.digests.append(digest)
+                message.positions.append((place, kind))
+        return message
 
     @property
-    def dropped(self) -> set[int]:
+    def dropped_parts(self) -> set[int]:
         """The removed parts; a call's result is removed with it."""
-        return {self.spots[n][0] for n, block in self.changes.items() if block is None and self.spots[n][1] == _SAID}
+        return {
+            self.positions[n][0] for n, block in self.changes.items() if block is None and self.positions[n][1] == _SAID
+        }
 
     def change(self, part: int, block: Block | None) -> bool:
         """Replace its 0-based block `part` with `block` (None: remove it)."""
         self.changes[part] = block
-        self.removed = {place for place, _ in self.spots} <= self.dropped
+        self.removed = {place for place, _ in self.positions} <= self.dropped_parts
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
         """Apply the changes, and remove everything after its block `last` (None: nothing); yields losses."""
         parts: list[Part | None] = list(self.value["parts"])
-        dropped = self.dropped
+        dropped = self.dropped_parts
         for number, block in self.changes.items():
-            place, kind = self.spots[number]
+            place, kind = self.positions[number]
             if block is not None and place not in dropped:
                 yield from self._rewrite(parts, place, kind, block)
             elif block is None and place not in dropped:
                 yield UNHELD
-        behind = {place for place, _ in self.spots if last is not None and place > self.spots[last][0]}
+        behind = {place for place, _ in self.positions if last is not None and place > self.positions[last][0]}
         gone = dropped | behind
         self.value["parts"] = [part for n, part in enumerate(parts) if n not in gone]
-        self.removed = self.removed or (bool(gone) and {place for place, _ in self.spots} <= gone)
+        self.removed = self.removed or (bool(gone) and {place for place, _ in self.positions} <= gone)
 
     def _rewrite(self, parts: list[Part | None], place: int, kind: str, block: Block) -> Iterator[str]:
         part, value = as_dict(parts[place]), block.value()
@@ -176,7 +180,9 @@ def _make_messages(
         info |= {"id": _neighbor_id(beside.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
         if like.answers:
             info["time"]["completed"] = created
-        yield ImportMessage.of(OpenCodeMessage(info, [{"type": "text", "text": _words(one.block)} for one in group]))
+        yield ImportMessage.from_message(
+            OpenCodeMessage(info, [{"type": "text", "text": _words(one.block)} for one in group])
+        )
 
 
 def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
@@ -193,13 +199,13 @@ def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None
 
 def _relink_answers(messages: Sequence[ImportMessage]) -> None:
     """Link an answer whose question was removed to the question before it."""
-    asked = next((one.said.id for one in messages if not one.said.answers), "")
-    there = {one.said.id for one in messages}
-    for one in messages:
-        if not one.said.answers:
-            asked = one.said.id
-        elif asked and one.value["info"].get("parentID") not in there:
-            one.value["info"]["parentID"] = asked
+    question = next((message.said.id for message in messages if not message.said.answers), "")
+    there = {message.said.id for message in messages}
+    for message in messages:
+        if not message.said.answers:
+            question = message.said.id
+        elif question and message.value["info"].get("parentID") not in there:
+            message.value["info"]["parentID"] = question
 
 
 def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
@@ -208,15 +214,15 @@ def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now
     flat = {key: sum(int(one.get(key) or 0) for one in tokens) for key in ("input", "output", "reasoning")}
     cache = {key: sum(int(member(one, "cache", key) or 0) for one in tokens) for key in ("read", "write")}
     time = as_dict(info.get("time"))
-    made = {key: value for key, value in info.items() if key not in ("parentID", "share", "revert", "summary")}
+    members = {key: value for key, value in info.items() if key not in ("parentID", "share", "revert", "summary")}
     return {
-        **made,
+        **members,
         "id": id_,
         "title": f"{info.get('title') or 'session'} (curated)",
         "cost": sum(float(one.value["info"].get("cost") or 0) for one in messages if one.said.answers),
         "tokens": {**flat, "cache": cache},
         "time": {"created": time.get("created") or round(now * 1000), "updated": round(now * 1000)},
-        "metadata": {**(made.get("metadata") or {}), MAKER: _copy_notes(messages)},
+        "metadata": {**(members.get("metadata") or {}), MAKER: _copy_notes(messages)},
     }
 
 
@@ -256,10 +262,10 @@ def _row_info(row: dict[str, Any]) -> dict[str, Any]:
     """Convert a row of the database to an export's `info`, which a file of the older storage already is."""
     if "time" in row:
         return row
-    made = {key: row[key] for key in _AS_THEY_ARE if row.get(key) is not None}
-    made |= {name: row[key] for key, name in _NAMES.items() if row.get(key) is not None}
-    made |= {key: decode_column(row[key]) for key in _DECODED if row.get(key) is not None}
-    return made | {"time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
+    members = {key: row[key] for key in _AS_THEY_ARE if row.get(key) is not None}
+    members |= {name: row[key] for key, name in _NAMES.items() if row.get(key) is not None}
+    members |= {key: decode_column(row[key]) for key in _DECODED if row.get(key) is not None}
+    return members | {"time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
 def _tokens(input_: int, output: int) -> dict[str, Any]:
@@ -273,10 +279,10 @@ def _words(block: Block) -> str:
 
 def _neighbor_id(id_: str, step: int) -> str:
     """Make an id that sorts `step` ids after `id_`."""
-    found = _ID.fullmatch(id_)
-    if found is None:
+    match = _ID.fullmatch(id_)
+    if match is None:
         return f"{id_}{'' if step < 0 else step}"
-    return f"{found.group(1)}_{int(found.group(2), 16) + step:012x}{found.group(3)}"
+    return f"{match.group(1)}_{int(match.group(2), 16) + step:012x}{match.group(3)}"
 
 
 def _session_id(now: float, random: str) -> str:
@@ -296,9 +302,9 @@ def _with_new_ids(value: Any, session: str, ids: Iterator[str]) -> Any:
             part |= {"sessionID": session, "messageID": info.get("id")}
         for one in (info, *message["parts"]):
             old = as_str(one.get("id"))
-            found = _ID.fullmatch(old)
+            match = _ID.fullmatch(old)
             tail = next(ids).replace("-", "")[:14]
-            names[old] = f"{found.group(1)}_{found.group(2)}{tail}" if found else f"{old}_{tail}"
+            names[old] = f"{match.group(1)}_{match.group(2)}{tail}" if match else f"{old}_{tail}"
     names.pop("", None)
     return _with_names(value, names)
 

@@ -60,7 +60,7 @@ class OpenCodeMessage(Struct, frozen=True):
         return next((part for part in self.parts if part.get("type") == "compaction"), None)
 
     @property
-    def left_out(self) -> bool:
+    def is_omitted(self) -> bool:
         """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
         if not self.answers or not self.info.get("error"):
             return False
@@ -94,22 +94,22 @@ class SessionBuilder:
                 yield from self._odd(part, message)
             if message.answers:
                 self._prune([m for m in moments if m <= (message.created or 0.0)])
-                yield from self._answered(message)
+                yield from self._add_answer(message)
             else:
-                self._say(message, 0.0)
+                self._add(message, 0.0)
             self._said.append(message)
             if message.is_summary:
                 self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, CLIENT))
-                self._again(message.created or 0.0)
+                self._rebuild(message.created or 0.0)
         self._prune(moments)
         yield self._dialogue.tip()
 
     def _odd(self, part: Part, message: OpenCodeMessage) -> Iterator[Event]:
         if part.get("type") == "retry":
-            told = one_line(
+            text = one_line(
                 as_str(get_path(part, "error", "data", "message")) or as_str(get_path(part, "error", "name"))
             )
-            yield Happened("retry", told, self._dialogue.thread, as_time(get_path(part, "time", "created")))
+            yield Happened("retry", text, self._dialogue.thread, as_time(get_path(part, "time", "created")))
         elif not spelled.is_known(part):
             yield Skipped(1, f"a part of an unknown kind, {as_str(part.get('type')) or 'none'}, in {message.id}")
 
@@ -119,31 +119,31 @@ class SessionBuilder:
         if newest > self._pruned:
             self._pruned = newest
             self._dialogue.restart(EpochStart.MICROCOMPACTION, compaction_detail(0, 0, CLIENT))
-            self._again(newest)
+            self._rebuild(newest)
 
-    def _again(self, when: float) -> None:
+    def _rebuild(self, when: float) -> None:
         """Rebuild the context that a request at `when` has, from the messages so far."""
         self._pruned = max(self._pruned, when)
         self._dialogue.head = ROOT
         for message in kept_messages(self._said):
-            self._say(message, self._pruned)
+            self._add(message, self._pruned)
 
-    def _say(self, message: OpenCodeMessage, when: float) -> None:
-        if message.left_out:
+    def _add(self, message: OpenCodeMessage, when: float) -> None:
+        if message.is_omitted:
             return
         if not message.answers:
-            said = [made for part in message.parts if (made := spelled.convert_user_part(part)) is not None]
-            self._dialogue.say(make_message("user", *said) if said else [])
+            parts = [made for part in message.parts if (made := spelled.convert_user_part(part)) is not None]
+            self._dialogue.add(make_message("user", *parts) if parts else [])
             return
-        said = [made for part in message.parts if (made := spelled.convert_answer_part(part)) is not None]
-        if said:
-            self._dialogue.say(make_message("assistant", *said, mark="summary" if message.is_summary else ""))
-        self._dialogue.say(self._results(message, message.parts, when))
+        parts = [made for part in message.parts if (made := spelled.convert_answer_part(part)) is not None]
+        if parts:
+            self._dialogue.add(make_message("assistant", *parts, mark="summary" if message.is_summary else ""))
+        self._dialogue.add(self._results(message, message.parts, when))
 
-    def _answered(self, message: OpenCodeMessage) -> Iterator[Event]:
+    def _add_answer(self, message: OpenCodeMessage) -> Iterator[Event]:
         """Add the requests of an answer: one, or in older versions one for each of its steps."""
         if not message.info.get("error") and _is_user_run(message):
-            self._say(message, self._pruned)
+            self._add(message, self._pruned)
             return
         before = self._dialogue.head
         step: list[Part] = []
@@ -157,7 +157,7 @@ class SessionBuilder:
                 step.append(part)
         if not steps or any(spelled.convert_answer_part(part) is not None for part in step):
             yield from self._step(message, step, {} if steps else message.info, steps + 1)
-        if message.left_out:
+        if message.is_omitted:
             self._dialogue.head = before
 
     def _step(
@@ -169,8 +169,8 @@ class SessionBuilder:
         extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
             extra[ESTIMATED_INPUT], usage = usage.input, None
-        said = [made for part in step if (made := spelled.convert_answer_part(part)) is not None]
-        items = make_message("assistant", *said) if said else []
+        parts = [made for part in step if (made := spelled.convert_answer_part(part)) is not None]
+        items = make_message("assistant", *parts) if parts else []
         if message.created is not None:
             # A fork is a copy with new ids and the same times.
             what = [item.block.digest for item in items]
@@ -190,17 +190,17 @@ class SessionBuilder:
             error=as_str(get_path(info, "error", "data", "message")) or as_str(get_path(info, "error", "name")),
             extra=extra,
         )
-        yield self._dialogue.answer(items, known)
-        self._dialogue.say(self._results(message, step, self._pruned))
+        yield self._dialogue.add_call(items, known)
+        self._dialogue.add(self._results(message, step, self._pruned))
 
     def _results(self, message: OpenCodeMessage, parts: list[Part], when: float) -> list[Item]:
-        found = [made for part in parts if (made := self._result(message, part, when)) is not None]
-        return make_message("user", *found) if found else []
+        results = [result for part in parts if (result := self._result(message, part, when)) is not None]
+        return make_message("user", *results) if results else []
 
     def _result(self, message: OpenCodeMessage, part: Part, when: float) -> Json:
-        made = spelled.convert_result(part, when)
+        result = spelled.convert_result(part, when)
         # An unfinished call followed by something was interrupted; the last one may still run.
-        return spelled.interrupted_result(part) if made is None and message is not self._last else made
+        return spelled.interrupted_result(part) if result is None and message is not self._last else result
 
 
 def _is_user_run(message: OpenCodeMessage) -> bool:

@@ -49,9 +49,9 @@ _BESIDE: Final = (
 
 def operation(span: OtelSpan) -> str:
     """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" if unrelated to a model."""
-    held = span.attributes
-    named = first_text(held, "gen_ai.operation.name")
-    kind = first_text(held, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
+    attributes = span.attributes
+    named = first_text(attributes, "gen_ai.operation.name")
+    kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
     if named in (*_CALLS, *_OTHER):
         return named
     if kind in ("llm", "chat", "completion"):
@@ -60,9 +60,9 @@ def operation(span: OtelSpan) -> str:
         return {"agent": "invoke_agent", "tool": "execute_tool", "embedding": "embeddings"}.get(kind, kind)
     if named:
         return named
-    asked = first_value(held, "gen_ai.request.model", "gen_ai.response.model")
-    used = first_count(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
-    return "chat" if asked is not None and (used is not None or "gen_ai.prompt.0.role" in held) else ""
+    model = first_value(attributes, "gen_ai.request.model", "gen_ai.response.model")
+    used = first_count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
+    return "chat" if model is not None and (used is not None or "gen_ai.prompt.0.role" in attributes) else ""
 
 
 def is_call(span: OtelSpan) -> bool:
@@ -107,8 +107,8 @@ def merge_details(span: OtelSpan) -> None:
     """Copy the attributes of a details event to the span."""
     for event in span.events:
         if event.name == _DETAILS:
-            said = {name: value for name, value in event.attributes.items() if name not in span.attributes}
-            span.attributes |= {**{k: v for k, v in event.body.items() if k not in span.attributes}, **said}
+            attributes = {name: value for name, value in event.attributes.items() if name not in span.attributes}
+            span.attributes |= {**{k: v for k, v in event.body.items() if k not in span.attributes}, **attributes}
 
 
 def read_content(span: OtelSpan) -> SpanContent:
@@ -116,105 +116,116 @@ def read_content(span: OtelSpan) -> SpanContent:
     raw = _as_sent(span.attributes)
     if raw is not None:
         return raw
-    held = span.attributes
-    asked = messages.genai_messages(
+    attributes = span.attributes
+    request_items = messages.genai_messages(
         first_value(
-            held, "gen_ai.input.messages", "langfuse.observation.input", "gen_ai.prompt", "pydantic_ai.all_messages"
+            attributes,
+            "gen_ai.input.messages",
+            "langfuse.observation.input",
+            "gen_ai.prompt",
+            "pydantic_ai.all_messages",
         )
     )
-    answered = messages.genai_messages(
-        first_value(held, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
+    answer_items = messages.genai_messages(
+        first_value(attributes, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
     )
-    spoken, said = messages.event_items([*span.events, *_listed_events(held)])
-    asked = asked or spoken or messages.openinference_messages(held, "llm.input_messages")
-    asked = asked or messages.openllmetry_messages(held, "gen_ai.prompt")
-    answered = answered or said or messages.openinference_messages(held, "llm.output_messages")
-    answered = answered or messages.openllmetry_messages(held, "gen_ai.completion")
-    tools = messages.tool_items(first_value(held, "gen_ai.tool.definitions", "gen_ai.request.tools"))
+    spoken, said = messages.event_items([*span.events, *_listed_events(attributes)])
+    request_items = request_items or spoken or messages.openinference_messages(attributes, "llm.input_messages")
+    request_items = request_items or messages.openllmetry_messages(attributes, "gen_ai.prompt")
+    answer_items = answer_items or said or messages.openinference_messages(attributes, "llm.output_messages")
+    answer_items = answer_items or messages.openllmetry_messages(attributes, "gen_ai.completion")
+    tools = messages.tool_items(first_value(attributes, "gen_ai.tool.definitions", "gen_ai.request.tools"))
     tools = (
         tools
-        or messages.openllmetry_tools(held)
-        or messages.openinference_tools(held)
-        or messages.tool_items(_parameters(held))
+        or messages.openllmetry_tools(attributes)
+        or messages.openinference_tools(attributes)
+        or messages.tool_items(_parameters(attributes))
     )
-    system = messages.system_items(held.get("gen_ai.system_instructions"))
+    system = messages.system_items(attributes.get("gen_ai.system_instructions"))
     # Their order is not recorded; this is the providers' order.
-    return SpanContent((*tools, *system, *asked), tuple(answered))
+    return SpanContent((*tools, *system, *request_items), tuple(answer_items))
 
 
-def _as_sent(held: Attributes) -> SpanContent | None:
+def _as_sent(attributes: Attributes) -> SpanContent | None:
     """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
-    body, answer = decode_column(held.get("input.value")), decode_column(held.get("output.value"))
+    body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
-    provider = first_text(held, "llm.provider", "llm.system", "gen_ai.provider.name").lower()
+    provider = first_text(attributes, "llm.provider", "llm.system", "gen_ai.provider.name").lower()
     url = "https://host/v1/messages" if provider == "anthropic" and "messages" in body else ""
     clean = {key: item for key, item in body.items() if item is not None}
-    said = canonical.dumps(answer) if isinstance(answer, dict) else b""
+    answer_body = canonical.dumps(answer) if isinstance(answer, dict) else b""
     try:
-        found = decode(Exchange(canonical.dumps(clean), said, url))
+        decoded = decode(Exchange(canonical.dumps(clean), answer_body, url))
     except Malformed:
         return None
-    if found is None:
+    if decoded is None:
         return None
-    answered = found.response.items or tuple(messages.openinference_messages(held, "llm.output_messages"))
-    follows = as_str(found.params.get("previous_response_id"))
-    return SpanContent(found.items, answered, follows, found.response.id, found.skeleton if found.model else None)
+    answered = decoded.response.items or tuple(messages.openinference_messages(attributes, "llm.output_messages"))
+    follows = as_str(decoded.params.get("previous_response_id"))
+    return SpanContent(
+        decoded.items, answered, follows, decoded.response.id, decoded.skeleton if decoded.model else None
+    )
 
 
 def _is_request(body: dict[str, Json]) -> bool:
-    said = body.get("messages")
-    if isinstance(said, list):
-        return bool(said) and all(isinstance(one, dict) and as_str(one.get("role")) for one in said)
-    given = body.get("input")
+    messages = body.get("messages")
+    if isinstance(messages, list):
+        return bool(messages) and all(isinstance(one, dict) and as_str(one.get("role")) for one in messages)
+    request_input = body.get("input")
     return (
-        "model" in body and bool(given) and (isinstance(given, str) or all(isinstance(i, dict) for i in as_list(given)))
+        "model" in body
+        and bool(request_input)
+        and (isinstance(request_input, str) or all(isinstance(i, dict) for i in as_list(request_input)))
     )
 
 
-def _listed_events(held: Attributes) -> list[SpanEvent]:
+def _listed_events(attributes: Attributes) -> list[SpanEvent]:
     """Events stored in an attribute, as Logfire and Pydantic AI do."""
-    found = decode_column(first_value(held, "events", "all_messages_events"))
-    told = [as_dict(one) for one in as_list(found)]
-    return [SpanEvent(as_str(one.get("event.name")), {}, one) for one in told if as_str(one.get("event.name"))]
+    listed = decode_column(first_value(attributes, "events", "all_messages_events"))
+    events = [as_dict(one) for one in as_list(listed)]
+    return [SpanEvent(as_str(one.get("event.name")), {}, one) for one in events if as_str(one.get("event.name"))]
 
 
-def _parameters(held: Attributes) -> Json:
+def _parameters(attributes: Attributes) -> Json:
     """Tools in Pydantic AI's request parameters."""
-    asked = as_dict(decode_column(held.get("model_request_parameters")))
-    found: list[Json] = []
-    for tool in map(as_dict, as_list(asked.get("function_tools"))):
+    parameters = as_dict(decode_column(attributes.get("model_request_parameters")))
+    definitions: list[Json] = []
+    for tool in map(as_dict, as_list(parameters.get("function_tools"))):
         known = {"name": tool.get("name"), "description": tool.get("description")}
-        found.append({**known, "input_schema": tool.get("parameters_json_schema")})
-    return found
+        definitions.append({**known, "input_schema": tool.get("parameters_json_schema")})
+    return definitions
 
 
 def decode_call(call: ModelCall) -> Decoded:
     """Return the context and the answer of a call."""
-    held, told = call.attributes, call.told
-    model = first_text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
+    attributes, content = call.attributes, call.told
+    model = first_text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                        "gen_ai.request.model", "llm.request.model_name", "model_name")  # fmt: skip
-    stopped = first_text(held, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason", "llm.finish_reason",
+    stopped = first_text(attributes, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason",
+                         "llm.finish_reason",
                    "gen_ai.completion.0.finish_reason")  # fmt: skip
     id_ = response_id(call) or call.span.id
-    used, failed = usage(held), error(call)
-    response = Response(items=told.answered, usage=used, id=id_, model=model, stop_reason=stopped, error=failed)
-    follows: dict[str, Json] = {"previous_response_id": told.follows} if told.follows else {}
-    return Decoded("", told.asked, model, follows, response, told.skeleton)
+    used, failed = usage(attributes), error(call)
+    response = Response(items=content.answered, usage=used, id=id_, model=model, stop_reason=stopped, error=failed)
+    follows: dict[str, Json] = {"previous_response_id": content.follows} if content.follows else {}
+    return Decoded("", content.asked, model, follows, response, content.skeleton)
 
 
 def base_call(call: ModelCall) -> Call:
     """Return the other fields of a call."""
-    held, span = call.attributes, call.span
-    provider = first_text(held, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
+    attributes, span = call.attributes, call.span
+    provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((one.started for one in call.spans if one.started is not None), default=None)
-    waited = as_usd(first_value(held, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
+    waited = as_usd(first_value(attributes, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
     extra: dict[str, Json] = {
-        key: held[name] for key in _BESIDE if (name := f"gen_ai.request.{key}") in held and held[name] is not None
+        key: attributes[name]
+        for key in _BESIDE
+        if (name := f"gen_ai.request.{key}") in attributes and attributes[name] is not None
     }
     extra |= {"span": span.name} if span.name else {}
-    if held.get("llm.invocation_parameters") and not extra.keys() - {"span"}:
-        extra["parameters"] = decode_column(held["llm.invocation_parameters"])
+    if attributes.get("llm.invocation_parameters") and not extra.keys() - {"span"}:
+        extra["parameters"] = decode_column(attributes["llm.invocation_parameters"])
     fidelity = Fidelity.WIRE if call.told.skeleton is not None else Fidelity.TRANSCRIPT
     return Call(
         "",
@@ -238,39 +249,40 @@ def error(call: ModelCall) -> str:
     """Return the reason that a call failed; "" if it did not."""
     for span in call.spans:
         thrown = next((event for event in span.events if event.name == "exception"), None)
-        said = first_text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
+        message = first_text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
         kind = first_text(span.attributes, "error.type")
         if span.failed or kind:
-            return span.told or said or kind or "failed"
+            return span.told or message or kind or "failed"
     return ""
 
 
-def usage(held: Attributes) -> Usage | None:
+def usage(attributes: Attributes) -> Usage | None:
     """Convert the usage of a call; by convention the input includes cached tokens, unless it is smaller than those."""
-    given = first_count(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
-                   "llm.usage.prompt_tokens")  # fmt: skip
-    output = first_count(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
+    input_tokens = first_count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
+                               "llm.token_count.prompt", "llm.usage.prompt_tokens")  # fmt: skip
+    output = first_count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
                          "llm.token_count.completion", "llm.usage.completion_tokens")  # fmt: skip
-    if given is None and output is None:
+    if input_tokens is None and output is None:
         # An agent's total usage, as named by Pydantic AI.
-        in_sum = {name: value for name, value in held.items() if name.startswith(_IN_SUM)}
+        in_sum = {name: value for name, value in attributes.items() if name.startswith(_IN_SUM)}
         return (
             usage({name.replace(_IN_SUM, "gen_ai.usage."): value for name, value in in_sum.items()}) if in_sum else None
         )
-    read = first_count(held, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+    read = first_count(attributes, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
                   "gen_ai.usage.details.cache_read_tokens", "gen_ai.usage.details.cache_read_input_tokens",
                   "llm.token_count.prompt_details.cache_read", "gen_ai.usage.input_tokens.cached",
                   "gen_ai.usage.prompt_tokens_details.cached_tokens")  # fmt: skip
-    written = first_count(held, "gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
+    written = first_count(attributes, "gen_ai.usage.cache_creation.input_tokens",
+                     "gen_ai.usage.cache_write.input_tokens",
                      "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.details.cache_write_tokens",
                      "gen_ai.usage.details.cache_creation_input_tokens",
                      "llm.token_count.prompt_details.cache_write")  # fmt: skip
-    thought = first_count(held, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
+    thought = first_count(attributes, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
                      "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.details.thinking_tokens",
                      "llm.token_count.completion_details.reasoning")  # fmt: skip
-    long = min(first_count(held, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
+    long = min(first_count(attributes, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
     inside = (read or 0) + (written or 0)
-    whole = given or 0
+    whole = input_tokens or 0
     return Usage(
         fresh=whole - inside if whole >= inside else whole,
         cache_read=read or 0,
@@ -279,7 +291,7 @@ def usage(held: Attributes) -> Usage | None:
         output=output or 0,
         reasoning=min(thought or 0, output or 0),
         has_cache=read is not None or written is not None,
-        cost=as_usd(first_value(held, "llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
+        cost=as_usd(first_value(attributes, "llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
     )
 
 
@@ -289,31 +301,31 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
     A client's own span and that of its instrumentation record one call if they have the same answer, or one
     contains the other.
     """
-    found: list[ModelCall] = []
+    calls: list[ModelCall] = []
     by_response: dict[tuple[str, str], ModelCall] = {}
     by_span: dict[str, ModelCall] = {}
     for span in spans:
-        told = read_content(span)
-        response = first_text(span.attributes, "gen_ai.response.id", "llm.response.id") or told.response
+        content = read_content(span)
+        response = first_text(span.attributes, "gen_ai.response.id", "llm.response.id") or content.response
         call = by_response.get((span.trace, response)) if response else None
-        call = call or by_span.get(span.parent) or _around(found, span, response)
+        call = call or by_span.get(span.parent) or _around(calls, span, response)
         if call is None:
-            call = ModelCall([span], told)
-            found.append(call)
-        elif _weight(told) > _weight(call.told):
+            call = ModelCall([span], content)
+            calls.append(call)
+        elif _weight(content) > _weight(call.told):
             call.spans.insert(0, span)
-            call.told = told
+            call.told = content
         else:
             call.spans.append(span)
         by_span[span.id] = call
         if response:
             by_response[span.trace, response] = call
-    return found
+    return calls
 
 
-def _around(found: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
+def _around(calls: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
     """Find the call of another library that contains a failed call's span, which has no answer to match."""
-    for call in reversed(found[-4:]):
+    for call in reversed(calls[-4:]):
         one = call.span
         apart = one.trace != span.trace or one.parent != span.parent or one.scope == span.scope
         if apart or response or response_id(call) or None in (one.started, one.ended, span.started, span.ended):
@@ -323,5 +335,5 @@ def _around(found: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelC
     return None
 
 
-def _weight(told: SpanContent) -> int:
-    return 2 * len(told.asked) + len(told.answered)
+def _weight(content: SpanContent) -> int:
+    return 2 * len(content.asked) + len(content.answered)

@@ -76,8 +76,8 @@ def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins messages of OTLP."""
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
-    found, _ = decode_requests(head)
-    return 0.9 if any(_is_told(whole) for one in found for held in one.values() for whole in as_dicts(held)) else 0.0
+    requests, _ = decode_requests(head)
+    return 0.9 if any(_is_told(whole) for one in requests for held in one.values() for whole in as_dicts(held)) else 0.0
 
 
 def _is_told(whole: dict[str, Json]) -> bool:
@@ -122,25 +122,25 @@ def _request(whole: dict[str, Json]) -> dict[str, Json]:
     return {"resourceSpans": [whole]}
 
 
-def _read(data: bytes, message: str, made: dict[str, Json], depth: int = _DEEPEST) -> None:
+def _read(data: bytes, message: str, decoded: dict[str, Json], depth: int = _DEEPEST) -> None:
     """Read a message into `made`. Raises `_Cut`, after reading what it can, if other messages' parts would be lost."""
     try:
         for number, wire, value in _fields(data):
             name, kind = _FIELDS[message].get(number, ("", ""))
             if kind in _SCALARS:
                 if wire == _SCALARS[kind][0]:
-                    made[name] = _SCALARS[kind][1](value)
+                    decoded[name] = _SCALARS[kind][1](value)
             elif kind and isinstance(value, bytes) and depth:
                 if kind == "Span*" and value[:1] in _LOG:
                     name, kind = "logRecords", "LogRecord*"
                 inner: dict[str, Json] = {}
                 if kind.endswith("*"):
-                    made.setdefault(name, []).append(inner)
+                    decoded.setdefault(name, []).append(inner)
                 else:
-                    made[name] = inner
+                    decoded[name] = inner
                 _read(value, kind.rstrip("*"), inner, depth - (message == "AnyValue"))
                 if kind == "AnyValue" and not inner:
-                    made[name] = None
+                    decoded[name] = None
     except _Cut:
         if message in _STRICT:
             raise
@@ -159,12 +159,12 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
         if wire != _BYTES and wire not in _SIZES:
             raise _Cut
         size, at = _varint(data, at) if wire == _BYTES else (_SIZES[wire], at)
-        held = data[at : at + size]
+        payload = data[at : at + size]
         at += size
         if wire == _BYTES:
-            yield number, wire, held
+            yield number, wire, payload
         elif at <= len(data):
-            yield number, wire, int.from_bytes(held, "little")
+            yield number, wire, int.from_bytes(payload, "little")
         if at > len(data):
             raise _Cut
 
@@ -189,43 +189,43 @@ def _written(kind: str, value: Json) -> bytes:
     """Encode a value of `kind`, without its field's key."""
     if kind in _SCALARS:
         wire, _, onto = _SCALARS[kind]
-        told: bytes | int = onto(value)
-        if isinstance(told, bytes):
-            return told
-        return _number(told & _WHOLE) if wire == _VARINT else (told & _WHOLE).to_bytes(8, "little")
-    made = b""
+        wire_value: bytes | int = onto(value)
+        if isinstance(wire_value, bytes):
+            return wire_value
+        return _number(wire_value & _WHOLE) if wire == _VARINT else (wire_value & _WHOLE).to_bytes(8, "little")
+    encoded = b""
     for number, (name, inner) in _FIELDS[kind].items():
-        held = as_dict(value).get(name)
-        for one in as_list(held) if inner.endswith("*") else [held]:
+        member = as_dict(value).get(name)
+        for one in as_list(member) if inner.endswith("*") else [member]:
             if one is not None:
                 wire = _SCALARS.get(inner, (_BYTES,))[0]
                 data = _written(inner.rstrip("*"), one)
-                made += _number(number << 3 | wire) + (_number(len(data)) if wire == _BYTES else b"") + data
-    return made
+                encoded += _number(number << 3 | wire) + (_number(len(data)) if wire == _BYTES else b"") + data
+    return encoded
 
 
 def _number(value: int) -> bytes:
-    made = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*made, value])
+    return bytes([*encoded, value])
 
 
 def parse_rejection(answer: bytes) -> tuple[int, str]:
     """Parse a collector's answer: the number of rejected spans, and the reason."""
-    told: dict[str, Json] = {}
-    _read(answer, "Answer", told)
-    refused = as_dict(told.get("partialSuccess"))
+    answer_fields: dict[str, Json] = {}
+    _read(answer, "Answer", answer_fields)
+    refused = as_dict(answer_fields.get("partialSuccess"))
     return refused.get("rejectedSpans", 0), refused.get("errorMessage", "")
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     taker = SpanTaker(tree)
-    found, tail = decode_requests(data)
-    for record in found:
+    requests, tail = decode_requests(data)
+    for record in requests:
         list(taker.record(record, RawRecord(1, 0, len(data), b"", None)))
-    return list(taker.standing()), tail
+    return list(taker.state_events()), tail
 
 
 def reader(tree: Tree) -> WholeReader:

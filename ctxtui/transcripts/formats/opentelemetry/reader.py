@@ -62,18 +62,18 @@ class Traces:
         keys = [self._key(call) for call in calls]
         names = _names(keys)
         exchanges = Exchanges(tree)
-        threads, told = exchanges.threads, dict[str, tuple[ModelCall, ThreadKey]]()
+        threads, calls_by_id = exchanges.threads, dict[str, tuple[ModelCall, ThreadKey]]()
         for call, key in zip(calls, keys, strict=True):
             client = None
             if key != ThreadKey():
                 outer = names.get(self._homes.get(key.outer, key), "")
                 client = ClientThread(names[key], key.agent, outer if outer != names[key] else "", may_lead=True)
-            exchanges.add(model_call.decode_call(call), model_call.base_call(call), client)
-            told.setdefault(next(reversed(threads.calls)), (call, key))
+            exchanges.add_call(model_call.decode_call(call), model_call.base_call(call), client)
+            calls_by_id.setdefault(next(reversed(threads.calls)), (call, key))
         events = list(threads.events())
         main = next((id_ for id_, one in threads.calls.items() if one.thread == MAIN), "")
         if main:
-            yield _about(*told[main], threads.title)
+            yield _about(*calls_by_id[main], threads.title)
         yield from events
         yield from self._others()
 
@@ -88,12 +88,12 @@ class Traces:
 
     def _up(self, span: OtelSpan) -> list[OtelSpan]:
         """Spans around `span`, the nearest first."""
-        found: list[OtelSpan] = []
+        around: list[OtelSpan] = []
         at = self._spans.get(span.parent)
-        while at is not None and at not in found and at is not span:
-            found.append(at)
+        while at is not None and at not in around and at is not span:
+            around.append(at)
             at = self._spans.get(at.parent)
-        return found
+        return around
 
     def _key(self, call: ModelCall) -> ThreadKey:
         """Thread key of a call from its spans; empty if they name nothing."""
@@ -172,40 +172,40 @@ class SpanTaker:
         self._spans: dict[tuple[str, str], OtelSpan] = {}
         self._logs: list[LogEvent] = []
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Collect the spans of an object; emits nothing yet."""
-        for one in spans_in(value, found.line):
+        for one in spans_in(value, source.line):
             if isinstance(one, LogEvent):
                 self._logs.append(one)
             else:
                 # A repeated span was exported twice.
-                self._spans[one.trace, one.id or f"{found.start} {len(self._spans)}"] = one
+                self._spans[one.trace, one.id or f"{source.start} {len(self._spans)}"] = one
         return iter(())
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         """Yield the session of all spans so far."""
         yield Described(source=NAME)
         yield from Traces(self._whole()).events(self._tree)
 
     def _whole(self) -> list[OtelSpan]:
         """Spans with their log records; records without a span are combined to one."""
-        held = {
+        spans = {
             key: replace(span, attributes=dict(span.attributes), events=list(span.events))
             for key, span in self._spans.items()
         }
         for log in self._logs:
             key = (log.trace, log.span)
-            if key not in held:
+            if key not in spans:
                 known = {name: value for name, value in log.event.attributes.items() if name.startswith("gen_ai.")}
                 known.setdefault("gen_ai.operation.name", "chat" if log.event.name.startswith("gen_ai.") else "")
-                held[key] = OtelSpan(log.span, log.trace, name=log.event.name, started=log.event.at, attributes=known)
-            span = held[key]
+                spans[key] = OtelSpan(log.span, log.trace, name=log.event.name, started=log.event.at, attributes=known)
+            span = spans[key]
             if log.event.at is not None and span.name.startswith("gen_ai."):
                 span.ended = max(span.ended or 0.0, log.event.at)
             span.events.append(log.event)
-        for span in held.values():
+        for span in spans.values():
             model_call.merge_details(span)
-        return list(held.values())
+        return list(spans.values())
 
 
 reader = lines_reader(SpanTaker)

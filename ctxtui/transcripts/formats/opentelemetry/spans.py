@@ -26,17 +26,19 @@ def to_json(value: Json, depth: int = _DEEPEST) -> Json:
     """Convert OTLP's typed value to JSON; anything else is returned unchanged."""
     if not isinstance(value, dict) or len(value) != 1 or depth == 0:
         return value
-    kind, held = next(iter(value.items()))
+    kind, inner = next(iter(value.items()))
     if kind in _PLAIN:
-        return held
+        return inner
     if kind == "intValue":
-        return int(held) if isinstance(held, str) and held.lstrip("-").isdigit() and len(held) <= _LONGEST else held
+        return (
+            int(inner) if isinstance(inner, str) and inner.lstrip("-").isdigit() and len(inner) <= _LONGEST else inner
+        )
     if kind == "arrayValue":
-        return [to_json(item, depth - 1) for item in as_list(as_dict(held).get("values"))]
+        return [to_json(item, depth - 1) for item in as_list(as_dict(inner).get("values"))]
     if kind == "kvlistValue":
         return {
             as_str(pair.get("key")): to_json(pair.get("value"), depth - 1)
-            for pair in as_dicts(as_dict(held).get("values"))
+            for pair in as_dicts(as_dict(inner).get("values"))
         }
     return value
 
@@ -47,33 +49,33 @@ def read_attributes(value: Json) -> Attributes:
         pairs = [(as_str(pair.get("key")), to_json(pair.get("value"))) for pair in as_dicts(value)]
     else:
         pairs = list(as_dict(value).items())
-    found: Attributes = {}
-    for name, held in pairs:
-        _open(found, name, held, _DEEPEST)
-    return found
+    attributes: Attributes = {}
+    for name, pair_value in pairs:
+        _open(attributes, name, pair_value, _DEEPEST)
+    return attributes
 
 
-def _open(found: Attributes, name: str, value: Json, depth: int) -> None:
+def _open(attributes: Attributes, name: str, value: Json, depth: int) -> None:
     if isinstance(value, dict) and value and depth:
-        for key, held in value.items():
-            _open(found, f"{name}.{key}" if name else key, held, depth - 1)
+        for key, inner in value.items():
+            _open(attributes, f"{name}.{key}" if name else key, inner, depth - 1)
     else:
-        found[name] = value
+        attributes[name] = value
 
 
 def numbered_entries(attributes: Attributes, name: str) -> list[Attributes]:
     """List the entries of a list that is spelled by numbers (``NAME.0.role``), or is a list under `name`."""
-    held = decode_column(attributes.get(name))
-    if isinstance(held, list):
-        return [read_attributes(item) for item in as_dicts(held)]
+    listed = decode_column(attributes.get(name))
+    if isinstance(listed, list):
+        return [read_attributes(item) for item in as_dicts(listed)]
     start = name + "."
-    found: dict[int, Attributes] = {}
+    entries: dict[int, Attributes] = {}
     for key, value in attributes.items():
         if key.startswith(start):
             number, _, rest = key[len(start) :].partition(".")
             if rest and number.isdigit() and len(number) <= _LONGEST:
-                found.setdefault(int(number), {})[rest] = value
-    return [found[number] for number in sorted(found)]
+                entries.setdefault(int(number), {})[rest] = value
+    return [entries[number] for number in sorted(entries)]
 
 
 def first_value(attributes: Attributes, *names: str) -> Json:
@@ -83,16 +85,16 @@ def first_value(attributes: Attributes, *names: str) -> Json:
 
 def first_text(attributes: Attributes, *names: str) -> str:
     """Return the first non-empty text of `names`; the first one of a list."""
-    held = first_value(attributes, *names)
-    return as_str(held[0] if isinstance(held, list) and held else held)
+    value = first_value(attributes, *names)
+    return as_str(value[0] if isinstance(value, list) and value else value)
 
 
 def first_count(attributes: Attributes, *names: str) -> int | None:
     """Return the first number of tokens of `names`; None if there is none."""
-    held = first_value(attributes, *names)
-    if isinstance(held, str) and held.isdigit() and len(held) <= _LONGEST:
-        return int(held)
-    return None if held is None or isinstance(held, str | list) else as_count(held)
+    value = first_value(attributes, *names)
+    if isinstance(value, str) and value.isdigit() and len(value) <= _LONGEST:
+        return int(value)
+    return None if value is None or isinstance(value, str | list) else as_count(value)
 
 
 _ERROR: Final = ("ERROR", "STATUS_CODE_ERROR", 2, "2", "Error")
@@ -171,7 +173,7 @@ def _span(record: dict[str, Json], scope: str, resource: Attributes, line: int) 
     status = record.get("status")
     code = status if isinstance(status, str) else _either(as_dict(status), "code", "status_code")
     code = code if code is not None else record.get("status_code")
-    said = as_str(_either(as_dict(status), "message", "description")) or as_str(record.get("status_message"))
+    message = as_str(_either(as_dict(status), "message", "description")) or as_str(record.get("status_message"))
     return OtelSpan(
         _id(_either(record, "spanId", "span_id") or _either(context, "span_id", "spanId")),
         _id(_either(record, "traceId", "trace_id") or _either(context, "trace_id", "traceId")),
@@ -183,7 +185,7 @@ def _span(record: dict[str, Json], scope: str, resource: Attributes, line: int) 
         started=_when(_either(record, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         ended=_when(_either(record, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
         failed=code in _ERROR,
-        told=said,
+        told=message,
         attributes=read_attributes(record.get("attributes")),
         resource=resource or read_attributes(get_path(record, "resource", "attributes")),
         events=[_event(event) for event in as_dicts(record.get("events"))],
@@ -196,18 +198,18 @@ def _is_log(record: Mapping[str, Json]) -> bool:
 
 
 def _log(record: dict[str, Json]) -> LogEvent:
-    held = read_attributes(record.get("attributes"))
-    name = as_str(_either(record, "eventName", "event_name")) or as_str(held.get("event.name"))
+    attributes = read_attributes(record.get("attributes"))
+    name = as_str(_either(record, "eventName", "event_name")) or as_str(attributes.get("event.name"))
     when = _when(_either(record, "timeUnixNano", "observedTimeUnixNano", "timestamp", "observed_timestamp"))
-    event = SpanEvent(name, held, as_dict(to_json(record.get("body"))), when)
+    event = SpanEvent(name, attributes, as_dict(to_json(record.get("body"))), when)
     span, trace = _either(record, "spanId", "span_id"), _either(record, "traceId", "trace_id")
     return LogEvent(_id(span), _id(trace), event)
 
 
 def _event(record: dict[str, Json]) -> SpanEvent:
-    held = read_attributes(record.get("attributes"))
+    attributes = read_attributes(record.get("attributes"))
     when = _when(_either(record, "timeUnixNano", "timestamp", "time"))
-    return SpanEvent(as_str(record.get("name")), held, {}, when)
+    return SpanEvent(as_str(record.get("name")), attributes, {}, when)
 
 
 def _either(record: Mapping[str, Json], *names: str) -> Json:

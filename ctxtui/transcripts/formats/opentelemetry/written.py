@@ -89,14 +89,16 @@ def _attributes(session: Session, call: Call, name: str, usd: float | None) -> I
 
 
 def _said(tree: Tree, call: Call) -> Iterable[tuple[str, list[Json]]]:
-    asked = tree.items(call.sent_head)
-    answered = tree.items(call.response_head, call.raw_head) if _behind(tree, call) else []
-    tools = [item.block.value() for item in asked if item.place.section == "tools" and item.block.kind != HEADER]
-    system = [_part(item) for item in asked if item.place.section == "system" and item.block.kind != HEADER]
+    request_items = tree.items(call.sent_head)
+    answer_items = tree.items(call.response_head, call.raw_head) if _behind(tree, call) else []
+    tools = [
+        item.block.value() for item in request_items if item.place.section == "tools" and item.block.kind != HEADER
+    ]
+    system = [_part(item) for item in request_items if item.place.section == "system" and item.block.kind != HEADER]
     yield "gen_ai.tool.definitions", tools
     yield "gen_ai.system_instructions", system
-    yield "gen_ai.input.messages", _messages(asked)
-    yield "gen_ai.output.messages", _messages(answered, call.stop_reason)
+    yield "gen_ai.input.messages", _messages(request_items)
+    yield "gen_ai.output.messages", _messages(answer_items, call.stop_reason)
 
 
 def _behind(tree: Tree, call: Call) -> bool:
@@ -104,18 +106,18 @@ def _behind(tree: Tree, call: Call) -> bool:
 
 
 def _messages(items: Sequence[Item], finished: str = "") -> list[Json]:
-    found: list[Json] = []
+    messages: list[Json] = []
     parts: list[Json] = []
     for item in items:
         if item.place.section != "messages":
             continue
-        if item.block.kind == HEADER or not found:
+        if item.block.kind == HEADER or not messages:
             parts = []
             ending: dict[str, Json] = {"finish_reason": finished} if finished else {}
-            found.append({"role": item.place.role or "user", "parts": parts, **ending})
+            messages.append({"role": item.place.role or "user", "parts": parts, **ending})
         if item.block.kind != HEADER:
             parts.append(_part(item))
-    return found
+    return messages
 
 
 def _part(item: Item) -> Json:

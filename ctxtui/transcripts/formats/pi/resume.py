@@ -39,8 +39,8 @@ _EMPTY: Final = "a compaction's summary that was dropped stands empty: without i
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a session file, so that the client that resumes it has the requested context."""
-    found, lost = read_source(order)
-    entries = [_entry(raw, canonical.loads(piece.raw)) for raw, piece in found]
+    pieces, lost = read_source(order)
+    entries = [_entry(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
     lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _update_usage(entries, order)
@@ -48,7 +48,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     before = {
         n: [_make_entry(entries, one, group, new, order) for group in one.before] for n, one in enumerate(entries)
     }
-    behind = [_make_entry(entries, entries[-1], group, new, order) for group in edits.behind]
+    behind = [_make_entry(entries, entries[-1], group, new, order) for group in edits.appended]
     id_, when = next(order.ids), format_time(order.now)
     name = f"{when.replace(':', '-').replace('.', '-')}_{id_}.jsonl"
     return ResumedFile(b"".join(_lines(entries, before, behind, id_)), count_losses(lost), id_, name)
@@ -67,7 +67,7 @@ class PiEntry(ResumeEntry):
         return as_dict(self.value.get("message"))
 
     @property
-    def answers_user(self) -> bool:
+    def is_model_answer(self) -> bool:
         """Whether it is an answer of the model."""
         return self.value.get("type") == "message" and self.message.get("role") == "assistant"
 
@@ -91,7 +91,7 @@ class PiEntry(ResumeEntry):
         if self.usage is not None:
             members["message"] = {**self.message, **members.get("message", {}), "usage": self.usage}
         line = replace_members(self.raw, {key: canonical.dumps(value) for key, value in members.items()})
-        copied = self.answers_user and COPIED not in self.value
+        copied = self.is_model_answer and COPIED not in self.value
         return (add_member(line, COPIED, canonical.dumps(MAKER)) if copied else line) + b"\n"
 
     def _changed(self, only: Block | None) -> dict[str, Any]:
@@ -114,10 +114,10 @@ def _is_summary(value: dict[str, Any]) -> bool:
 
 
 def _entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
-    entry = PiEntry(raw=raw, value=value, ends=value.get("type") != "session_info")
+    entry = PiEntry(raw=raw, value=value, ends_with_session=value.get("type") != "session_info")
     message = entry.message or value
     role = message.get("role")
-    entry.asks = entry.message.get("role") == "user"
+    entry.is_prompt = entry.message.get("role") == "user"
     content = message.get("content")
     if _is_summary(value):
         texts: list[Any] = [as_str(message.get("summary"))]
@@ -142,7 +142,7 @@ def _make_entry(
     message: dict[str, Any] = {"role": role, "content": [_to_pi_part(item.block) for item in items]}
     more = {}
     if role == "assistant":
-        like = next((one.message for one in reversed(entries) if one.answers_user), {})
+        like = next((one.message for one in reversed(entries) if one.is_model_answer), {})
         known: dict[str, Any] = {key: like[key] for key in ("api", "provider", "model") if key in like}
         message |= {**known, "usage": _usage(0, 0), "stopReason": "stop"}
         more = {COPIED: MAKER}
@@ -154,7 +154,7 @@ def _make_entry(
 def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
     """Remove usage reports that do not apply to the new context; the last answer gets the computed size."""
     first = first_change(entries)
-    answers = [n for n, one in enumerate(entries) if one.answers_user and not one.removed]
+    answers = [n for n, one in enumerate(entries) if one.is_model_answer and not one.removed]
     for n in answers:
         entry, known = entries[n], as_dict(entries[n].message.get("usage"))
         size = order.input_tokens if n == answers[-1] else None
@@ -207,8 +207,8 @@ def _kept_start(
     return {"firstKeptEntryId": name} if name != named else {}
 
 
-def _bare(made: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in made.items() if key != "id"}
+def _bare(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "id"}
 
 
 def _usage(input_: int, output: int) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class _Pi:
         """Context and items of an interrupted answer, until a result shows that its calls were executed."""
         self._broken_head = ROOT
 
-    def record(self, value: dict[str, Json], found: RawRecord) -> Iterator[Event]:
+    def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         id_, parent = as_str(value.get("id")), as_str(value.get("parentId"))
         kind = as_str(value.get("type"))
         if kind == "session":
@@ -90,11 +90,11 @@ class _Pi:
             self._compact(value, parent)
         elif kind == "message" and get_path(value, "message", "role") == "assistant":
             self._without_broken_calls()
-            event, items = self._answer(as_dict(value["message"]), value, found)
+            event, items = self._answer(as_dict(value["message"]), value, source)
             yield event
         elif kind in ("message", "custom_message", "branch_summary"):
-            items = self._said(kind, as_dict(value.get("message")) or value)
-            self._dialogue.say(items)
+            items = self._message_items(kind, as_dict(value.get("message")) or value)
+            self._dialogue.add(items)
         elif kind not in _SILENT:
             yield Happened("record", kind or "without type", at=as_time(value.get("timestamp")))
         entry = _Entry(id_, parent, items, self._dialogue.head)
@@ -102,7 +102,7 @@ class _Pi:
         if id_:
             self._by_id[id_] = entry
 
-    def standing(self) -> Iterator[Event]:
+    def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._dialogue.title)
         yield self._dialogue.tip()
 
@@ -113,7 +113,7 @@ class _Pi:
             self._dialogue.head = self._dialogue.tree.extend(asked, _without_calls(items))
         self._broken = None
 
-    def _said(self, kind: str, message: dict[str, Json]) -> list[Item]:
+    def _message_items(self, kind: str, message: dict[str, Json]) -> list[Item]:
         role = as_str(message.get("role"))
         if role == "toolResult":
             self._broken = None
@@ -122,9 +122,9 @@ class _Pi:
         if kind == "branch_summary" or role in ("branchSummary", "compactionSummary"):
             return make_message("user", as_str(message.get("summary")), mark="summary")
         if role == "toolResult":
-            given = [convert_part(part) for part in as_list(message.get("content"))]
-            made = messages.tool_result(message.get("toolCallId"), given, message.get("isError") is True)
-            return messages.result_items(self._dialogue, [{**made, "name": message.get("toolName")}])
+            content_parts = [convert_part(part) for part in as_list(message.get("content"))]
+            result = messages.tool_result(message.get("toolCallId"), content_parts, message.get("isError") is True)
+            return messages.result_items(self._dialogue, [{**result, "name": message.get("toolName")}])
         if role == "bashExecution":
             if message.get("excludeFromContext") is True:
                 return []
@@ -134,7 +134,7 @@ class _Pi:
         parts = [content] if isinstance(content, str) else [convert_part(part) for part in as_list(content)]
         return make_message("user" if role in ("", "custom", "hookMessage") else role, *parts)
 
-    def _answer(self, message: dict[str, Json], value: dict[str, Json], found: RawRecord) -> tuple[Event, list[Item]]:
+    def _answer(self, message: dict[str, Json], value: dict[str, Json], source: RawRecord) -> tuple[Event, list[Item]]:
         items = make_message("assistant", *(convert_part(part) for part in as_list(message.get("content"))))
         # An answer interrupted before its first content adds nothing.
         items = items if len(items) > 1 else []
@@ -157,33 +157,33 @@ class _Pi:
             usage=usage,
             stop_reason=as_str(message.get("stopReason")),
             error=as_str(message.get("errorMessage")),
-            line=found.line,
-            bytes_=(found.start, found.end),
+            line=source.line,
+            bytes_=(source.start, source.end),
             extra={**extra, **({"thinking_level": self._level} if self._level else {})},
         )
-        asked = self._dialogue.head
-        event = self._dialogue.answer(items, known)
+        head = self._dialogue.head
+        event = self._dialogue.add_call(items, known)
         if known.stop_reason in _BROKEN and any(item.block.kind == "tool_use" for item in items):
-            self._broken, self._broken_head = (asked, items), self._dialogue.head
+            self._broken, self._broken_head = (head, items), self._dialogue.head
         return event, items
 
     def _compact(self, value: dict[str, Json], parent: str) -> None:
         kept = self._kept(value, parent)
         self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(as_count(value.get("tokensBefore")), 0, NAME))
-        self._dialogue.say(make_message("user", as_str(value.get("summary")), mark="summary"))
-        self._dialogue.say(item for entry in kept for item in entry.items)
+        self._dialogue.add(make_message("user", as_str(value.get("summary")), mark="summary"))
+        self._dialogue.add(item for entry in kept for item in entry.items)
 
     def _kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
         """Entries that a compaction keeps after its summary."""
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]
-        wanted = as_str(value.get("firstKeptEntryId"))
+        first_id = as_str(value.get("firstKeptEntryId"))
         kept: list[_Entry] = []
         entry = self._by_id.get(parent)
         while entry is not None and len(kept) < len(self._entries):
             kept.append(entry)
-            if entry.id == wanted:
+            if entry.id == first_id:
                 return kept[::-1]
             entry = self._by_id.get(entry.parent)
         return []

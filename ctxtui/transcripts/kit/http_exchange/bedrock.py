@@ -21,11 +21,11 @@ MARKER: Final = "cachePoint"
 def request_items(body: dict[str, Json]) -> list[Item]:
     """Convert a request to items: tools, system, messages. Cache points are breakpoints, not content."""
     tools = as_dicts(get_path(body, "toolConfig", "tools"))
-    made = [Item(blocks.make(TOOL, _tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
-    made += [Item(blocks.from_part(part), Place("system")) for part in _parts(body.get("system"))]
+    items = [Item(blocks.make(TOOL, _tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
+    items += [Item(blocks.from_part(part), Place("system")) for part in _parts(body.get("system"))]
     for message in as_dicts(body.get("messages")):
-        made += make_message(as_str(message.get("role")), *_parts(message.get("content")))
-    return made
+        items += make_message(as_str(message.get("role")), *_parts(message.get("content")))
+    return items
 
 
 def _tool(tool: dict[str, Json]) -> dict[str, Json]:
@@ -34,8 +34,8 @@ def _tool(tool: dict[str, Json]) -> dict[str, Json]:
 
 
 def _parts(content: Json) -> list[Json]:
-    found = [content] if isinstance(content, str) else as_list(content)
-    return [_typed(part) for part in found if not (isinstance(part, dict) and MARKER in part)]
+    parts = [content] if isinstance(content, str) else as_list(content)
+    return [_typed(part) for part in parts if not (isinstance(part, dict) and MARKER in part)]
 
 
 def _typed(part: Json) -> Json:
@@ -43,25 +43,25 @@ def _typed(part: Json) -> Json:
     if not isinstance(part, dict):
         return part
     kind, value = next(iter(part.items()), ("part", None))
-    held = as_dict(value)
+    inner = as_dict(value)
     match kind:
         case "text":
             return messages.text(value)
         case "json":
             return messages.text(canonical.dump_text(value))
         case "toolUse":
-            rest = {k: v for k, v in held.items() if k not in ("toolUseId", "name", "input")}
-            return messages.tool_use(held.get("toolUseId"), held.get("name"), held.get("input"), **rest)
+            rest = {k: v for k, v in inner.items() if k not in ("toolUseId", "name", "input")}
+            return messages.tool_use(inner.get("toolUseId"), inner.get("name"), inner.get("input"), **rest)
         case "toolResult":
-            given = _parts(held.get("content"))
-            return messages.tool_result(held.get("toolUseId"), given, held.get("status") == "error")
-        case "reasoningContent" if "reasoningText" in held:
-            told = as_dict(held["reasoningText"])
-            return messages.thinking(as_str(told.get("text")), told.get("signature"))
+            content = _parts(inner.get("content"))
+            return messages.tool_result(inner.get("toolUseId"), content, inner.get("status") == "error")
+        case "reasoningContent" if "reasoningText" in inner:
+            reasoning = as_dict(inner["reasoningText"])
+            return messages.thinking(as_str(reasoning.get("text")), reasoning.get("signature"))
         case "reasoningContent":
-            return {"type": "redacted_thinking", "data": held.get("redactedContent")}
+            return {"type": "redacted_thinking", "data": inner.get("redactedContent")}
         case "image":
-            return messages.image(f"image/{as_str(held.get('format'))}", get_path(held, "source", "bytes"))
+            return messages.image(f"image/{as_str(inner.get('format'))}", get_path(inner, "source", "bytes"))
     return {"type": kind, **part}
 
 

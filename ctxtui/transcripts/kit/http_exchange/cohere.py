@@ -38,17 +38,17 @@ def decode_answer(body: dict[str, Json]) -> Response:
         return Response(error=as_str(message) or as_str(body.get("error")), extra=body)
     # A plan is the model's text before its calls.
     plan = as_str(message.get("tool_plan"))
-    said = {**message, "content": message.get("content") or plan or None}
+    answer = {**message, "content": message.get("content") or plan or None}
     try:
-        found = openai_chat.decode_response({"id": body.get("id"), "message": said})
+        response = openai_chat.decode_response({"id": body.get("id"), "message": answer})
     except Malformed as error:
         return Response(error=str(error), extra=body)
     extra = {key: item for key, item in body.items() if key not in ("id", "message", "finish_reason")}
     return replace(
-        found,
+        response,
         usage=parse_usage(body.get("usage")),
         stop_reason=as_str(body.get("finish_reason")),
-        extra={**found.extra, **extra},
+        extra={**response.extra, **extra},
     )
 
 
@@ -61,17 +61,17 @@ def decode_stream(events: Iterable[Json]) -> Response:
     for event in map(as_dict, events):
         kind, index = as_str(event.get("type")), as_count(event.get("index"))
         delta = as_dict(event.get("delta"))
-        told = as_dict(delta.get("message"))
+        delta_message = as_dict(delta.get("message"))
         if kind == "message-start":
             whole["id"] = event.get("id")
         elif kind == "message-end":
             whole |= delta
         elif kind.startswith("content-"):
-            merge_delta(content.setdefault(index, {}), as_dict(told.get("content")))
+            merge_delta(content.setdefault(index, {}), as_dict(delta_message.get("content")))
         elif kind == "tool-plan-delta":
-            message["tool_plan"] = as_str(message.get("tool_plan")) + as_str(told.get("tool_plan"))
+            message["tool_plan"] = as_str(message.get("tool_plan")) + as_str(delta_message.get("tool_plan"))
         elif kind.startswith("tool-call-"):
-            merge_delta(calls.setdefault(index, {}), as_dict(told.get("tool_calls")), skip=frozenset())
+            merge_delta(calls.setdefault(index, {}), as_dict(delta_message.get("tool_calls")), skip=frozenset())
     message["content"] = [content[index] for index in sorted(content)]
     message["tool_calls"] = [calls[index] for index in sorted(calls)]
     return replace(decode_answer({**whole, "message": message}), complete="finish_reason" in whole)

@@ -78,8 +78,8 @@ def _request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str
     if dialect == CONVERSE:
         params = {key: item for key, item in body.items() if key not in bedrock.CONTEXT}
         return Decoded(dialect, tuple(bedrock.request_items(body)), model, params, response)
-    found = DIALECTS[CHAT if dialect == COHERE else dialect].decode_request(exchange.request, None)
-    return Decoded(dialect, found.items, model, found.params, response, found.skeleton)
+    request = DIALECTS[CHAT if dialect == COHERE else dialect].decode_request(exchange.request, None)
+    return Decoded(dialect, request.items, model, request.params, response, request.skeleton)
 
 
 def detect_dialect(exchange: Exchange, body: dict[str, Json]) -> str:
@@ -107,8 +107,8 @@ def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
         return ANTHROPIC
     if path.endswith("/v2/chat"):
         return COHERE
-    said = exchange.response[:400]
-    if not path.endswith("/completions") and (b'"type":"message"' in said or b"message_start" in said):
+    answer_head = exchange.response[:400]
+    if not path.endswith("/completions") and (b'"type":"message"' in answer_head or b"message_start" in answer_head):
         return ANTHROPIC
     return CHAT
 
@@ -152,11 +152,11 @@ def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
 
 def _refusal_text(body: Json) -> str:
     # A stream without server-sent events is a list, and so is what refuses it.
-    held = as_dict(body[0] if isinstance(body, list) and body else body)
-    said = held.get("error") or held.get("message") or held.get("detail")
-    if isinstance(said, dict):
-        return error_text({"error": said})
-    return said if isinstance(said, str) else canonical.dump_text(body)[:500]
+    fields = as_dict(body[0] if isinstance(body, list) and body else body)
+    error = fields.get("error") or fields.get("message") or fields.get("detail")
+    if isinstance(error, dict):
+        return error_text({"error": error})
+    return error if isinstance(error, str) else canonical.dump_text(body)[:500]
 
 
 def _count(exchange: Exchange) -> Response:

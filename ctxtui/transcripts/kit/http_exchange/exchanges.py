@@ -42,62 +42,62 @@ class Exchanges:
         self._heads: dict[str, int] = {}
         """Context ends of answers and server-side conversations, by id."""
         self._session = ""
-        self.other: list[str] = []
+        self.other_requests: list[str] = []
         """Summaries of requests that send nothing to a model."""
 
-    def take(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
+    def add_exchange(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
         """Add one exchange and yield its events."""
         try:
             decoded = decode(exchange)
         except Malformed as error:
-            yield Skipped(max(1, exchange.line), f"{exchange.words}: {error}")
+            yield Skipped(max(1, exchange.line), f"{exchange.summary}: {error}")
             return
         if decoded is None:
-            self._keep(exchange)
-            self.other.append(exchange.words)
-            yield Happened("other request", exchange.words, at=exchange.started)
+            self._store_server_items(exchange)
+            self.other_requests.append(exchange.summary)
+            yield Happened("other request", exchange.summary, at=exchange.started)
             return
         client = self._client(decoded, exchange)
-        yield from self.add(decoded, _base_call(exchange), client, exchange.sender.session, change)
+        yield from self.add_call(decoded, _base_call(exchange), client, exchange.sender.session, change)
 
-    def add(
+    def add_call(
         self,
         decoded: Decoded,
-        known: Call,
+        base: Call,
         client: ClientThread | None = None,
         session: str = "",
         change: Change = lambda call: call,
     ) -> list[Event]:
         """Add a decoded call and return its events.
 
-        `known` holds the fields recorded outside the bodies; its id counts if the answer has none.
+        `base` holds the fields recorded outside the bodies; its id counts if the answer has none.
         """
-        before, name = self._before(decoded)
+        before, name = self._server_items(decoded)
         whole = with_server_items(decoded, before)
-        call = _call(known, whole, bool(name) and name not in self._held and name not in self._heads)
+        call = _call(base, whole, bool(name) and name not in self._held and name not in self._heads)
         thread = self._thread(whole, client, session)
-        events = self.threads.take(whole.items, whole.response.items, change(call), thread)
+        events = self.threads.add_request(whole.items, whole.response.items, change(call), thread)
         if events and self.threads.last is not None and decoded.dialect != GOOGLE:
             for id_ in filter(None, {decoded.response.id, name if "conversation" in decoded.params else ""}):
                 self._heads[id_] = self.threads.last[1].response_head
         return events
 
-    def waiting(self, exchange: Exchange) -> Iterator[TipMoved]:
+    def pending_tips(self, exchange: Exchange) -> Iterator[TipMoved]:
         """Yield the tip of the thread of a request that is not sent yet."""
         try:
             decoded = decode(exchange)
         except Malformed:
             return
         if decoded is not None:
-            whole = with_server_items(decoded, self._before(decoded)[0])
+            whole = with_server_items(decoded, self._server_items(decoded)[0])
             thread = self._thread(whole, self._client(decoded, exchange), exchange.sender.session)
-            yield TipMoved(self.threads.name(thread), self._tree.extend(ROOT, whole.items))
+            yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, whole.items))
 
-    def holds(self, id_: str) -> None:
+    def hold_response(self, id_: str) -> None:
         """Register an empty response `id_` on the server that a request may continue from."""
         self._held[id_] = ()
 
-    def _before(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
+    def _server_items(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
         """Return the server-side items before a request's own, and the id that names them ("" if none)."""
         params = decoded.params
         talk = params.get("conversation")
@@ -135,7 +135,7 @@ class Exchanges:
             return ClientThread(_scoped_thread(scope, sender.thread), sender.label, parent)
         return None
 
-    def _keep(self, exchange: Exchange) -> None:
+    def _store_server_items(self, exchange: Exchange) -> None:
         """Store items that a request puts on the server without a model reading them."""
         body, answer = as_dict(parse_body(exchange.request)), as_dict(parse_body(exchange.response))
         if exchange.path.endswith("/cachedContents") and as_str(answer.get("name")):
@@ -169,11 +169,11 @@ def _before_messages(items: Sequence[Item]) -> int:
 
 def _ordered(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
     """Order a request's items with the server's: tools and system first, then the server's messages, then its own."""
-    held = [item for item in before if item.place.section != "messages"]
-    kept = [item for item in before if item.place.section == "messages"]
-    heads = [*held, *items[:first]]
+    others = [item for item in before if item.place.section != "messages"]
+    messages = [item for item in before if item.place.section == "messages"]
+    heads = [*others, *items[:first]]
     tools = [item for item in heads if item.place.section == "tools"]
-    return [*tools, *(item for item in heads if item.place.section != "tools"), *kept, *items[first:]]
+    return [*tools, *(item for item in heads if item.place.section != "tools"), *messages, *items[first:]]
 
 
 def _base_call(exchange: Exchange) -> Call:
@@ -196,19 +196,19 @@ def _base_call(exchange: Exchange) -> Call:
     )
 
 
-def _call(known: Call, decoded: Decoded, tail_only: bool) -> Call:
+def _call(base: Call, decoded: Decoded, tail_only: bool) -> Call:
     response = decoded.response
-    extra: dict[str, Json] = {**response.extra, **known.extra}
+    extra: dict[str, Json] = {**response.extra, **base.extra}
     if decoded.params and decoded.dialect not in DIALECTS and decoded.skeleton is None:
         extra["params"] = decoded.params
     if tail_only:
         # The context kept by the provider is not recorded.
         extra["tail_only"] = True
     return replace(
-        known,
-        id=response.id or known.id,
+        base,
+        id=response.id or base.id,
         model=response.model or decoded.model,
-        fidelity=Fidelity.TRANSCRIPT if tail_only else known.fidelity,
+        fidelity=Fidelity.TRANSCRIPT if tail_only else base.fidelity,
         usage=response.usage,
         stop_reason=response.stop_reason,
         error=response.error or ("" if response.complete else "the answer breaks off"),

@@ -17,14 +17,14 @@ def contents_items(contents: Json) -> list[Item]:
 def _message(content: Json) -> list[Item]:
     if isinstance(content, str):
         return make_message("user", content)
-    held = as_dict(content)
-    return make_message(as_str(held.get("role")) or "user", *convert_parts(held.get("parts")))
+    fields = as_dict(content)
+    return make_message(as_str(fields.get("role")) or "user", *convert_parts(fields.get("parts")))
 
 
 def convert_parts(content: Json) -> list[Json]:
     """Convert content in any of its forms (a string, a part, a list of parts) to parts in Anthropic's spelling."""
-    found = [content] if isinstance(content, str | dict) else as_list(content)
-    return [_typed(part) for part in found]
+    raw_parts = [content] if isinstance(content, str | dict) else as_list(content)
+    return [_typed(part) for part in raw_parts]
 
 
 def _typed(part: Json) -> Json:
@@ -55,8 +55,8 @@ def _typed(part: Json) -> Json:
 
 
 def _pop(rest: dict[str, Json], *keys: str) -> Json:
-    found = [rest.pop(key) for key in keys if key in rest]
-    return found[0] if found else None
+    values = [rest.pop(key) for key in keys if key in rest]
+    return values[0] if values else None
 
 
 def _media(kind: str, where: dict[str, Json], rest: dict[str, Json]) -> Json:

@@ -39,22 +39,22 @@ class BodiesByReference:
     def __init__(self) -> None:
         self._runs: dict[str, dict[str, bytes]] = {}
 
-    def body(self, name: str, told: dict[str, Json], kind: str = "") -> bytes | None:
+    def resolve(self, name: str, line: dict[str, Json], kind: str = "") -> bytes | None:
         """Return the body of exchange `name` (of its `kind`); None if it refers to an unknown one.
 
         It is its own text between the `head` first and the `tail` last bytes of an earlier body.
         """
         bodies = self._runs.setdefault(f"{name.partition('.')[0]} {kind}", {})
-        own, like = decode_bytes(told), as_str(told.get("like"))
+        own, like = decode_bytes(line), as_str(line.get("like"))
         if like:
             before = bodies.pop(like, None)
             if before is None:
                 return None
-            own = before[: as_count(told.get("head"))] + own + before[len(before) - as_count(told.get("tail")) :]
+            own = before[: as_count(line.get("head"))] + own + before[len(before) - as_count(line.get("tail")) :]
         self._keep(bodies, name, own)
         return own
 
-    def lost(self, name: str) -> None:
+    def mark_lost(self, name: str) -> None:
         """Register an unknown body for exchange `name`; a later body that refers to it has only its own text."""
         self._keep(self._runs.setdefault(f"{name.partition('.')[0]} ", {}), name, b"")
 
@@ -64,11 +64,11 @@ class BodiesByReference:
             del bodies[next(iter(bodies))]
 
 
-def decode_bytes(told: dict[str, Json]) -> bytes:
+def decode_bytes(line: dict[str, Json]) -> bytes:
     """Decode the ``text`` or ``base64`` of a line."""
-    if "base64" in told:
+    if "base64" in line:
         try:
-            return base64.b64decode(as_str(told["base64"]))
+            return base64.b64decode(as_str(line["base64"]))
         except (binascii.Error, ValueError):
             return b""
-    return as_str(told.get("text")).encode("utf-8", "surrogatepass")
+    return as_str(line.get("text")).encode("utf-8", "surrogatepass")

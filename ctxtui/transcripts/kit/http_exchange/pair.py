@@ -76,37 +76,37 @@ def classify_side_call(path: str, body: Json) -> str:
     """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
-    asked = as_dict(body)
-    if asked.get("generate") is False:
+    request = as_dict(body)
+    if request.get("generate") is False:
         return WARM_UP
-    if asked.get("tools"):
+    if request.get("tools"):
         return ""
-    if as_count(asked.get("max_tokens")) == 1:
+    if as_count(request.get("max_tokens")) == 1:
         return PROBE
-    if any("</severity>" in as_str(one) for one in as_list(asked.get("stop_sequences"))):
+    if any("</severity>" in as_str(one) for one in as_list(request.get("stop_sequences"))):
         return CLASSIFIER
-    shaped = as_dict(as_dict(asked.get("output_config")).get("format")) or as_dict(asked.get("output_format"))
+    shaped = as_dict(as_dict(request.get("output_config")).get("format")) or as_dict(request.get("output_format"))
     schema = as_dict(as_dict(shaped.get("schema")).get("properties"))
     if shaped.get("type") == "json_schema" and set(schema) & {"title", "isNewTopic", "branch"}:
         return TITLE
     # Codex's terminal client requests titles in a separate session.
-    shaped = as_dict(as_dict(asked.get("text")).get("format"))
+    shaped = as_dict(as_dict(request.get("text")).get("format"))
     if shaped.get("type") == "json_schema" and set(as_dict(as_dict(shaped.get("schema")).get("properties"))) == {
         "title"
     }:
         return TITLE
-    return TITLE if _asks_for_title(asked) else ""
+    return TITLE if _asks_for_title(request) else ""
 
 
-def _asks_for_title(asked: dict[str, Json]) -> bool:
+def _asks_for_title(request: dict[str, Json]) -> bool:
     """Whether the prompt asks for a title, as OpenCode and others do."""
-    system = asked.get("system") or asked.get("instructions")
-    said = as_str(system) or " ".join(as_str(one.get("text")) for one in as_dicts(system))
-    for message in as_dicts(asked.get("messages")) + as_dicts(asked.get("input")):
+    system = request.get("system") or request.get("instructions")
+    text = as_str(system) or " ".join(as_str(one.get("text")) for one in as_dicts(system))
+    for message in as_dicts(request.get("messages")) + as_dicts(request.get("input")):
         if message.get("role") in ("system", "developer"):
             content = message.get("content")
-            said += as_str(content) or " ".join(as_str(one.get("text")) for one in as_dicts(content))
-    return "title generator" in said[:400].lower()
+            text += as_str(content) or " ".join(as_str(one.get("text")) for one in as_dicts(content))
+    return "title generator" in text[:400].lower()
 
 
 _HOSTS: Final = (
@@ -163,11 +163,11 @@ class Exchange(Struct, frozen=True):
     def provider(self) -> str:
         """The provider's name in pricing; "" for an unknown host."""
         host = self.host
-        known = next((name for end, name in _HOSTS if host == end or host.endswith("." + end)), "")
-        return known or ("ollama" if self.path in _OLLAMA else "")
+        known_name = next((name for end, name in _HOSTS if host == end or host.endswith("." + end)), "")
+        return known_name or ("ollama" if self.path in _OLLAMA else "")
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The exchange in one line: ``POST api.openai.com/v1/embeddings 200``."""
         return " ".join(filter(None, (self.method.upper(), self.host + self.path, str(self.status or ""))))
 

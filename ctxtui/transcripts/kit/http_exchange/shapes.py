@@ -82,16 +82,16 @@ def _is_request(value: Mapping[str, Json]) -> bool:
     named = "model" in value
     if isinstance(messages, list):
         return (named and (not messages or any(map(is_message, messages[:MAX_EXAMINED])))) or _are_messages(messages)
-    given = value.get("input")
+    request_input = value.get("input")
     if not named or "output" in value:
         return False
-    if isinstance(given, list):
-        return any(map(is_message, given[:MAX_EXAMINED]))
-    if not isinstance(given, str):
+    if isinstance(request_input, list):
+        return any(map(is_message, request_input[:MAX_EXAMINED]))
+    if not isinstance(request_input, str):
         return False
-    told = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
+    evidence = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
     # Requests for embeddings, moderations and speech have a model and an input as well.
-    return bool(told) or (value.keys() <= _PLAIN and not _NO_TALK.search(as_str(value["model"])))
+    return bool(evidence) or (value.keys() <= _PLAIN and not _NO_TALK.search(as_str(value["model"])))
 
 
 def is_message(value: Json) -> bool:
@@ -168,13 +168,13 @@ def _vote_messages(votes: dict[str, float], messages: Iterable[Json]) -> None:
 
 def _vote_tools(votes: dict[str, float], tools: Iterable[Json]) -> None:
     for tool in tools:
-        held = as_dict(tool)
-        if isinstance(held.get("function"), dict) or isinstance(held.get("custom"), dict):
+        fields = as_dict(tool)
+        if isinstance(fields.get("function"), dict) or isinstance(fields.get("custom"), dict):
             votes[CHAT] += 3
-        elif "input_schema" in held:
+        elif "input_schema" in fields:
             votes[ANTHROPIC] += 3
-        elif held.get("type") == "function" and "parameters" in held:
+        elif fields.get("type") == "function" and "parameters" in fields:
             votes[RESPONSES] += 3
-        elif as_str(held.get("type"))[-8:].isdigit():
+        elif as_str(fields.get("type"))[-8:].isdigit():
             # A provider's own tools carry a date: web_search_20260318.
             votes[ANTHROPIC] += 2

@@ -21,7 +21,7 @@ class SocketExchanges:
         self._first: float | None = None
         self._events: list[str] = []
 
-    def frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
+    def add_frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
         """Add a frame, `sent` by the client or received at `time`; returns the exchange that it completes, if any."""
         kind = as_str(as_dict(parse_body(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
@@ -36,23 +36,23 @@ class SocketExchanges:
         self._events.append(text)
         return self.close(time) if kind in _LAST else None
 
-    def left(self, time: float) -> None:
+    def mark_sent(self, time: float) -> None:
         """Set the time at which the open request was sent on, after it was held."""
         self._started = time
 
     @property
-    def asked(self) -> Exchange | None:
+    def open_request(self) -> Exchange | None:
         """The open request, without an answer; None if there is none."""
         if not self._asked:
             return None
         return Exchange(self._asked.encode("utf-8", "surrogatepass"), url=self._url, started=self._started)
 
-    def came(self, after: int) -> bytes:
+    def received_events(self, after: int) -> bytes:
         """Return the events received for the open request from event number `after` on, as a stream."""
         return "".join(f"data: {event}\n\n" for event in self._events[after:]).encode("utf-8", "surrogatepass")
 
     @property
-    def events(self) -> int:
+    def event_count(self) -> int:
         """Number of events received for the open request."""
         return len(self._events) if self._asked else 0
 
@@ -67,8 +67,8 @@ class SocketExchanges:
 
 def warm_up_id(exchange: Exchange) -> str:
     """Return the id of a response that only prepares a WebSocket, without input and without a model; else ""."""
-    asked = as_dict(parse_body(exchange.request))
-    if asked.get("type") != "response.create" or asked.get("generate") is not False or asked.get("input"):
+    request = as_dict(parse_body(exchange.request))
+    if request.get("type") != "response.create" or request.get("generate") is not False or request.get("input"):
         return ""
     events = (as_dict(parse_body(line[6:])) for line in exchange.response.splitlines() if line.startswith(b"data: "))
     return next((as_str(get_path(event, "response", "id")) for event in events if "response" in event), "")

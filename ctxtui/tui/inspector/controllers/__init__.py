@@ -1,1 +1,1 @@
-"""What keys do in the inspector: one controller for each job, such as dropping blocks or setting notes."""
+"""The inspector's controllers, one for each job."""

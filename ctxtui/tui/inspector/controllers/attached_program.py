@@ -1,4 +1,4 @@
-"""What else is done about an attached program: by which rules its requests are held, and forking it from a call."""
+"""Rules for holding an attached program's requests, and forking the program from a call."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ SOURCE: Final = "attached"
 """The format of recordings of attached programs."""
 
 
-NOBODY: Final = (Span("○ ", "dim"), Span("no program is attached: `ctxtui exec -- COMMAND` attaches one", "dim"))
+NOT_ATTACHED: Final = (Span("○ ", "dim"), Span("No program is attached; `ctxtui exec -- COMMAND` attaches one.", "dim"))
 _NO_FORK: Final = (
     Span("○ ", "dim"),
-    Span("only what `ctxtui exec -- COMMAND` recorded can be run again from a call; ", "dim"),
+    Span("Only recordings of `ctxtui exec -- COMMAND` can be run again from a call; ", "dim"),
     Span("f", "accent bold"),
-    Span(" talks on", "dim"),
+    Span(" starts a chat", "dim"),
 )
 
 
 def recording(state: InspectorState) -> Path | None:
-    """The recording shown, where it is one of an attached program."""
+    """Return the recording shown if it is one of an attached program, else None."""
     study, loaded = state.study, state.loaded
     if study is None or loaded is None or study.session.about.source != SOURCE or not loaded.paths:
         return None
@@ -45,29 +45,29 @@ def recording(state: InspectorState) -> Path | None:
 
 
 class AttachedProgramController(Controller):
-    """Sets the rules of the run that is attached to the session shown, and gives the command that forks from a call."""
+    """Sets hold rules of the attached run, and copies the command that forks it from a call."""
 
     def facts(self) -> set[str]:
-        """Whether the session shown is one that went by ctxtui."""
+        """Return whether the session was recorded by the relay."""
         return {BY_RELAY} if recording(self.state) is not None else set()
 
     # Rules
 
     def rules(self) -> None:
-        """Ask by which rules requests are held; the line begins with those that are on."""
+        """Ask for hold rules; the line starts with the active ones."""
         path = recording(self.state)
         if path is None:
-            self.say(NOBODY)
+            self.say(NOT_ATTACHED)
             return
 
         def look() -> None:
-            found = held_requests.read_status(path)
-            self.access.deliver(partial(self._ask, path, found.rules))
+            program = held_requests.read_status(path)
+            self.access.deliver(partial(self._ask, path, program.rules))
 
         self.access.work(look, "hold rules")
 
     def _ask(self, path: Path, on: tuple[str, ...]) -> None:
-        if not self.prompt.asking:
+        if not self.prompt.is_asking:
             text, right = held_lines.rules_text(on), held_lines.RULES_SPELLED
             self.prompt.ask(Question(held_lines.RULES, partial(self._set, path), text=text, right=right))
 
@@ -85,7 +85,7 @@ class AttachedProgramController(Controller):
     # Forking
 
     def fork(self) -> None:
-        """Copy the command that runs the program again, answered from the record up to the call shown."""
+        """Copy the command that runs the program again, answered from the recording up to this call."""
         import shlex
 
         path, study = recording(self.state), self.state.study
@@ -104,23 +104,25 @@ class AttachedProgramController(Controller):
 
 
 class HoldByRules(Command):
-    """By which rules the attached program's requests are held: each one, those over so many tokens or dollars, those
-    that will miss the cache, those in which a pattern is found; "off" for none."""
+    """Set which requests of the attached program are held: all, those over a number of tokens or dollars, those
+    that will miss the cache, those that match a pattern; "off" for none.
+    """
 
-    name, keys, label, short, group = "hold by rules", (), "", "", "attached program"
+    name, keys, label, short_label, group = "hold by rules", (), "", "", "attached program"
     run = Act(AttachedProgramController, AttachedProgramController.rules)
     needs = frozenset({ATTACHED})
 
 
 class ForkProgram(Command):
-    """Copy the command that runs the program again from the call shown on: the requests up to it are answered from the
-    record, what comes then is live. Add the program's own arguments."""
+    """Copy the command that runs the program again from the call shown: requests up to it are answered from the
+    recording, later ones are live. Add the program's own arguments.
+    """
 
-    name, keys, label, short, group = "fork the program from here", (), "", "", "attached program"
-    sought = ("again", "replay", "exec")
+    name, keys, label, short_label, group = "fork the program from here", (), "", "", "attached program"
+    synonyms = ("again", "replay", "exec")
     run = Act(AttachedProgramController, AttachedProgramController.fork)
     needs = frozenset({BY_RELAY})
 
 
 PROGRAM_KEYS: tuple[type[Command], ...] = (HoldByRules, ForkProgram)
-"""What is done about an attached program beside deciding about its requests."""
+"""Commands for an attached program, apart from decisions on its requests."""

@@ -1,4 +1,4 @@
-"""What the Inspector does with the block under the cursor: open, more, raw, copy, pager, the whole turn."""
+"""Actions on the block under the cursor: open, more lines, raw, copy, pager, whole turn."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ctxtui.services.external_editor import NoPager, show_in_pager
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lists.request import CLIPBOARD
+from ctxtui.tui.lists.request import MAX_CLIPBOARD_BYTES
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import ContextRows
 
-_TOO_MUCH = 1_000_000
-"""Characters that no terminal takes: `o` opens the pager."""
+_MAX_COPY_CHARACTERS = 1_000_000
+"""Characters; no terminal copies more."""
 
 
 class BlocksController(Controller):
-    """Acts on the row under the cursor of the transcript. `pager` is the user's setting."""
+    """Acts on the transcript's row under the cursor. `pager` is the user's setting."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, pager: str) -> None:
         super().__init__(state, prompt, access)
@@ -31,7 +31,7 @@ class BlocksController(Controller):
 
     @property
     def _rows(self) -> ContextRows | None:
-        """The rows, where the cursor stands on one that can be opened; else that is said."""
+        """The rows if the cursor is on one that can be opened; otherwise None, with a message."""
         pane = self._pane
         if (
             pane.node is not None
@@ -39,7 +39,7 @@ class BlocksController(Controller):
             or (pane.data and pane.row_count and pane.data.is_folded(pane.cursor))
         ):
             return pane.data
-        self.say([Span("there is no block to open here", "dim")])
+        self.say([Span("There is no block to open here.", "dim")])
         return None
 
     def open_block(self) -> None:
@@ -52,16 +52,16 @@ class BlocksController(Controller):
             self._pane.reopen()
 
     def raw(self) -> None:
-        """JSON, or the readable form again."""
+        """Switch between raw JSON and the readable form."""
         rows = self._rows
         if rows is not None:
-            how = rows.open_state(self._pane.cursor)
-            raw = not (how and how.raw)
+            open_block = rows.open_state(self._pane.cursor)
+            raw = not (open_block and open_block.raw)
             self._toggle(raw=raw)
-            self.say([Span("the provider's own JSON" if raw else "as it is read", "dim")])
+            self.say([Span("raw JSON of the provider" if raw else "readable form", "dim")])
 
     def more_lines(self) -> None:
-        """More lines of an open block; opens a closed one."""
+        """Show more lines of an open block, or open a closed one."""
         rows = self._rows
         if rows is None:
             return
@@ -72,7 +72,7 @@ class BlocksController(Controller):
         rows.show_more(self._pane.cursor)
         self._pane.reopen()
         if self._pane.viewport.heights.total == before:
-            self.say([Span("all of it is shown", "dim")])
+            self.say([Span("All lines are shown.", "dim")])
 
     def open_turn(self) -> None:
         """Open all blocks of the turn, or fold them if all are open."""
@@ -80,19 +80,19 @@ class BlocksController(Controller):
         if rows is None:
             return
         if rows.scene is None or not node:
-            self.say([Span("no turn stands here", "dim")])
+            self.say([Span("There is no turn here.", "dim")])
             return
         tree = rows.scene.session.tree
         turn = tree[node].turn
-        mine = [i for i in range(rows.count) if (entry := rows.entry(i)) > 0 and tree[entry].turn == turn]
-        shut = [index for index in mine if rows.open_state(index) is None]
-        for index in shut or mine:
+        turn_rows = [i for i in range(rows.count) if (entry := rows.entry(i)) > 0 and tree[entry].turn == turn]
+        folded = [index for index in turn_rows if rows.open_state(index) is None]
+        for index in folded or turn_rows:
             rows.toggle(index)
         self._pane.reopen()
-        self.say([Span(f"turn {turn}: {len(shut or mine):,} blocks {'opened' if shut else 'folded'}", "dim")])
+        self.say([Span(f"turn {turn}: {len(folded or turn_rows):,} blocks {'opened' if folded else 'folded'}", "dim")])
 
     def _text(self) -> str:
-        """The block's text as the model reads it; a call's input as JSON; nothing for images."""
+        """Return the block's text as the model reads it; a call's input as JSON; "" for images."""
         new = self._pane.place.new
         if new is not None:
             return read(new.item.block).text
@@ -100,32 +100,32 @@ class BlocksController(Controller):
         if rows is None or rows.scene is None or not node:
             return ""
         block = rows.scene.session.tree[node].block
-        how = rows.open_state(self._pane.cursor)
-        if how and how.raw:
+        open_block = rows.open_state(self._pane.cursor)
+        if open_block and open_block.raw:
             return block.body.decode("utf-8", "replace")
         if not rows.readings.ready(node):
             return ""
-        got = rows.readings.reading(node)
+        reading = rows.readings.reading(node)
         if CATEGORIES[rows.scene.session.tree[node].category] == "tool_call":
-            return got.arguments
-        return got.text or block.body.decode("utf-8", "replace")
+            return reading.arguments
+        return reading.text or block.body.decode("utf-8", "replace")
 
     def _texts(self, nodes: Iterable[int]) -> str:
-        """The texts of several blocks, each under a line that says what it is."""
+        """Return the texts of several blocks, each under a line with its category and name."""
         scene = self.panels.scene
         if scene is None:
             return ""
         out = []
         for node in nodes:
             category, block = CATEGORIES[scene.session.tree[node].category], scene.session.tree[node].block
-            got = read(block)
-            text = got.arguments if category == "tool_call" else got.text
-            head = " ".join(filter(None, ("---", category.replace("_", " "), got.name)))
+            reading = read(block)
+            text = reading.arguments if category == "tool_call" else reading.text
+            head = " ".join(filter(None, ("---", category.replace("_", " "), reading.name)))
             out.append(f"{head}\n{text or block.body.decode('utf-8', 'replace')}")
         return "\n\n".join(out)
 
     def copy_call(self) -> None:
-        """Copy what is new in the call shown, and its answer."""
+        """Copy the new blocks of the call shown, and its answer."""
         scene = self.panels.scene
         if scene is not None:
             tree, end = scene.session.tree, scene.call.response_head or scene.head
@@ -139,22 +139,22 @@ class BlocksController(Controller):
 
     def _copy(self, text: str) -> None:
         if not text:
-            self.say([Span("there is no text to copy here", "dim")])
+            self.say([Span("There is no text to copy here.", "dim")])
             return
-        if len(text) > _TOO_MUCH:
-            self.say(failed(f"{len(text):,} characters are too many for a clipboard"))
+        if len(text) > _MAX_COPY_CHARACTERS:
+            self.say(failed(f"{len(text):,} characters do not fit into the clipboard"))
             return
         self.access.copy(text)
-        told = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
-        if len(text.encode("utf-8", "replace")) > CLIPBOARD:
-            told.append(Span("; many terminals take no more than 74 kB: `o` opens the pager", "warn"))
-        self.say(told)
+        message = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
+        if len(text.encode("utf-8", "replace")) > MAX_CLIPBOARD_BYTES:
+            message.append(Span("; many terminals copy only 74 kB: `o` opens the pager", "warn"))
+        self.say(message)
 
     def pager(self) -> None:
-        """Read the block in the pager; the screen comes back after it."""
+        """Show the block in the pager."""
         text = self._text()
         if not text:
-            self.say([Span("there is no text to page here", "dim")])
+            self.say([Span("There is no text to show here.", "dim")])
             return
         try:
             with self.access.suspended():

@@ -1,7 +1,4 @@
-"""Comparing calls in the Inspector: one is marked, then held against another.
-
-Commands of the inspector that compare calls.
-"""
+"""Comparing two calls in the inspector."""
 
 from __future__ import annotations
 
@@ -22,55 +19,55 @@ if TYPE_CHECKING:
 
 
 At = tuple[str, int]
-"""A call: its thread and its index there, from 0."""
+"""A call: its thread and its index in it, from 0."""
 
 
 class DiffController(Controller):
-    """Shows what differs between two calls."""
+    """Shows the differences of two calls."""
 
     marked: At | None = None
-    """The call that the next one is held against."""
+    """The call to compare the next one with."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         state.on.compare.subscribe(self._compare)
 
     def mark_call(self) -> None:
-        """Mark the call shown; on another call, show what differs from the marked one."""
-        here = (self.state.thread, self.state.index)
+        """Mark the call shown; on another call, show the differences from the marked one."""
+        current = (self.state.thread, self.state.index)
         if self.state.study is None or not self.state.count:
             return
-        if self.marked is None or self.marked == here:
-            self.marked = here if self.marked is None else None
-            what = (
-                f"call {self.state.index + 1:,} is marked: go to another one, then the same command shows what differs"
+        if self.marked is None or self.marked == current:
+            self.marked = current if self.marked is None else None
+            message = (
+                f"call {self.state.index + 1:,} is marked. Use the same command on another call to compare them."
                 if self.marked
                 else "no call marked"
             )
-            self.say([Span("■ ", "accent"), Span(what)] if self.marked else [Span(what, "dim")])
+            self.say([Span("■ ", "accent"), Span(message)] if self.marked else [Span(message, "dim")])
             return
-        before, self.marked = self.marked, None
+        marked, self.marked = self.marked, None
         self.say(())
-        self._compare(before, here)
+        self._compare(marked, current)
 
     def diff_before(self) -> None:
-        """Show what differs from the call before."""
+        """Show the differences from the previous call."""
         if self.state.study is None:
             return
         if not self.state.index:
-            self.say([Span("this is the first call: there is none before it", "dim")])
+            self.say([Span("This is the first call; there is no call before it.", "dim")])
             return
         self._compare((self.state.thread, self.state.index - 1), (self.state.thread, self.state.index))
 
     def _compare(self, before: At, after: At, block: int = 0, then: Callable[[], object] = lambda: None) -> None:
-        """Show what differs, the first difference from `block` on; `then` is done when one goes to a block."""
-        # Imported here: most sessions are looked at without comparing anything.
+        """Show differences, the first one from `block` on; `then` is called when the user goes to a block."""
+        # Imported late: most users compare nothing.
         from ctxtui.tui.lists.diff import DiffScreen
 
         sides = self._side(before), self._side(after)
         book = sides[0].book
         if not all(book.is_counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
-            self.say([Span("these calls are not counted yet", "dim")])
+            self.say([Span("The tokens of these calls are not counted yet.", "dim")])
             return
 
         def make() -> DiffList:
@@ -85,7 +82,7 @@ class DiffController(Controller):
                 self._show(change, before, after)
                 then()
 
-        self.access.push(DiffScreen(_named(before, after), make, block), show)
+        self.access.push(DiffScreen(_title(before, after), make, block), show)
 
     def _side(self, at: At) -> DiffSide:
         from ctxtui.analysis.content.diff import DiffSide
@@ -103,7 +100,7 @@ class DiffController(Controller):
         self.state.to_block(node)
 
 
-def _named(before: At, after: At) -> Spans:
+def _title(before: At, after: At) -> Spans:
     (one, first), (other, second) = before, after
     if one == other:
         return [Span(f"call {first + 1:,} → {second + 1:,}", "dim")]
@@ -111,7 +108,7 @@ def _named(before: At, after: At) -> Spans:
 
 
 class DiffMarked(Command):
-    """Mark this call; then, on another call, show what differs between the two. Again on the marked call: unmark it."""
+    """Mark this call; the same command on another call shows their differences, on the marked call it unmarks."""
 
     name = "mark call, then diff with it"
     run = Act(DiffController, DiffController.mark_call)
@@ -120,9 +117,9 @@ class DiffMarked(Command):
 
 
 class DiffBefore(DiffMarked):
-    """What this call's context has that the call before had not, and what it lost."""
+    """Show what this call's context has that the previous call's had not, and what it lost."""
 
-    name, keys, label, short = "diff with the call before", ("P",), "diff", "diff"
+    name, keys, label, short_label = "diff with the call before", ("P",), "diff", "diff"
     run = Act(DiffController, DiffController.diff_before)
 
 

@@ -1,4 +1,4 @@
-"""The log of edits in the Inspector: applied, taken back, listed."""
+"""The log of edits: apply, take back, list."""
 
 from __future__ import annotations
 
@@ -31,52 +31,57 @@ class EditLogController(EditController):
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access, edits)
-        self._asked: set[str] = set()
-        """The first entries of actions of an earlier run of which was asked whether they are to be undone."""
+        self._asked_undo: set[str] = set()
+        """First entries of earlier actions for which the user was already asked about undo."""
 
-    _told = -1
-    """The version of the overlay of which leaving was warned."""
+    _warned_version = -1
+    """Version of the overlay for which the quit warning was shown."""
 
     def may_quit(self) -> bool:
-        """Whether the program may end: with staged edits it says so once; the same key again leaves, they are kept."""
+        """Whether the program may end. With staged edits it warns once; the same key again quits."""
         overlay = self.edits.overlay
-        if overlay is None or not overlay.ready or self._told == overlay.version:
+        if overlay is None or not overlay.ready or self._warned_version == overlay.version:
             return True
-        self._told = overlay.version
+        self._warned_version = overlay.version
         count = len(overlay.ready)
-        what = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied; kept as a draft. Again to leave, "
-        self.say([Span("? ", "warn bold"), Span(what), Span("a", "accent bold"), Span(" to apply", "dim")])
+        are = "edit is" if count == 1 else "edits are"
+        message = f"{count:,} staged {are} not applied (kept as a draft). Press again to quit, "
+        self.say([Span("? ", "warn bold"), Span(message), Span("a", "accent bold"), Span(" to apply", "dim")])
         return False
 
     def apply(self) -> None:
-        """Apply what is staged now, but for what waits."""
+        """Apply staged edits, except those that wait."""
         overlay, staging = self.edits.overlay, self.panels.staging
         if overlay is None or staging is None or not overlay.staged:
-            self._nothing_staged("applies")
+            self._nothing_staged("apply")
             return
         if staging.applied.refused:
             self.say(failed(f"refused: {staging.applied.refused}"))
             return
         ready, waits = overlay.ready, self.panels.staged.what
-        if self._unread(ready):
+        if self._shows_unread(ready):
             return
         if overlay.apply(edit.id for edit in ready):
-            # Breakpoints free nothing: a bare 0 would be read as a count.
+            # Breakpoints free nothing; a bare 0 would look like a count.
             freed = f" {numbers.signed(-staging.freed)}" if staging.counted and staging.freed else ""
-            told = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}"), Span(" · ", "dim")]
-            on = ("f", "goes on with it") if self.state.waits is None else ("^o", "decides about what is held")
-            self.say([*told, *_key("u", "takes it back · "), *_key(*on)])
+            message = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}"), Span(" · ", "dim")]
+            next_key = (
+                ("f", "continues with it")
+                if self.state.held_countdown is None
+                else ("^o", "decides about the held request")
+            )
+            self.say([*message, *_key("u", "takes it back · "), *_key(*next_key)])
         elif overlay.waiting and waits is not None and waits.waits:
-            told = [Span(f"{waits.waits[0].words}; ")]
-            self.say([*told, *_key("w", "says when")])
+            message = [Span(f"{waits.waits[0].words}; ")]
+            self.say([*message, *_key("w", "says when")])
         self.edits.changed()
 
     def _nothing_staged(self, does: str) -> None:
-        """Say that a key has nothing to work on, and what would give it something."""
-        self.say([Span(f"nothing is staged that this key {does}: ", "dim"), *_key("d t s x", "on a block stage edits")])
+        """Show that a key has nothing to act on, and how to stage edits."""
+        self.say([Span(f"No edit is staged to {does}: ", "dim"), *_key("d t s x", "on a block stage edits")])
 
-    def _unread(self, ready: Sequence[Edit]) -> bool:
-        """Whether a summary is about to be applied that nobody has seen: it is shown first."""
+    def _shows_unread(self, ready: Sequence[Edit]) -> bool:
+        """Whether an unread summary is about to be applied; if so, it is shown first."""
         rows, staging = self.panels.transcript.data, self.panels.staging
         if rows is None or staging is None:
             return False
@@ -84,82 +89,82 @@ class EditLogController(EditController):
         unread = [new for new in staging.inserted if new.edit.id in ids and new.edit.id not in rows.read]
         if not unread:
             return False
-        self.state.to_new(unread[0].edit.id)
-        many = f", {len(unread):,} are unread" if len(unread) > 1 else ""
-        told = [Span("? ", "warn bold"), Span(f"read the summary before it stands for what is gone{many}; ")]
-        self.say([*told, *_key("a", "again applies  "), *_key("R", "edits it")])
+        self.state.to_inserted(unread[0].edit.id)
+        count = f", {len(unread):,} are unread" if len(unread) > 1 else ""
+        message = [Span("? ", "warn bold"), Span(f"Read the summary before you apply it{count}; ")]
+        self.say([*message, *_key("a", "again applies  "), *_key("R", "edits it")])
         return True
 
     def discard(self) -> None:
-        """Take back what is staged."""
+        """Take back everything that is staged."""
         overlay = self.edits.overlay
-        if overlay is None or not (gone := overlay.discard()):
-            self._nothing_staged("takes back")
+        if overlay is None or not (discarded := overlay.discard()):
+            self._nothing_staged("discard")
             return
-        self.say([Span(f"{len(gone):,} discarded; "), *_key("u", "brings them back")])
+        self.say([Span(f"{len(discarded):,} discarded; "), *_key("u", "brings them back")])
         self.state.mark(())
         self.edits.changed()
 
     def undo(self) -> None:
-        """Undo the last action; where an earlier run of the program did it, ask first."""
+        """Undo the last action; ask first if an earlier run of the program made it."""
         overlay = self.edits.overlay
         if overlay is None:
             return
         last = overlay.last_done
         if not last:
-            self.edits.answers.quiet("nothing to undo: no edit of this context stands")
-        elif overlay.is_earlier(last) and last[0].id not in self._asked:
-            self._asked.add(last[0].id)
+            self.edits.answers.say_quietly("Nothing to undo: this context has no edits.")
+        elif overlay.is_earlier(last) and last[0].id not in self._asked_undo:
+            self._asked_undo.add(last[0].id)
             by_id = {edit.id: edit for edit in overlay.log}
             what = edit_answers.describe_action(last, by_id, self.edits.answers.blocks())
             day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
-            told = [Span("? ", "warn bold"), Span(f"an earlier run did this: {what}{day}; ")]
-            self.say([*told, *_key("u", "again undoes it")])
+            message = [Span("? ", "warn bold"), Span(f"Made in an earlier run: {what}{day}; ")]
+            self.say([*message, *_key("u", "again undoes it")])
         else:
-            self._turn_back(overlay, overlay.undo)
+            self._undo_or_redo(overlay, overlay.undo)
 
     def redo(self) -> None:
-        """Do again what was undone last."""
+        """Redo the last undone action."""
         overlay = self.edits.overlay
         if overlay is None:
             return
         if not overlay.last_undone:
-            self.edits.answers.quiet("nothing to do again: nothing was undone last")
+            self.edits.answers.say_quietly("Nothing to redo.")
         else:
-            self._turn_back(overlay, overlay.redo, "^r")
+            self._undo_or_redo(overlay, overlay.redo, "^r")
 
-    def _turn_back(self, overlay: ThreadEdits, do: Callable[[], object], key: str = "u") -> None:
-        """Undo or redo, and say what that was, what it changed, and what the same `key` takes next."""
-        before, entries = self.edits.now(), overlay.last_done if key == "u" else overlay.last_undone
+    def _undo_or_redo(self, overlay: ThreadEdits, do: Callable[[], object], key: str = "u") -> None:
+        """Undo or redo, and show the action, its effect, and the next action of the same `key`."""
+        before, entries = self.edits.current_sizes(), overlay.last_done if key == "u" else overlay.last_undone
         do()
         self.edits.changed()
         by_id = {edit.id: edit for edit in overlay.log}
-        then = overlay.last_done if key == "u" else overlay.last_undone
+        next_entries = overlay.last_done if key == "u" else overlay.last_undone
         freed, blocks = self.edits.freed_since(before), self.edits.answers.blocks()
-        self.say(edit_answers.undo_answer(entries, by_id, blocks, freed, then, key))
+        self.say(edit_answers.undo_answer(entries, by_id, blocks, freed, next_entries, key))
 
     def when(self) -> None:
         """Choose another moment."""
         overlay = self.edits.overlay
         if overlay is None or not overlay.staged:
-            self._nothing_staged("lets wait")
+            self._nothing_staged("delay")
         elif self.panels.staged.what is None or not self.panels.staged.what.moments:
-            self.edits.answers.quiet("what it costs is not known yet: once more in a moment")
+            self.edits.answers.say_quietly("The cost is not known yet; try again in a moment.")
         else:
             self.edits.next_moment()
 
     def breaks(self) -> None:
         """Show what is broken; a literal that a summary lost can be kept."""
-        scene, desk, staging = self.panels.scene, self.edits.desk, self.panels.staging
-        if desk is None or scene is None or staging is None:
-            self._nothing_staged("asks of")
+        scene, area, staging = self.panels.scene, self.edits.staging_area, self.panels.staging
+        if area is None or scene is None or staging is None:
+            self._nothing_staged("check")
             return
-        found = desk.broken(staging, self.state.feed.want, live=self.state.live)
-        if found is None:
-            self.edits.answers.quiet("what it breaks is being worked out, or this call reported no cache to break")
+        broken = area.broken(staging, self.state.feed.request_load, live=self.state.live)
+        if broken is None:
+            self.edits.answers.say_quietly("This is still being computed, or the call reported no cache.")
             return
-        if not any(found):
-            self.edits.answers.quiet("no later block quotes what goes, and no summary lost a literal")
+        if not any(broken):
+            self.edits.answers.say_quietly("No later block quotes dropped text, and no summary lost a literal.")
             return
         from ctxtui.tui.lists.breaks import BreaksScreen
 
@@ -169,25 +174,25 @@ class EditLogController(EditController):
                 return
             edit = edits_from_selection.keep_literal(self.edits.context_of(scene), overlay.in_force, literal)
             if edit is None:
-                self.say([Span("no summary took this away: u takes the edit back", "dim")])
+                self.say([Span("No summary removed this; u takes the edit back.", "dim")])
             else:
                 self.edits.stage([edit])
 
-        self.access.push(BreaksScreen(*found), keep)
+        self.access.push(BreaksScreen(*broken), keep)
 
     def only_edits(self) -> None:
-        """All rows, or only what the edits touch."""
+        """Show all rows, or only those that edits touch."""
         if self.panels.staging is None and not self.state.only_edits:
-            self.say([Span("no edit touches this context: all rows stand here", "dim")])
+            self.say([Span("No edit touches this context; all rows are shown.", "dim")])
             return
         self.state.show_only_edits(not self.state.only_edits)
-        told = "only the rows that edits touch; " if self.state.only_edits else "all rows; "
-        self.say([Span(told), Span("z", "accent bold"), Span(" again for the others", "dim")])
+        message = "only rows that edits touch; " if self.state.only_edits else "all rows; "
+        self.say([Span(message), Span("z", "accent bold"), Span(" again: the other view", "dim")])
 
     def edit_log(self) -> None:
         """Show every edit."""
         if self.edits.overlay is None or not self.edits.overlay.log:
-            self.edits.answers.quiet("the edit log is empty: nothing of this context was edited")
+            self.edits.answers.say_quietly("The edit log is empty: this context was not edited.")
             return
         from ctxtui.tui.lists.edit_log import EditLogScreen
 
@@ -201,7 +206,7 @@ class EditLogController(EditController):
             elif found:
                 self.edits.take_back(found)
 
-        self.access.push(EditLogScreen(self.edits.overlay.log, self.edits.answers.named), take_back)
+        self.access.push(EditLogScreen(self.edits.overlay.log, self.edits.answers.describe), take_back)
 
 
 def _key(key: str, does: str) -> list[Span]:
@@ -209,7 +214,7 @@ def _key(key: str, does: str) -> list[Span]:
 
 
 class Apply(Command):
-    """Apply what is staged now: the next request, forks and exports leave with it. What waits goes on waiting."""
+    """Apply the staged edits: the next request, forks and exports include them. Edits that wait keep waiting."""
 
     name, keys, label, group = "apply staged edits", ("a",), "apply", "editing the context"
     run = Act(EditLogController, EditLogController.apply)
@@ -217,39 +222,40 @@ class Apply(Command):
 
 
 class Discard(Apply):
-    """Take back everything that is only staged. `u` brings it back."""
+    """Discard all staged edits. `u` brings them back."""
 
     name, keys, label = "discard staged edits", ("X",), "discard"
     run = Act(EditLogController, EditLogController.discard)
 
 
 class When(Apply):
-    """When what is staged leaves: now (by `a`), or it waits until the cache has expired, or for the next miss that
-    comes anyway; the first request after it leaves with it. Each press is the next of these."""
+    """Choose when staged edits are sent: now (by `a`), after the cache has expired, or at the next miss that comes
+    anyway. Each press selects the next of these.
+    """
 
     name, keys, label = "when to apply", ("w",), "when"
     run = Act(EditLogController, EditLogController.when)
 
 
 class Breaks(Apply):
-    """What staged edits break: literals that later blocks quote, literals that a summary lost; `enter` keeps one."""
+    """List what staged edits break: literals that later blocks quote or that a summary lost; `enter` keeps one."""
 
     name, keys, label = "what it breaks", ("l",), "breaks"
     run = Act(EditLogController, EditLogController.breaks)
 
 
 class Undo(Command):
-    """Undo the last action on the context, also one of an earlier day."""
+    """Undo the last action on the context, even one of an earlier day."""
 
     name, keys, label, group = "undo edit", ("u",), "undo", "editing the context"
-    beside = ("Redo",)
-    together = ("u ^r", "undo edit, redo edit")
+    help_partners = ("Redo",)
+    help_row = ("u ^r", "undo edit, redo edit")
     run = Act(EditLogController, EditLogController.undo)
     needs = frozenset({UNDOABLE})
 
 
 class Redo(Undo):
-    """Bring back what was undone last."""
+    """Redo the last undone action."""
 
     name, keys, label = "redo edit", ("ctrl+r",), ""
     run = Act(EditLogController, EditLogController.redo)
@@ -257,7 +263,7 @@ class Redo(Undo):
 
 
 class OnlyEdits(Command):
-    """Show only the rows that edits touch, the rest folded; again: all rows."""
+    """Show only the rows that edits touch; again: all rows."""
 
     name, keys, label, group = "edits only or all rows", ("z",), "edits only", "editing the context"
     run = Act(EditLogController, EditLogController.only_edits)
@@ -265,8 +271,8 @@ class OnlyEdits(Command):
 
 
 class EditLog(Undo):
-    """Every edit with its author and time; single ones can be taken back."""
+    """List every edit with author and time; single edits can be taken back."""
 
     name, keys, label = "edit log", ("E",), "edit log"
-    sought = ("history", "changes")
+    synonyms = ("history", "changes")
     run = Act(EditLogController, EditLogController.edit_log)

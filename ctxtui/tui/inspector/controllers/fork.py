@@ -1,7 +1,4 @@
-"""Going on from a recorded call: the Inspector asks the app for a chat.
-
-The commands that go on from a recorded call, and show what did.
-"""
+"""Continuing from a recorded call, here or in another tool, and the tree of forks."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lists.request import CLIPBOARD
+from ctxtui.tui.lists.request import MAX_CLIPBOARD_BYTES
 from ctxtui.tui.messages import Open, TalkFrom
 from ctxtui.views.lists.forks import ForkRow
 from ctxtui.views.text import safe_text
@@ -31,9 +28,12 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
 
 
-class Went(Struct, frozen=True):
-    """How a context left: what is `copied`, the `command` that goes on with it ("": none), the `place` where it is,
-    what it went `without`, and the `folder` in which the command is to be typed ("": any)."""
+class Handover(Struct, frozen=True):
+    """Result of handing a context over.
+
+    `copied` is in the clipboard, `command` continues with the context ("": none), `place` is where it was written,
+    `without` lists what was left out, `folder` is where the command must be run ("": anywhere).
+    """
 
     copied: str
     command: str
@@ -43,14 +43,14 @@ class Went(Struct, frozen=True):
 
 
 CHAT = "ctxtui chat"
-"""The client of sessions that ctxtui hosted."""
+"""Client name of sessions hosted by ctxtui."""
 
 
 class ForksController(Controller):
-    """Lists what the session went on from, and what went on from it."""
+    """Lists the sessions that this one came from, and those that continue it."""
 
     def forks(self) -> None:
-        """The tree of forks; what is chosen there is opened, or gone to."""
+        """Show the tree of forks; open or go to the chosen row."""
         loaded, settings = self.state.loaded, self.state.source.settings
         if loaded is None or not self.state.complete:
             return
@@ -69,19 +69,19 @@ class ForksController(Controller):
 
 
 class ForkController(EditController):
-    """Goes on from a call, here or elsewhere, and offers it where a chat ended in the middle."""
+    """Continues from a call, here or elsewhere, and offers it for an unfinished chat."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access, edits)
         state.on.complete.subscribe(self._complete)
 
     def _complete(self) -> None:
-        """All is read: was this a chat that broke off?"""
+        """After loading: check for an unfinished chat."""
         loaded = self.state.loaded
         if loaded is not None and loaded.path is None and loaded.session.about.client == CHAT:
-            self.access.work(lambda: self._look_for_rest(loaded.name), "unfinished")
+            self.access.work(lambda: self._check_unfinished(loaded.name), "unfinished")
 
-    def _look_for_rest(self, id_: str) -> None:
+    def _check_unfinished(self, id_: str) -> None:
         from ctxtui.services.chat.resume import host_place, is_unfinished
 
         settings = self.state.source.settings
@@ -89,38 +89,38 @@ class ForkController(EditController):
         if host:
             self.access.deliver(lambda: self._tell_host(host))
         elif is_unfinished(id_, settings):
-            self.access.deliver(self._offer)
+            self.access.deliver(self._offer_to_continue)
 
-    def _offer(self) -> None:
-        """Offer to go on."""
-        told = Span("this chat ended in the middle of a turn: ")
-        self.say([Span("▲ ", "warn"), told, Span("f", "accent bold"), Span(" goes on")])
+    def _offer_to_continue(self) -> None:
+        """Offer to continue."""
+        message = Span("This chat ended during a turn; ")
+        self.say([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
 
     def _tell_host(self, host: str) -> None:
-        """Say who hosts the chat, and offer a branch."""
-        branch = [Span(": "), Span("f", "accent bold"), Span(" makes a branch of it")]
-        self.say([Span("▲ ", "warn"), Span(f"this chat is open in {host}"), *(branch if self._answered else [])])
+        """Show who hosts the chat, and offer a branch."""
+        branch = [Span(": "), Span("f", "accent bold"), Span(" starts a branch")]
+        self.say([Span("▲ ", "warn"), Span(f"This chat is open in {host}"), *(branch if self._last_answered else [])])
 
     @property
-    def _answered(self) -> int:
-        """The last call of the thread that has an answer; 0 where there is none."""
+    def _last_answered(self) -> int:
+        """The number of the thread's last call with an answer; 0 if there is none."""
         calls = self.state.study.thread(self.state.thread).calls if self.state.study is not None else ()
         return len(calls) if calls and calls[-1].id else 0
 
-    def go_on(self) -> None:
-        """Go on from the call shown; where its context is edited, ask where: here, its tool, curl, a file."""
-        overlay, scene, desk = self.edits.overlay, self.panels.scene, self.edits.desk
-        if overlay is None or scene is None or desk is None or not overlay.in_force:
+    def continue_from_here(self) -> None:
+        """Continue from the call shown; with edits, ask where: here, in a tool, by curl, in a file."""
+        overlay, scene, area = self.edits.overlay, self.panels.scene, self.edits.staging_area
+        if overlay is None or scene is None or area is None or not overlay.in_force:
             self.talk_here()
             return
-        if self.prompt.asking or not self.edits.ready():
+        if self.prompt.is_asking or not self.edits.check_ready():
             return
         if not overlay.applied:
             count = len(overlay.staged)
-            told = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied yet: "
-            self.say([Span(told, "warn"), *_keys(("a", "applies"), ("f", "then goes on with it"))])
+            message = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied yet; "
+            self.say([Span(message, "warn"), *_keys(("a", "applies"), ("f", "then continues"))])
             return
-        ready = desk.leaving(scene)
+        ready = area.leaving(scene)
         if ready.applied.refused:
             self.prompt.refuse(f"refused: {ready.applied.refused}")
             return
@@ -133,34 +133,34 @@ class ForkController(EditController):
 
         loaded = self.state.loaded
         assert loaded is not None
-        ways: dict[str, tuple[str, Callable[[], object]]] = {"h": ("here", self.talk_here)}
+        choices: dict[str, tuple[str, Callable[[], object]]] = {"h": ("here", self.talk_here)}
         own = resumed_by(ready, loaded.path)
-        not_so: dict[str, str] = {}
+        unfit_reasons: dict[str, str] = {}
         for key, form in _resumed_keys(own).items():
-            # The other tools' commands would not fit beside each other.
+            # The full commands of the other tools would not fit into one line.
             command = TARGETS[form].command.partition(" {")[0] if form in TRANSLATED else form
-            ways[key] = (command, partial(self._resumed, ready, form, command))
+            choices[key] = (command, partial(self._write_session, ready, form, command))
             if why := unfit_reason(ready, form, loaded.path):
-                not_so[key] = why
-                ways[key] = (command, partial(self.prompt.refuse, f"not by {command}: {why}"))
+                unfit_reasons[key] = why
+                choices[key] = (command, partial(self.prompt.refuse, f"not by {command}: {why}"))
         if ready.form != "ollama-chat":
-            ways["c"] = ("curl", lambda: self._in_worker(lambda: self._by_curl(ready, CURL)))
-        ways["w"] = ("file", lambda: self._ask_place(ready, ready.form, "file"))
-        words = [Span(" go on ")]
-        for key, (label, _) in ways.items():
-            grey = [Span(f" {key} {label} ({safe_text.one_line(not_so.get(key, ''), 40)}) ", "faint")]
-            words += grey if key in not_so else _keys((key, label))
-        words += [Span(f" without {staged:,} only staged", "warn")] if staged else []
-        self.prompt.ask_for(words, lambda key: ways[key][1](), keys=tuple(ways))
+            choices["c"] = ("curl", lambda: self._in_worker(lambda: self._copy_curl(ready, CURL)))
+        choices["w"] = ("file", lambda: self._ask_place(ready, ready.form, "file"))
+        words = [Span(" continue ")]
+        for key, (label, _) in choices.items():
+            grey = [Span(f" {key} {label} ({safe_text.one_line(unfit_reasons.get(key, ''), 40)}) ", "faint")]
+            words += grey if key in unfit_reasons else _keys((key, label))
+        words += [Span(f" without {staged:,} staged edits", "warn")] if staged else []
+        self.prompt.ask_for(words, lambda key: choices[key][1](), keys=tuple(choices))
 
-    def _resumed(self, ready: Ready, form: str, command: str) -> None:
-        """A new session of the tool that recorded this one: beside it, where the tool looks; else ask where."""
+    def _write_session(self, ready: Ready, form: str, command: str) -> None:
+        """Write a new session for the tool that recorded this one where it finds it, or ask for a place."""
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
 
         source = self.state.loaded.path if self.state.loaded is not None else None
         if form == resumed_by(ready, source) and is_searched(form, source, os.environ):
-            self._in_worker(lambda: self._to_file(ready, form, default_path(ready, form, source)))
+            self._in_worker(lambda: self._save_to_file(ready, form, default_path(ready, form, source)))
         else:
             self._ask_place(ready, form, command)
 
@@ -171,64 +171,68 @@ class ForkController(EditController):
 
         def write(place: str) -> None:
             if place.strip():
-                self._in_worker(lambda: self._to_file(ready, form, place.strip()))
+                self._in_worker(lambda: self._save_to_file(ready, form, place.strip()))
 
         self.prompt.ask_for(
             [Span(f" {label}: write to › ", "accent bold")], write, default_path(ready, form, source, os.environ)
         )
 
-    def _to_file(self, ready: Ready, form: str, place: str) -> Went:
+    def _save_to_file(self, ready: Ready, form: str, place: str) -> Handover:
         from ctxtui.services.editing.exporting import save
 
         overlay, loaded = self.edits.overlay, self.state.loaded
         assert overlay is not None and loaded is not None
-        made = save(ready, form, loaded.path, overlay.applied, place)
-        # A tool looks for its sessions by the folder that it is started in.
-        folder = loaded.session.about.cwd if made.command else ""
+        export = save(ready, form, loaded.path, overlay.applied, place)
+        # A tool finds its sessions by the folder that it is started in.
+        folder = loaded.session.about.cwd if export.command else ""
         missing = "" if not folder or Path(folder).is_dir() else " (not here)"
-        return Went(made.command or str(made.path), made.command, str(made.path), made.without, folder + missing)
+        return Handover(
+            export.command or str(export.path), export.command, str(export.path), export.without, folder + missing
+        )
 
-    def _by_curl(self, ready: Ready, form: str) -> Went:
+    def _copy_curl(self, ready: Ready, form: str) -> Handover:
         from ctxtui.services.editing.exporting import left_out, write_form
 
         assert self.state.loaded is not None
-        made = write_form(ready, form, self.state.loaded.path, ())
-        if len(made.data) > CLIPBOARD:
-            raise CtxtuiError(f"{len(made.data):,} bytes are too many for a clipboard", way_out="w writes a file")
-        return Went(made.data.decode("utf-8", "replace"), "curl", "the clipboard", left_out(made))
+        export = write_form(ready, form, self.state.loaded.path, ())
+        if len(export.data) > MAX_CLIPBOARD_BYTES:
+            raise CtxtuiError(f"{len(export.data):,} bytes do not fit into the clipboard", way_out="w writes a file")
+        return Handover(export.data.decode("utf-8", "replace"), "curl", "the clipboard", left_out(export))
 
-    def _in_worker(self, job: Callable[[], Went]) -> None:
+    def _in_worker(self, job: Callable[[], Handover]) -> None:
         self.say([Span("writing …", "dim")])
 
         def run() -> None:
             try:
-                went = job()
+                handover = job()
             except CtxtuiError as error:
-                told = safe_text.one_line(str(error), 300)
-                self.access.deliver(lambda: self.say(failed(told)))
+                message = safe_text.one_line(str(error), 300)
+                self.access.deliver(lambda: self.say(failed(message)))
             else:
-                self.access.deliver(lambda: self._gone(went))
+                self.access.deliver(lambda: self._report_handover(handover))
 
         self.access.work(run, "going on")
 
-    def _gone(self, went: Went) -> None:
-        """Copy the command, keep it in the log, say it and what was left out."""
-        self.access.copy(went.copied)
+    def _report_handover(self, handover: Handover) -> None:
+        """Copy the command, log it, and show it with what was left out."""
+        self.access.copy(handover.copied)
         overlay = self.edits.overlay
         if overlay is not None:
-            overlay.record_export(went.command, went.place, went.without, went.folder)
+            overlay.record_export(handover.command, handover.place, handover.without, handover.folder)
             self.edits.changed()
-        what = f"{went.command} request" if went.command == "curl" else went.command or went.place
-        file = went.place if went.folder else ""
-        room = self.prompt.edit.size.width - 4
-        self.say(copied_answer(safe_text.one_line(what, 200), went.folder, file, went.without, room))
+        command = f"{handover.command} request" if handover.command == "curl" else handover.command or handover.place
+        file = handover.place if handover.folder else ""
+        width = self.prompt.edit.size.width - 4
+        self.say(copied_answer(safe_text.one_line(command, 200), handover.folder, file, handover.without, width))
 
     def talk_here(self) -> None:
-        """A chat from the call shown; from the end of the record where that is in view, or a branch of it where another
-        process goes on with it."""
+        """Start a chat from the call shown.
+
+        At the end of the recording the chat itself continues, or a branch of it if another process hosts it.
+        """
         loaded = self.state.loaded
         if self.state.source.name == "-":
-            self.say(failed("standard input cannot be gone on from: save it to a file"))
+            self.say(failed("You cannot continue from standard input; save it to a file first."))
             return
         if self.state.study is None or self.state.glimpse is not None or loaded is None:
             return
@@ -245,8 +249,8 @@ class ForkController(EditController):
         host = host_place(id_, self.state.source.settings)
         if not host:
             self.access.deliver(lambda: self._talk_from(0))
-        elif self._answered:
-            self.access.deliver(lambda: self._talk_from(self._answered))
+        elif self._last_answered:
+            self.access.deliver(lambda: self._talk_from(self._last_answered))
         else:
             self.access.deliver(lambda: self._tell_host(host))
 
@@ -256,8 +260,10 @@ class ForkController(EditController):
 
 
 def _resumed_keys(own: str) -> dict[str, str]:
-    """The forms that tools resume, by key: that of the tool which made the recording (`own`), and those that any
-    context can be translated to."""
+    """Return the formats that tools can resume, by key.
+
+    They are that of the recording tool (`own`), and those that any context can be translated to.
+    """
     from ctxtui.transcripts.targets import TARGETS
 
     others = {target.key: name for name, target in TARGETS.items() if target.key and name != own}
@@ -269,20 +275,21 @@ def _keys(*keys: tuple[str, str]) -> list[Span]:
 
 
 class TalkHere(Command):
-    """Go on from the call shown: a chat whose context is what the model had read and answered there. The recording
-    stays as it is; a chat of ctxtui's own goes on itself when the view is at its end and no other process hosts it.
-    Where edits are applied it asks where to go on with them: here, in the tool that recorded it, in Claude Code, in
-    Codex (translated where they did not record it; the command is copied and kept in the edit log), with curl, or from
-    a file."""
+    """Continue from the call shown in a chat with the context that the model had there. The recording is not changed; a
+    chat of ctxtui continues itself if its end is shown and no other process hosts it. With applied edits you are
+    asked where to continue: here, in the tool that recorded it, in Claude Code, in Codex (translated if they did not
+    record it; the command is copied and kept in the edit log), with curl, or from a file.
+    """
 
-    name, keys, label, short, group = "talk from here", ("f",), "talk here", "talk", "chat"
-    sought = ("resume", "continue", "save", "fork", "branch")
-    run = Act(ForkController, ForkController.go_on)
+    name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
+    synonyms = ("resume", "continue", "save", "fork", "branch")
+    run = Act(ForkController, ForkController.continue_from_here)
 
 
 class Forks(Command):
-    """The tree of forks: what this session went on from, chats that went on from its calls, and branches where it went
-    back to an earlier call. Enter opens a session, or goes to the call with which a branch begins."""
+    """Show the tree of forks: the session this one came from, chats that continue its calls, and branches that went
+    back to an earlier call. Enter opens a session, or goes to the call where a branch begins.
+    """
 
     name, group = "forks", "lists"
     run = Act(ForksController, ForksController.forks)

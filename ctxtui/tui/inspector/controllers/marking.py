@@ -1,4 +1,4 @@
-"""Marking in the Inspector: which blocks a key acts on, and the commands that mark."""
+"""Marking of blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act
-from ctxtui.tui.inspector.context_edits import EditController, OnBlocks
+from ctxtui.tui.inspector.context_edits import BlocksCommand, EditController
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
@@ -21,19 +21,21 @@ class MarkController(EditController):
     """Marks blocks."""
 
     def mark(self) -> None:
-        """Mark the block under the cursor, or unmark it."""
+        """Mark or unmark the block under the cursor."""
         node = self.panels.transcript.node
-        if not node or not self.edits.ready() or not self.edits.positions(marked=False):
+        if not node or not self.edits.check_ready() or not self.edits.require_positions(marked=False):
             return
-        others = [one for one in self.state.marks if one != node]
+        others = [other for other in self.state.marks if other != node]
         self._mark(others if node in self.state.marks else [*others, node], "")
         self.panels.transcript.move_to(self.panels.transcript.cursor + 1)
 
-    def asks(self, do: Callable[[], object]) -> bool:
-        """Whether it was asked which blocks are meant, as none of the marked ones is in view; `do` is then done with
-        those that the answer names."""
+    def ask_if_out_of_view(self, do: Callable[[], object]) -> bool:
+        """Ask which blocks are meant if no marked one is in view; return whether it asked.
+
+        `do` is then called for the blocks that the answer names.
+        """
         marks, rows = self.state.marks, self.panels.transcript.data
-        if not marks or rows is None or self.panels.transcript.shows(frozenset(marks)):
+        if not marks or rows is None or self.panels.transcript.any_in_view(frozenset(marks)):
             return False
         here = sum(rows.holds(node) for node in marks)
 
@@ -44,65 +46,65 @@ class MarkController(EditController):
             do()
 
         count, noun = f"{len(marks):,}", "block is" if len(marks) == 1 else "blocks are"
-        told = f" the {count} marked {noun} " + ("out of view: " if here else "not in this call: ")
-        words = [Span(told, "warn")]
-        words += [Span(" m", "accent bold"), Span(" change those")] if here else []
+        message = f" the {count} marked {noun} " + ("out of view: " if here else "not in this call: ")
+        words = [Span(message, "warn")]
+        words += [Span(" m", "accent bold"), Span(" edit those")] if here else []
         words += [Span("  o", "accent bold"), Span(" only the one here")]
-        self.prompt.ask_for(words, answer, keys=("m", "o") if here else ("o",), esc="leave it")
+        self.prompt.ask_for(words, answer, keys=("m", "o") if here else ("o",), esc="cancel")
         return True
 
     def mark_range(self) -> None:
         """Mark from the last marked block to the cursor."""
         node, scene = self.panels.transcript.node, self.panels.scene
-        if not node or scene is None or not self.edits.ready():
+        if not node or scene is None or not self.edits.check_ready():
             return
         last = self.edits.position(next(reversed(self.state.marks), node))
-        here = self.edits.positions(marked=False)
+        here = self.edits.require_positions(marked=False)
         if here and last is None:
-            self.edits.answers.quiet("the block marked last is not in this call: esc clears the marks")
+            self.edits.answers.say_quietly("The last marked block is not in this call; esc clears the marks.")
         elif here and last is not None:
             context = self.edits.context_of(scene)
-            found = edits_from_selection.blocks_between(context, last, here[0])
-            self._mark(self.edits.shown(scene, [context.nodes[at] for at in found]), "")
+            positions = edits_from_selection.blocks_between(context, last, here[0])
+            self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in positions]), "")
 
     def widen(self) -> None:
         """Widen the mark to the message, the turn, the tool's results, the category."""
         node, scene = self.panels.transcript.node, self.panels.scene
-        if not node or scene is None or not self.edits.ready():
+        if not node or scene is None or not self.edits.check_ready():
             return
-        here = self.edits.positions(marked=False)
+        here = self.edits.require_positions(marked=False)
         if here:
-            context, now = self.edits.context_of(scene), self.edits.chosen() or here
+            context, now = self.edits.context_of(scene), self.edits.selected_positions() or here
             wider, what = edits_from_selection.widen_selection(context, here[0], frozenset(now))
-            self._mark(self.edits.shown(scene, [context.nodes[at] for at in wider]), f": {what}")
+            self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in wider]), f": {what}")
 
     def _mark(self, nodes: Sequence[int], what: str) -> None:
-        """Mark these and no others, and say how many there are now."""
+        """Mark exactly these blocks, and show their number."""
         self.state.mark(nodes)
         self.state.show()
         if not nodes:
-            self.say([Span("nothing is marked any more", "dim")])
+            self.say([Span("No block is marked.", "dim")])
             return
-        told = [Span(f"{MARK['marked'].glyph} ", "accent"), Span(f"{len(nodes):,} marked{what}")]
-        self.say([*told, Span("  esc", "accent bold"), Span(" clears", "dim")])
+        message = [Span(f"{MARK['marked'].glyph} ", "accent"), Span(f"{len(nodes):,} marked{what}")]
+        self.say([*message, Span("  esc", "accent bold"), Span(" clears", "dim")])
 
 
-class MarkBlock(OnBlocks):
-    """Mark the block, or unmark it, and go on to the next: one key then acts on all that are marked."""
+class MarkBlock(BlocksCommand):
+    """Mark or unmark the block and go to the next: an edit key then acts on all marked blocks."""
 
     name, keys, label, on_marked = "mark block", ("space",), "mark", False
     run = Act(MarkController, MarkController.mark)
 
 
-class MarkRange(OnBlocks):
-    """Mark everything from the block marked last to this one."""
+class MarkRange(BlocksCommand):
+    """Mark all blocks from the last marked one to this one."""
 
     name, keys, on_marked = "mark range up to here", ("v",), False
     run = Act(MarkController, MarkController.mark_range)
 
 
-class Widen(OnBlocks):
-    """Widen the mark: from the block to its message, its turn, all results of its tool, its category."""
+class Widen(BlocksCommand):
+    """Widen the mark from the block to its message, its turn, all results of its tool, its category."""
 
     name, on_marked = "widen the mark", False
     run = Act(MarkController, MarkController.widen)

@@ -1,7 +1,4 @@
-"""Notes and bookmarks in the Inspector: set by keys, kept by a worker, marked in rows and in the strip of calls.
-
-Commands of the inspector for notes and bookmarks.
-"""
+"""Notes, bookmarks and phases: set by keys, saved by a worker, shown in rows and in the strip of calls."""
 
 from __future__ import annotations
 
@@ -31,33 +28,33 @@ if TYPE_CHECKING:
 
 
 class NotesController(Controller):
-    """Keeps notes and bookmarks, and phases: a note on a call that begins with ``phase:`` names one."""
+    """Keeps notes, bookmarks, and phases: a note on a call that begins with ``phase:`` names one."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         self.notebook: Notebook | None = None
-        self.standing: notes.SessionNotes | None = None
-        self._kept: tuple[Note, ...] = ()
-        self._came_to: tuple[notes.PlacedNote, int, int, int] | None = None
-        """The note that was gone to last, and where that was."""
+        self.session_notes: notes.SessionNotes | None = None
+        self._notes: tuple[Note, ...] = ()
+        self._last_visited: tuple[notes.PlacedNote, int, int, int] | None = None
+        """The last visited note, and its position."""
         state.on.complete.subscribe(self.read_notes)
-        state.on.worked.subscribe(self._worked)
+        state.on.worked.subscribe(self._on_worked)
 
     def facts(self) -> set[str]:
-        """Whether there are any."""
-        return {NOTES} if self._kept else set()
+        """Return whether there are notes."""
+        return {NOTES} if self._notes else set()
 
     def read_notes(self) -> None:
-        """Find the notes of the session that is open; when it is read, and again when it has grown."""
-        self._beside(lambda book: book.read())
+        """Load the notes of the open session, after loading and whenever it has grown."""
+        self._with_notebook(lambda book: book.read())
 
-    def _worked(self, done: bool) -> None:
-        # Blocks with notes may stand elsewhere too.
-        if done and self._kept:
+    def _on_worked(self, done: bool) -> None:
+        # New calls may contain blocks with notes.
+        if done and self._notes:
             self.read_notes()
 
-    def _beside(self, read: Callable[[Notebook], list[Note]]) -> None:
-        """Let a worker do something with the notebook, then find where the notes stand."""
+    def _with_notebook(self, read: Callable[[Notebook], list[Note]]) -> None:
+        """Run `read` on the notebook in a worker, then locate the notes."""
         loaded, source = self.state.loaded, self.state.source
         if loaded is None:
             return
@@ -71,13 +68,13 @@ class NotesController(Controller):
                 why = f"notes: {error}"
                 self.access.deliver(lambda: self.prompt.refuse(why))
             else:
-                self.access.deliver(lambda: self._stand(book, kept, marked))
+                self.access.deliver(lambda: self._show_notes(book, kept, marked))
 
         self.access.work(work, "notes")
 
-    def _stand(self, book: Notebook, kept: list[Note], marked: notes.SessionNotes) -> None:
-        """Mark what has notes."""
-        self.notebook, self._kept, self.standing = book, tuple(kept), marked
+    def _show_notes(self, book: Notebook, kept: list[Note], marked: notes.SessionNotes) -> None:
+        """Show which blocks and calls have notes."""
+        self.notebook, self._notes, self.session_notes = book, tuple(kept), marked
         if self.panels.transcript.data is not None:
             self.panels.mark_noted(marked.nodes, marked.at_calls())
             self.state.show()
@@ -89,107 +86,109 @@ class NotesController(Controller):
             self.notebook = self.state.source.notebook(self.state.loaded)
         return self.notebook
 
-    def _of_block(self) -> Note | None:
-        """The note on the block under the cursor, or one that says nothing yet."""
+    def _block_note(self) -> Note | None:
+        """Return the note on the block under the cursor, or an empty one."""
         rows, node = self.panels.transcript.data, self.panels.transcript.node
         book = self._book()
         if rows is None or not node or book is None or rows.scene is None:
             return None
         target = notes.target_of(rows.scene.session.tree, node)
-        there = next((note for note in self._kept if note.target == target), None)
+        existing = next((note for note in self._notes if note.target == target), None)
         says = rows.readings.preview(node)
-        return there or book.on_block(target, f"{says.label} {says.text}".strip())
+        return existing or book.on_block(target, f"{says.label} {says.text}".strip())
 
-    def _of_call(self) -> Note | None:
-        """The note on the call shown, or one that says nothing yet."""
+    def _call_note(self) -> Note | None:
+        """Return the note on the call shown, or an empty one."""
         scene, book = self.panels.scene, self._book()
         if scene is None or book is None or not scene.calls:
             return None
-        there = next((note for note in self._kept if note.target is None and note.call == scene.call.id), None)
-        return there or book.on_call(scene.call.id, scene.call.model)
+        existing = next((note for note in self._notes if note.target is None and note.call == scene.call.id), None)
+        return existing or book.on_call(scene.call.id, scene.call.model)
 
     def bookmark(self) -> None:
-        """Mark the block, or not."""
-        self._toggle(self._of_block(), "the block")
+        """Set or remove a bookmark on the block."""
+        self._toggle(self._block_note(), "the block")
 
     def bookmark_call(self) -> None:
-        """Mark the call, or not."""
-        self._toggle(self._of_call(), "the call")
+        """Set or remove a bookmark on the call."""
+        self._toggle(self._call_note(), "the call")
 
     def _toggle(self, note: Note | None, what: str) -> None:
         if note is not None:
-            self._keep(note.with_bookmark_toggled(time.time()))
-            self.say([Span(f"★ {what} is marked" if not note.bookmark else f"{what} is no longer marked", "dim")])
+            self._save(note.with_bookmark_toggled(time.time()))
+            self.say([Span(f"★ {what} is bookmarked" if not note.bookmark else f"bookmark removed from {what}", "dim")])
 
     def write_note(self) -> None:
         """Ask for the text of a note on the block."""
-        self._write(self._of_block())
+        self._write(self._block_note())
 
     def write_on_call(self) -> None:
         """Ask for the text of a note on the call."""
-        self._write(self._of_call())
+        self._write(self._call_note())
 
     def _write(self, note: Note | None) -> None:
         if note is not None:
             self._ask_for(note, note.text)
 
     def _ask_for(self, note: Note, text: str) -> None:
-        """Ask for the text of a note, `text` to begin with."""
+        """Ask for the text of a note, starting with `text`."""
 
         def written(text: str) -> None:
             if text.strip() != note.text:
-                self._keep(note.with_text(text.strip(), time.time()))
+                self._save(note.with_text(text.strip(), time.time()))
 
         self.prompt.ask_for([Span(" ✎ ", "accent bold")], written, text)
 
-    def _keep(self, note: Note) -> None:
-        """Show `note` at once, and let a worker keep it."""
-        others = [one for one in self._kept if one.subject != note.subject]
-        self._kept = (*others, note) if note.has_content else tuple(others)
+    def _save(self, note: Note) -> None:
+        """Show `note` at once, and save it in a worker."""
+        others = [other for other in self._notes if other.subject != note.subject]
+        self._notes = (*others, note) if note.has_content else tuple(others)
         rows, node = self.panels.transcript.data, self.panels.transcript.node
-        if self.standing is not None and rows is not None and note.target is not None and node:
-            nodes = {each: one for each, one in self.standing.nodes.items() if one.target != note.target}
-            self.standing = replace(self.standing, nodes={**nodes, node: note} if note.has_content else nodes)
-            rows.noted = self.standing.nodes
+        if self.session_notes is not None and rows is not None and note.target is not None and node:
+            nodes = {each: other for each, other in self.session_notes.nodes.items() if other.target != note.target}
+            self.session_notes = replace(self.session_notes, nodes={**nodes, node: note} if note.has_content else nodes)
+            rows.noted = self.session_notes.nodes
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)
 
         def keep(book: Notebook) -> list[Note]:
             book.store(note)
             return book.read()
 
-        self._beside(keep)
+        self._with_notebook(keep)
 
     # Going
 
-    def next_marked(self, step: int) -> None:
-        """To the next note of the session, round and round."""
-        order = [one for one in self.standing.order if one.is_found] if self.standing is not None else []
+    def go_to_next(self, step: int) -> None:
+        """Go to the next note of the session, cyclically."""
+        order = (
+            [placed for placed in self.session_notes.order if placed.is_found] if self.session_notes is not None else []
+        )
         if not order:
-            self.say([Span("no notes or bookmarks", "dim")])
+            self.say([Span("This session has no notes or bookmarks.", "dim")])
             return
         here = 0, self.state.index + 1, self.panels.transcript.node or 0
-        if self._came_to is not None and self._came_to[1:] == here:
-            here = self._rank(self._came_to[0])
-        after = [one for one in order if self._rank(one) > here] if step > 0 else []
-        before = [one for one in order if self._rank(one) < here] if step < 0 else []
-        one = (after or order)[0] if step > 0 else (before or order)[-1]
-        before_it = self._stands()
-        self._to_note(one)
-        if self._stands() == before_it and len(order) == 1 and not one.note.text:
-            self.say([Span("the only note or bookmark stands here", "dim")])
-        self._came_to = one, 0, self.state.index + 1, self.panels.transcript.node or 0
+        if self._last_visited is not None and self._last_visited[1:] == here:
+            here = self._rank(self._last_visited[0])
+        after = [placed for placed in order if self._rank(placed) > here] if step > 0 else []
+        before = [placed for placed in order if self._rank(placed) < here] if step < 0 else []
+        placed = (after or order)[0] if step > 0 else (before or order)[-1]
+        previous = self._cursor_position()
+        self._to_note(placed)
+        if self._cursor_position() == previous and len(order) == 1 and not placed.note.text:
+            self.say([Span("This is the only note or bookmark.", "dim")])
+        self._last_visited = placed, 0, self.state.index + 1, self.panels.transcript.node or 0
 
-    def _stands(self) -> tuple[str, int, int]:
+    def _cursor_position(self) -> tuple[str, int, int]:
         return self.state.thread, self.state.index, self.panels.transcript.cursor
 
-    def _rank(self, one: notes.PlacedNote) -> tuple[int, int, int]:
-        """Where a note comes in the order, seen from the thread shown."""
+    def _rank(self, placed: notes.PlacedNote) -> tuple[int, int, int]:
+        """Return the sort key of a note, relative to the thread shown."""
         ids = list(self.state.study.session.order) if self.state.study is not None else []
-        shown, thread = ids.index(self.state.thread), ids.index(one.thread) if one.thread in ids else 0
-        return thread - shown, one.call or self.state.count + 1, one.node or 0
+        shown, thread = ids.index(self.state.thread), ids.index(placed.thread) if placed.thread in ids else 0
+        return thread - shown, placed.call or self.state.count + 1, placed.node or 0
 
     def list_notes(self) -> None:
-        """The list; Enter goes to one."""
+        """Open the list of notes; Enter goes to one."""
         from ctxtui.tui.lists.notes import NotesScreen
 
         study = self.state.study
@@ -200,55 +199,55 @@ class NotesController(Controller):
             if one is not None:
                 self._to_note(one)
 
-        rows = self.standing.order if self.standing is not None else ()
+        rows = self.session_notes.order if self.session_notes is not None else ()
         self.access.push(NotesScreen(rows, partial(study.book.category, study.session.model)), go)
 
-    def _to_note(self, one: notes.PlacedNote) -> None:
-        """Show what a note is about: its block where the context shown holds it, else the first call that does."""
-        if not one.is_found:
-            self.say([Span("the recording no longer holds it", "warn")])
+    def _to_note(self, placed: notes.PlacedNote) -> None:
+        """Show the note's block if the context has it, else the first call that does."""
+        if not placed.is_found:
+            self.say([Span("The recording no longer contains it.", "warn")])
             return
-        self.state.to_thread(one.thread)
+        self.state.to_thread(placed.thread)
         rows = self.panels.transcript.data
-        if one.node is None or rows is None or not rows.holds(one.node):
-            self.state.go((one.call or self.state.count) - 1)
-        self.state.to_block(one.node)
-        if one.note.text:
-            self.say([Span("✎ ", "accent"), Span(one.note.text)])
+        if placed.node is None or rows is None or not rows.holds(placed.node):
+            self.state.go((placed.call or self.state.count) - 1)
+        self.state.to_block(placed.node)
+        if placed.note.text:
+            self.say([Span("✎ ", "accent"), Span(placed.note.text)])
 
     # Phases
 
     def phases(self) -> None:
-        """The chart of growth, and the table of phases."""
-        from ctxtui.tui.lists.growth import NAME, GrowthScreen
+        """Open the chart of growth and the table of phases."""
+        from ctxtui.tui.lists.growth import NAME_PHASE, GrowthScreen
 
         if self.state.study is None or not self.state.count:
             return
 
         def go(number: int | None) -> None:
-            if number == NAME:
+            if number == NAME_PHASE:
                 self.name_phase()
             elif number is not None:
                 self.state.go(number - 1)
 
-        self.access.push(GrowthScreen(self._worked_out, self._growth, self.state.index + 1), go)
+        self.access.push(GrowthScreen(self._growth_figures, self._growth, self.state.index + 1), go)
 
     def name_phase(self) -> None:
-        """Ask for the name of the phase that begins with the call shown."""
-        note = self._of_call()
+        """Ask for the name of the phase that starts with the call shown."""
+        note = self._call_note()
         if note is not None:
             from ctxtui.analysis.growth.phases import NOTE_PREFIX
 
             self._ask_for(note, note.text or f"{NOTE_PREFIX} ")
 
     def _growth(self) -> GrowthReport:
-        """What it means, worked out in a process of its own."""
+        """Return the growth report, computed in a separate process."""
         from ctxtui.services.workers.session_report import GROWTH
 
-        return self.state.reported(replace(GROWTH, about=self.state.thread))
+        return self.state.report(replace(GROWTH, about=self.state.thread))
 
-    def _worked_out(self) -> GrowthFigures:
-        """Worked out in a worker. Raises `BadPattern`."""
+    def _growth_figures(self) -> GrowthFigures:
+        """Return chart and phases; runs in a worker. Raises `BadPattern`."""
         from ctxtui.analysis.figures import figures
         from ctxtui.analysis.growth.growth import call_sizes, grown_parts_in
         from ctxtui.analysis.growth.phases import build_phases
@@ -258,13 +257,13 @@ class NotesController(Controller):
         from ctxtui.views.inspector.stacked_chart import StackedChart
         from ctxtui.views.lists.phases import combine
 
-        study, known = (
+        study, thread_study = (
             self.state.study,
             self.state.study.thread(self.state.thread) if self.state.study is not None else None,
         )
-        if study is None or known is None:
+        if study is None or thread_study is None:
             return GrowthFigures(StackedChart(()), ())
-        calls, costs, book = list(known.calls), study.costs, study.book
+        calls, costs, book = list(thread_study.calls), study.costs, study.book
 
         def tokens(call: Call) -> int:
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
@@ -274,67 +273,67 @@ class NotesController(Controller):
 
         every = call_sizes(book, calls)
         rows = build_phases(
-            calls, find_phases(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost
+            calls, find_phases(study.session, calls, self.state.source.settings.phases, self._notes), tokens, cost
         )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
-        cuts = [one.number - 1 for one in every if one.broken]
-        chart = StackedChart([one.parts for one in every], window, self.state.index, cuts)
+        cuts = [call_growth.number - 1 for call_growth in every if call_growth.broken]
+        chart = StackedChart([call_growth.parts for call_growth in every], window, self.state.index, cuts)
         return GrowthFigures(chart, combine(rows, [grown_parts_in(every, row) for row in rows]))
 
 
-class _Notes(Command):
+class _NoteCommand(Command):
     group = "notes and bookmarks"
 
 
-class Bookmark(_Notes):
-    """Mark the block under the cursor with ★, or take the mark away. It stays when the recording is read anew."""
+class Bookmark(_NoteCommand):
+    """Set or remove a bookmark (★) on the block under the cursor. It stays when the recording is read again."""
 
     name, keys = "bookmark block", ("asterisk",)
     run = Act(NotesController, NotesController.bookmark)
     needs = frozenset({BLOCK})
 
 
-class BookmarkCall(_Notes):
-    """Mark the call shown with ★ in the strip of calls, or take the mark away."""
+class BookmarkCall(_NoteCommand):
+    """Set or remove a bookmark (★) on the call shown, in the strip of calls."""
 
     name = "bookmark call"
     run = Act(NotesController, NotesController.bookmark_call)
 
 
-class WriteNote(_Notes):
-    """Jot a note on the block under the cursor; an empty one is taken away."""
+class WriteNote(_NoteCommand):
+    """Write a note on the block under the cursor; an empty text deletes it."""
 
     name, needs = "jot a note on block", frozenset({BLOCK})
     run = Act(NotesController, NotesController.write_note)
     key_unless = frozenset({QUESTION})
 
 
-class WriteOnCall(_Notes):
-    """Jot a note on the call shown."""
+class WriteOnCall(_NoteCommand):
+    """Write a note on the call shown."""
 
     name = "jot a note on call"
     run = Act(NotesController, NotesController.write_on_call)
     key_unless = frozenset({QUESTION})
 
 
-class NextMarked(_Notes):
-    """To the next note or bookmark of the session, in the order of its calls."""
+class NextMarked(_NoteCommand):
+    """Go to the next note or bookmark of the session, in the order of calls."""
 
     name = "next note or bookmark"
-    run = Act(NotesController, lambda it: it.next_marked(1))
+    run = Act(NotesController, lambda it: it.go_to_next(1))
     needs = frozenset({NOTES})
 
 
 class PreviousMarked(NextMarked):
-    """To the note or bookmark before."""
+    """Go to the previous note or bookmark."""
 
     name = "previous note or bookmark"
-    run = Act(NotesController, lambda it: it.next_marked(-1))
+    run = Act(NotesController, lambda it: it.go_to_next(-1))
 
 
 class ListNotes(NextMarked):
-    """All notes and bookmarks of the session; Enter goes to one."""
+    """List all notes and bookmarks of the session; Enter goes to one."""
 
     name = "notes and bookmarks"
     run = Act(NotesController, NotesController.list_notes)

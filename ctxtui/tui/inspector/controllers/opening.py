@@ -1,4 +1,4 @@
-"""Opening in the Inspector: what its threads post is taken, shown, and followed as it grows."""
+"""Opening a session: handles the messages of the loader threads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Refused
 
-_LIVE_EVERY = 5.0
-"""Seconds between looks at whether a recording is still being written."""
+_LIVE_CHECK_SECONDS = 5.0
+"""Seconds between checks whether a recording is still being written."""
 
 
 class OpeningController(Controller):
@@ -21,65 +21,65 @@ class OpeningController(Controller):
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
-        self._takes: dict[type[Message], Callable[..., None]] = {
-            Glimpsed: self._glimpsed,
-            Began: self._began,
-            Brought: self._brought,
-            Complete: self._complete,
-            Worked: self._worked,
-            Read: self._read,
-            Failed: self._failed,
+        self._handlers: dict[type[Message], Callable[..., None]] = {
+            Glimpsed: self._on_glimpsed,
+            Began: self._on_began,
+            Brought: self._on_brought,
+            Complete: self._on_complete,
+            Worked: self._on_worked,
+            Read: self._on_read,
+            Failed: self._on_failed,
         }
-        state.on.loader.subscribe(self.take)
+        state.on.loader.subscribe(self.handle)
 
     def start(self) -> None:
-        """Begin to read; the empty screen is there already."""
+        """Start loading; the empty screen is shown already."""
         self.access.work(self.state.feed.read, "feed")
-        self.access.work(self.state.feed.figure, "feed")
-        self.access.every(_LIVE_EVERY, self.state.look_alive)
+        self.access.work(self.state.feed.compute_figures, "feed")
+        self.access.every(_LIVE_CHECK_SECONDS, self.state.check_live)
 
     def close(self) -> None:
-        """The threads and helpers end with the screen."""
+        """Stop the threads."""
         self.state.feed.stop()
 
-    def take(self, message: Message) -> None:
-        """What a thread posted."""
-        self._takes[type(message)](message)
+    def handle(self, message: Message) -> None:
+        """Handle a message of a loader thread."""
+        self._handlers[type(message)](message)
 
-    def _glimpsed(self, message: Glimpsed) -> None:
+    def _on_glimpsed(self, message: Glimpsed) -> None:
         self.state.open_glimpse(message.end)
-        self.access.after_frame(self.state.feed.taken)
+        self.access.after_frame(self.state.feed.on_displayed)
 
-    def _began(self, message: Began) -> None:
+    def _on_began(self, message: Began) -> None:
         self.state.open(message.loaded)
 
-    def _brought(self, message: Brought) -> None:
+    def _on_brought(self, message: Brought) -> None:
         if self.state.loaded is not None:
-            self.state.take(message.news)
-            self.state.feed.taken()
+            self.state.add_news(message.news)
+            self.state.feed.on_displayed()
 
-    def _complete(self, message: Complete) -> None:
-        self._all_read()
+    def _on_complete(self, message: Complete) -> None:
+        self._finish_reading()
         self.state.end_reading()
 
-    def _worked(self, message: Worked) -> None:
+    def _on_worked(self, message: Worked) -> None:
         self.state.on.worked.emit(message.done)
         self.state.take_figures(done=message.done)
 
-    def _read(self, message: Read) -> None:
-        """A large block was read: its row and what is open of it can be drawn."""
+    def _on_read(self, message: Read) -> None:
+        """Repaint a large block that was loaded."""
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.clear()
         self.panels.transcript.reopen()
 
-    def _failed(self, message: Failed) -> None:
-        """Opening or reading ended in an error: it is said, what is shown stays."""
+    def _on_failed(self, message: Failed) -> None:
+        """Show a loading error; the content so far stays."""
         self.prompt.refuse(str(message.error))
-        self._all_read()
+        self._finish_reading()
         if not self.panels.transcript.row_count:
             self.access.post(Refused(message.error))
 
-    def _all_read(self) -> None:
-        """No more of the recording comes: what waited for that does so no longer."""
+    def _finish_reading(self) -> None:
+        """Note that no more of the recording will come."""
         if self.state.study is not None:
             self.state.study.note_read(whole=True)

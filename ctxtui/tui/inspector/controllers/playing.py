@@ -1,4 +1,4 @@
-"""Replay that goes on by itself: call after call, at a speed, until it is stopped."""
+"""Automatic replay, call after call, at a chosen speed."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.text.span import Span
 
-SPEEDS: Final = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1)
-"""Seconds for which a call is shown, from slow to fast."""
-_FIRST: Final = 2
+SECONDS_PER_CALL: Final = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1)
+"""Seconds per call, from slow to fast."""
+_FIRST_SPEED: Final = 2
 
 
 class PlayController(Controller):
-    """Steps through the calls of the thread shown. It stops at the last one, by `esc`, and where one goes elsewhere."""
+    """Steps through the calls of the thread; stops at the last one, by `esc`, or if the user goes elsewhere."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         self._timer: Timer | None = None
-        self._speed = _FIRST
-        self._at = ("", 0)
-        state.on.closed.subscribe(self._stopped)
+        self._speed = _FIRST_SPEED
+        self._position = ("", 0)
+        state.on.closed.subscribe(self._stop_if_playing)
 
     def play(self, step: int) -> None:
-        """Begin, or go faster (1) or slower (-1)."""
+        """Start, or go faster (1) or slower (-1)."""
         if self.state.study is None:
             return
         if self._timer is None:
-            self._speed = _FIRST
+            self._speed = _FIRST_SPEED
             if self.state.index >= self.state.count - 1:
                 self.state.go(0)
         else:
-            self._speed = min(max(0, self._speed + step), len(SPEEDS) - 1)
+            self._speed = min(max(0, self._speed + step), len(SECONDS_PER_CALL) - 1)
         self._next()
-        self._tell()
+        self._show_speed()
 
     def _next(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._at = self.state.thread, self.state.index
-        self._timer = self.access.timer(SPEEDS[self._speed], self._step)
+        self._position = self.state.thread, self.state.index
+        self._timer = self.access.timer(SECONDS_PER_CALL[self._speed], self._step)
 
     def _step(self) -> None:
-        if (self.state.thread, self.state.index) != self._at:
+        if (self.state.thread, self.state.index) != self._position:
             self._stop()
-        elif self.access.covered:
+        elif self.access.is_covered:
             self._next()
         elif self.state.index >= self.state.count - 1:
             self._stop()
@@ -59,8 +59,8 @@ class PlayController(Controller):
             self.state.go(self.state.index + 1)
             self._next()
 
-    def _tell(self) -> None:
-        seconds = SPEEDS[self._speed]
+    def _show_speed(self) -> None:
+        seconds = SECONDS_PER_CALL[self._speed]
         speed = f"a call every {seconds:g} s" if seconds >= 1 else f"{1 / seconds:g} calls a second"
         words = [Span("» ", "accent"), Span(f"playing, {speed}  ")]
         for key, does in ((">", "faster"), ("<", "slower"), ("esc", "stops")):
@@ -72,28 +72,27 @@ class PlayController(Controller):
             self._timer.stop()
         self._timer = None
 
-    def _stopped(self) -> bool:
-        """Whether there was anything to stop."""
+    def _stop_if_playing(self) -> bool:
+        """Stop playing; return whether it was playing."""
         if self._timer is None:
             return False
         self._stop()
         words = [Span(f"stopped at call {self.state.index + 1:,}", "dim")]
-        self.access.soon(lambda: self.say(words))  # behind what esc takes away
+        self.access.soon(lambda: self.say(words))  # after esc has cleared the line
         return True
 
     def close(self) -> None:
-        """The screen is gone."""
         self._stop()
 
 
 class Play(Command):
-    """Play the calls from here on, one after the other; again: faster. `<` is slower, `esc` or any step stops it."""
+    """Play the calls from here on; again: faster. `<` is slower, `esc` or any step stops."""
 
     name, keys, group = "play, faster", ("greater_than_sign",), "calls"
-    sought = ("replay", "auto", "step", "watch")
+    synonyms = ("replay", "auto", "step", "watch")
     run = Act(PlayController, lambda it: it.play(1))
     needs = frozenset({CALLS})
-    beside, together = ("PlaySlower",), ("> <", "play: faster, slower")
+    help_partners, help_row = ("PlaySlower",), ("> <", "play: faster, slower")
 
 
 class PlaySlower(Play):

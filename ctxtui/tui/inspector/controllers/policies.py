@@ -1,4 +1,4 @@
-"""Advice in the Inspector: what findings and policies propose here, the lab, and staging what is chosen."""
+"""Advice, policies and the lab in the inspector, and staging their edits."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 class PoliciesController(EditController):
-    """Lists what findings and policies propose."""
+    """Lists proposals of findings and policies."""
 
     def policies(self) -> None:
-        """All policies; what is chosen there is staged under the policy's name, and only staged."""
-        scene = self._editable()
+        """Show all policies; the edits of the chosen one are staged under its name."""
+        scene = self._require_editable()
         if scene is not None:
             proposals = self._proposals(scene)
             self.access.push(self._policies(proposals), partial(self._take_policy, proposals, scene))
 
     def advice(self) -> None:
-        """What findings and policies propose; what is chosen there is staged, and only staged."""
-        scene, desk, loaded = self._editable(), self.edits.desk, self.state.loaded
-        if scene is None or desk is None or loaded is None:
+        """Show the advice; the chosen edits are staged."""
+        scene, area, loaded = self._require_editable(), self.edits.staging_area, self.state.loaded
+        if scene is None or area is None or loaded is None:
             return
         from ctxtui.analysis.findings.suggestions import Suggestion, list_suggestions
         from ctxtui.services.workers.session_report import findings_report
@@ -58,28 +58,28 @@ class PoliciesController(EditController):
             return proposals.advice(horizon, over)
 
         def rank(found: Findings | None, every: Sequence[Advice]) -> list[Suggestion]:
-            staging = desk.staging(scene)
+            staging = area.staging(scene)
             staged = staging.freed if staging.edits else 0
             return list_suggestions(
                 self.edits.context_of(scene), found.found if found is not None else (), every, staged
             )
 
         def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
-            found = changed_blocks(desk.staging(scene), desk.staging_with(scene, edits))
+            found = changed_blocks(area.staging(scene), area.staging_with(scene, edits))
             if any(row.after is None for row in found):
                 self.state.feed.work()
             return found
 
         def take(chosen: Sequence[Edit] | Proposed | None) -> None:
             if isinstance(chosen, Sequence):
-                self._stage_made(scene, tuple(chosen))
+                self._stage_edits(scene, tuple(chosen))
             else:
                 self._take_policy(proposals, scene, chosen)
 
         source = AdviceSource(
             name=str(loaded.path or loaded.name),
             place=place_options(self.state.index + 1, len(scene.calls), scene.thread),
-            findings=lambda: self.state.reported(kind),
+            findings=lambda: self.state.report(kind),
             advice=advice,
             rank=rank,
             changed=changed,
@@ -88,17 +88,17 @@ class PoliciesController(EditController):
         )
         self.access.push(AdviceScreen(source), take)
 
-    def _editable(self) -> Scene | None:
-        """What is shown, where it can be edited and is counted; else it is said why not."""
-        scene, desk = self.panels.scene, self.edits.desk
-        return scene if scene is not None and desk is not None and self.edits.ready(counted=True) else None
+    def _require_editable(self) -> Scene | None:
+        """Return the scene if it can be edited and is counted, else None with a message."""
+        scene, area = self.panels.scene, self.edits.staging_area
+        return scene if scene is not None and area is not None and self.edits.check_ready(counted=True) else None
 
     def _proposals(self, scene: Scene) -> Proposals:
         from ctxtui.services.editing.policy_proposals import Proposals
 
-        desk = self.edits.desk
-        assert desk is not None
-        return Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
+        area = self.edits.staging_area
+        assert area is not None
+        return Proposals(area, scene, lambda: area.next_call(scene, self.state.feed.request_load, live=self.state.live))
 
     def _policies(self, proposals: Proposals) -> Dialog[Proposed]:
         from ctxtui.tui.lists.policies import PoliciesScreen
@@ -107,32 +107,32 @@ class PoliciesController(EditController):
 
     def _take_policy(self, proposals: Proposals, scene: Scene, row: Proposed | None) -> None:
         if row is not None and row.edits:
-            self._stage(proposals, scene.thread, row.edits)
+            self._stage_proposals(proposals, scene.thread, row.edits)
         elif row is not None:
             self._take_back(row)
 
     def lab(self) -> None:
-        """The session under other policies, caches and models; what is chosen there is opened, or staged."""
+        """Open the lab; the chosen variant is opened or staged."""
         scene, loaded = self.panels.scene, self.state.loaded
         if scene is None or loaded is None:
             return
         if self.state.source.name == "-":
-            self.say([Span("what came from standard input is not read again: ctxtui lab - tries it", "warn")])
+            self.say([Span("Standard input cannot be read again; use `ctxtui lab -` instead.", "warn")])
             return
         from ctxtui.services.workers.lab_worker import OpenLab
-        from ctxtui.tui.lists.lab import OPEN, PLACE, LabScreen, LabWish
+        from ctxtui.tui.lists.lab import OPEN, PLACE, LabAction, LabScreen
 
-        def take(wish: LabWish | None) -> None:
+        def take(wish: LabAction | None) -> None:
             if wish is None:
                 return
             if wish.kind == PLACE:
                 self._place(scene, wish.cache)
             elif wish.kind == OPEN:
                 self.access.post(Open(wish.path, note=wish.note))
-            elif wish.row is not None and self.edits.ready():
+            elif wish.row is not None and self.edits.check_ready():
                 made = wish.row.edits.get(scene.thread or MAIN, ())
                 if made:
-                    self._stage_made(scene, tuple(made))
+                    self._stage_edits(scene, tuple(made))
                 else:
                     self.say([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
 
@@ -141,47 +141,48 @@ class PoliciesController(EditController):
 
     def _place(self, scene: Scene, cache: str) -> None:
         """Stage the breakpoints that the strategy `cache` sets in the next request."""
-        from ctxtui.services.lab.breakpoints import placed_breakpoints
+        from ctxtui.services.lab.breakpoints import strategy_breakpoints
 
-        if not self.edits.ready() or self.state.study is None:
+        if not self.edits.check_ready() or self.state.study is None:
             return
-        made = placed_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
-        if made:
-            self.edits.stage(made)
+        breakpoints = strategy_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
+        if breakpoints:
+            self.edits.stage(breakpoints)
         else:
-            self.say([Span(f"{cache} sets no breakpoint here: its provider takes none, or there is no place", "dim")])
+            self.say([Span(f"{cache} sets no breakpoint here: the provider has none, or no position is left.", "dim")])
 
-    def _stage_made(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
-        """Stage `edits` of the context shown; what they put outside is kept with them."""
+    def _stage_edits(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
+        """Stage `edits` of the context shown, and store their externalized content."""
         from ctxtui.curation.apply.references import externalized_content
 
-        assert self.edits.desk is not None
+        assert self.edits.staging_area is not None
         for name, text in externalized_content(self.edits.context_of(scene), edits).items():
-            self.edits.desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
+            self.edits.staging_area.keep(scene.thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
-    def _stage(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
-        """Stage `edits`; what they put outside is kept with them."""
-        assert self.edits.desk is not None
+    def _stage_proposals(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
+        """Stage `edits` of `proposals`, and store their externalized content."""
+        assert self.edits.staging_area is not None
         for name, text in proposals.artifacts(edits).items():
-            self.edits.desk.keep(thread)(name, text.encode("utf-8", "replace"))
+            self.edits.staging_area.keep(thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
     def _take_back(self, row: Proposed) -> None:
-        """Its edits no longer stand, and it does not make them again: the user's word counts."""
+        """Take back a policy's edits; it does not make them again."""
         if self.edits.overlay is not None:
             self.edits.overlay.revert(row.stands)
-            self.say([Span(f"the edits of {row.name} are taken back; u brings them back")])
+            self.say([Span(f"edits of {row.name} taken back; u brings them back")])
             self.edits.changed()
 
 
 class AdviceList(Command):
-    """What would help here: what findings and policies propose, with what each frees, costs and risks, the safe ones
-    first. What later blocks quote stays. Enter shows the blocks that would go, and stages it; `L` there lists every
-    policy with its settings."""
+    """Show what would help here: proposals of findings and policies, with the tokens freed, cost and risk, the safe
+    ones first. Blocks quoted later are kept. Enter shows the blocks that would change, then stages the edits; `L` there
+    lists every policy with its settings.
+    """
 
     name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "editing the context"
-    sought = (
+    synonyms = (
         "save", "cheaper", "smaller", "recommend", "waste", "unused", "stale", "report", "findings", "fixes", "cures",
         "what would help (advice)", "stage the cheapest cut", "duplicates",
     )  # fmt: skip
@@ -190,20 +191,22 @@ class AdviceList(Command):
 
 
 class Policies(Command):
-    """Every policy with its settings, and what it would do to this context: its edits, the tokens that it frees, the
-    price at the cheapest moment. Enter stages one; nothing leaves before you apply it."""
+    """List every policy with its settings and its effect on this context: edits, tokens freed, price at the
+    cheapest moment. Enter stages one; nothing is sent before you apply it.
+    """
 
     name, group = "policies", "editing the context"
-    sought = ("stale", "old", "automatic", "rules", "all policies")
+    synonyms = ("stale", "old", "automatic", "rules", "all policies")
     run = Act(PoliciesController, PoliciesController.policies)
     needs = frozenset({EDITS})
 
 
 class OpenLab(Command):
-    """The lab: this session, call by call, under other policies, cache strategies and models, without a model call:
-    contexts, cost, and what each would have risked. Enter opens a variant as a session, `A` stages its edits."""
+    """Open the lab: this session, call by call, under other policies, cache strategies and models, without any
+    model call: contexts, cost, and risk of each. Enter opens a variant as a session, `A` stages its edits.
+    """
 
     name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"
-    sought = ("compare", "policies", "cheaper", "replay", "try", "model")
+    synonyms = ("compare", "policies", "cheaper", "replay", "try", "model")
     run = Act(PoliciesController, PoliciesController.lab)
     needs = frozenset({CALLS})

@@ -1,4 +1,4 @@
-"""The reading mode: the transcript alone, as a conversation to read."""
+"""Reading mode: the transcript alone, as a conversation."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from ctxtui.views.text.span import Span
 
 
 class ReadingController(Controller):
-    """Lets the transcript have the screen for itself, and takes it back."""
+    """Shows the transcript alone, and all panes again."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         state.on.closed.subscribe(self._close)
 
     def toggle(self) -> None:
-        """Read, or show all panes again."""
+        """Switch reading mode."""
         if self.panels.transcript.data is None:
             return
-        reads = not self.panels.reads
-        self.state.read(reads)
-        if reads:
+        is_reading = not self.panels.is_reading
+        self.state.read(is_reading)
+        if is_reading:
             keys = [Span("⏎", "accent bold"), Span(" folds or opens  ", "dim"), Span(";", "accent bold")]
-            self.say([Span("reading: texts in full, a line for each tool call  "), *keys, Span(" ends", "dim")])
+            self.say([Span("reading mode: full texts, one line per tool call  "), *keys, Span(" ends", "dim")])
         else:
             self.say([])
 
     def _close(self) -> bool:
-        """`esc` ends it."""
-        reads = self.panels.reads
-        if reads:
+        """End reading mode by `esc`; return whether it was on."""
+        was_reading = self.panels.is_reading
+        if was_reading:
             self.state.read(False)
-        return reads
+        return was_reading
 
 
 class ReadingMode(Command):
-    """Read the conversation over the whole screen: texts in full, changes of files as diffs, one line for each tool
-    call with its result. Enter folds a text or opens a line; the same key, or `esc`, shows all panes again."""
+    """Read the conversation on the whole screen: full texts, file changes as diffs, one line for each tool call
+    with its result. Enter folds a text or opens a line; the same key, or `esc`, shows all panes again.
+    """
 
-    name, keys, label, short, group = "reading mode", ("semicolon",), "read", "read", "what is shown"
+    name, keys, label, short_label, group = "reading mode", ("semicolon",), "read", "read", "what is shown"
     run = Act(ReadingController, ReadingController.toggle)
-    on_end = True
+    works_on_end = True

@@ -1,6 +1,4 @@
-"""Sending a recorded call again in the Inspector: as it was, under the staged edits, or to another model. Nothing
-leaves before the user says so.
-"""
+"""Sending a recorded call again: unchanged, under staged edits, or to another model. The user confirms first."""
 
 from __future__ import annotations
 
@@ -32,37 +30,42 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.resending import PlannedResend
 
 
-class Asks(Protocol):
-    """Who is asked, and under which settings."""
+class ModelAccess(Protocol):
+    """The model and the configuration for calls."""
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """The model of the session itself; None where it has no name."""
+        """Return the session's model choice; None if its name is unknown."""
 
     @property
     def config(self) -> Config:
-        """The configuration under which models are asked."""
+        """The configuration for calls."""
 
 
 class _Offer(Struct, frozen=True, dict=True):
-    """A request that may be sent, and to whom."""
+    """A request that may be sent, and its model."""
 
-    one: PlannedResend
-    partner: ChatModel
+    resend: PlannedResend
+    model: ChatModel
 
 
 class ResendController(EditController):
-    """Sends the call shown again and puts the answers side by side."""
+    """Sends the call shown again and shows both answers side by side."""
 
     def __init__(
-        self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, asker: Asks
+        self,
+        state: InspectorState,
+        prompt: SessionPrompt,
+        access: ScreenAccess,
+        edits: ContextEdits,
+        asker: ModelAccess,
     ) -> None:
         super().__init__(state, prompt, access, edits)
         self._asker = asker
 
     def resend(self) -> None:
-        """Ask whom to send it to."""
+        """Ask for the model."""
         scene = self.panels.scene
-        if self.prompt.asking or scene is None or not scene.calls or not self.edits.ready(counted=True):
+        if self.prompt.is_asking or scene is None or not scene.calls or not self.edits.check_ready(counted=True):
             return
         own = self._asker.own_model(scene)
         words = [Span(f" send call {scene.index + 1:,} again to › ", "accent bold")]
@@ -72,40 +75,42 @@ class ResendController(EditController):
 
     def _prepare(self, scene: Scene, name: str) -> None:
         if name:
-            self.say([Span("putting the request together …", "dim")])
+            self.say([Span("building the request …", "dim")])
             self.access.run(self._offer(scene, name), "resend", exclusive=True)
 
     async def _offer(self, scene: Scene, name: str) -> None:
         from ctxtui.services.chat.model_summary import choose_summary_model, parse_choice
 
         try:
-            partner = await choose_summary_model(parse_choice(name), self._asker.config)
-            one = await asyncio.to_thread(self._planned, scene, partner)
+            model = await choose_summary_model(parse_choice(name), self._asker.config)
+            resend = await asyncio.to_thread(self._plan, scene, model)
         except CtxtuiError as error:
             self.prompt.refuse(str(error))
             return
-        if one.refused:
-            self.prompt.refuse(one.refused)
+        if resend.refused:
+            self.prompt.refuse(resend.refused)
             return
-        cost = "nothing is charged" if one.usd == 0 else f"{numbers.money(one.usd)} at most"
-        told = f"{safe_text.one_line(partner.model, 40)} ({partner.endpoint.name}): {numbers.tokens(one.input)}, {cost}"
-        keys = [Span(" y", "accent bold"), Span(" send ", "dim"), Span(" n", "accent bold"), Span(" not  ", "dim")]
+        cost = "no charge" if resend.usd == 0 else f"{numbers.money(resend.usd)} at most"
+        description = (
+            f"{safe_text.one_line(model.model, 40)} ({model.endpoint.name}): {numbers.tokens(resend.input)}, {cost}"
+        )
+        keys = [Span(" y", "accent bold"), Span(" send ", "dim"), Span(" n", "accent bold"), Span(" no  ", "dim")]
         self.prompt.ask_for(
-            [Span(" send? ", "warn bold"), *keys, Span(told, "dim")],
-            self._sender(_Offer(one, partner)),
+            [Span(" send? ", "warn bold"), *keys, Span(description, "dim")],
+            self._sender(_Offer(resend, model)),
             keys=("y", "n"),
         )
 
     def _sender(self, offer: _Offer) -> Callable[[str], None]:
         def sent(key: str) -> None:
             if key == "y":
-                self.say([Span(f"{safe_text.one_line(offer.partner.model, 60)} answers …", "dim")])
+                self.say([Span(f"waiting for {safe_text.one_line(offer.model.model, 60)} …", "dim")])
                 self.access.run(self._send(offer), "resend", exclusive=True)
 
         return sent
 
-    def _planned(self, scene: Scene, partner: ChatModel) -> PlannedResend:
-        """The call's own context under the edits that are staged or applied. Raises `CtxtuiError`."""
+    def _plan(self, scene: Scene, model: ChatModel) -> PlannedResend:
+        """Build the request from the call's context and its edits. Raises `CtxtuiError`."""
         from ctxtui.analysis.request_counts import count_request
         from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.context import Context
@@ -125,42 +130,43 @@ class ResendController(EditController):
         context = Context.of_call(session.tree, call, call.raw_head)
         log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
-        made = rebuild_request(applied, call, partner, self._asker.config.settings)
+        request = rebuild_request(applied, call, model, self._asker.config.settings)
         tokens = count_request(study.book, call, applied, partial(study.count_now, call.model)).whole
         edited = "under the staged edits" if applied.is_changed else "unchanged"
         return PlannedResend(
             variant=edited,
             number=scene.index + 1,
-            model=partner.model,
-            body=made.body,
+            model=model.model,
+            body=request.body,
             recorded=recorded_step(session, call) or NextStep(),
             input=tokens,
-            answer=made.answer,
-            usd=max_usd(partner, tokens, made.answer, price_table()),
-            refused=made.refused,
+            answer=request.answer,
+            usd=max_usd(model, tokens, request.answer, price_table()),
+            refused=request.refused,
         )
 
     async def _send(self, offer: _Offer) -> None:
         from ctxtui.services.chat.resending import send_plan
         from ctxtui.tui.lists.resend import ResendScreen
 
-        study, partner = self.state.study, offer.partner
+        study, partner = self.state.study, offer.model
         assert study is not None
 
         def charge(usage: Usage, model: str) -> float | None:
             cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=model, usage=usage)])[0]
             return None if cost is None else cost.usd
 
-        (trial,) = await send_plan([offer.one], partner, charge)
+        (trial,) = await send_plan([offer.resend], partner, charge)
         self.say([])
         self.access.push(ResendScreen(trial, partner.model), lambda _: None)
 
 
 class SendAgain(Command):
-    """Send the call shown again, as it was or under the staged edits, to its model or another one: the answers stand
-    side by side. The price is told first, and nothing leaves before you say so."""
+    """Send the call shown again, unchanged or under the staged edits, to its model or another one, and compare the
+    answers. You see the price first, and nothing is sent before you confirm.
+    """
 
     name, group = "send this call again", "calls"
-    sought = ("compare", "another model", "retry", "test")
+    synonyms = ("compare", "another model", "retry", "test")
     run = Act(ResendController, ResendController.resend)
     needs = frozenset({EDITS})

@@ -1,7 +1,4 @@
-"""Writing anew in the Inspector: text in place, parts hoisted, repeats, JSON and tools made smaller, blocks moved.
-
-Commands of the inspector that write blocks anew, take parts out of them, or move them.
-"""
+"""Rewriting blocks: editing text, hoisting, deduplication, smaller JSON and tools, moving blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.external_editor import NoEditor, edit_text
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
-from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCommand, EditController
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks.editable import is_too_long
 from ctxtui.views.model.scene import Scene
@@ -33,56 +30,56 @@ else:
     manual_edits = later("ctxtui.curation.manual_edits")
 
 
-class Wording(Struct, frozen=True):
-    """A text that can be written anew, and what stages another one in its place."""
+class EditableText(Struct, frozen=True):
+    """A text that can be replaced, and a function that stages its replacement."""
 
     text: str
     stage: Callable[[str], None]
 
 
 class RewritingController(EditController):
-    """Stages edits which must change something: where they would not, it says why."""
+    """Stages edits that must have an effect; otherwise shows why there is none."""
 
     def replace(self) -> None:
-        """Write another text in $EDITOR."""
-        found = self._wording()
-        if found is not None and (new := self._written_anew(found.text)) is not None:
-            found.stage(new)
+        """Edit the text in $EDITOR."""
+        editable = self._text_under_cursor()
+        if editable is not None and (new := self._edit_externally(editable.text)) is not None:
+            editable.stage(new)
 
-    def _wording(self) -> Wording | None:
-        """The text under the cursor; None where there is none that can be replaced, and then it is said."""
+    def _text_under_cursor(self) -> EditableText | None:
+        """Return the text under the cursor; None with a message if it cannot be replaced."""
         scene, overlay = self.panels.scene, self.edits.overlay
-        if scene is None or overlay is None or not self.edits.ready():
+        if scene is None or overlay is None or not self.edits.check_ready():
             return None
-        put_in = self.panels.transcript.place.new
-        if put_in is not None:
-            edit = put_in.edit
+        inserted = self.panels.transcript.place.new
+        if inserted is not None:
+            edit = inserted.edit
             text = str(edit.params.get("text") or "")
             if edits_from_selection.reword_insertion(edit, text) is not None:
-                return Wording(text, partial(self._put_in_again, edit))
+                return EditableText(text, partial(self._replace_inserted, edit))
         else:
             context = self.edits.context_of(scene)
             at, text, kind = self._editable_text(context)
             if at is not None:
-                return Wording(text, partial(self._reworded, context, at, kind))
-        self.prompt.refuse("this block has no text that can be replaced")
+                return EditableText(text, partial(self._replace_text, context, at, kind))
+        self.prompt.refuse("This block has no text that can be replaced.")
         return None
 
-    def _put_in_again(self, edit: Edit, text: str) -> None:
-        """Another text for the summary or the note that `edit` puts in."""
+    def _replace_inserted(self, edit: Edit, text: str) -> None:
+        """Replace the text of the summary or note that `edit` inserts."""
         again = edits_from_selection.reword_insertion(edit, text)
         if again is not None and self.edits.overlay is not None:
             if not edit.spec.replaces_blocks:
-                # Summaries of the same blocks replace each other, notes stand side by side.
+                # A summary replaces another of the same blocks, but notes add up.
                 self.edits.overlay.revert([edit.id])
             self.edits.stage([again])
 
-    def _reworded(self, context: Context, at: int, kind: str, text: str) -> None:
+    def _replace_text(self, context: Context, at: int, kind: str, text: str) -> None:
         if self.edits.overlay is not None:
             self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
-    def _written_anew(self, text: str) -> str | None:
-        """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
+    def _edit_externally(self, text: str) -> str | None:
+        """Return `text` as edited in $EDITOR; None if unchanged."""
         try:
             with self.access.suspended():
                 new = edit_text(text)
@@ -99,19 +96,19 @@ class RewritingController(EditController):
         return edits_from_selection.text_at(context, self.edits.overlay.in_force if self.edits.overlay else (), at)
 
     def edit_in_place(self) -> None:
-        """Write another text, on the screen."""
-        found = self._wording()
-        if found is None:
+        """Edit the text on the screen."""
+        editable = self._text_under_cursor()
+        if editable is None:
             return
 
         def take(text: str) -> None:
-            if text != found.text:
-                found.stage(text)
+            if text != editable.text:
+                editable.stage(text)
 
-        self._edit_here(found.text, "edit text in place", "", take)
+        self._edit_here(editable.text, "edit text in place", "", take)
 
-    def _edit_here(self, text: str, title: str, told: str, take: Callable[[str], None]) -> None:
-        """Show `text` in the screen's own editor; `take` gets what is staged there."""
+    def _edit_here(self, text: str, title: str, details: str, take: Callable[[str], None]) -> None:
+        """Show `text` in the screen's editor; `take` gets the staged text."""
         from ctxtui.tui.dialogs.text_editor import TextEditor
 
         def left(new: str | None) -> None:
@@ -119,51 +116,51 @@ class RewritingController(EditController):
                 take(new)
 
         if is_too_long(text):
-            self.prompt.refuse("this text is too long to be edited here: R opens it in $EDITOR")
+            self.prompt.refuse("This text is too long to edit here; R opens it in $EDITOR.")
         else:
-            self.access.push(TextEditor(text, title, told), left)
+            self.access.push(TextEditor(text, title, details), left)
 
     def deduplicate(self) -> None:
-        """References in place of repeated and outdated results."""
-        at = self._at_hand()
-        if at is not None:
-            self._stage_asked(manual_edits.deduplicate(*at), "deduplicate")
+        """Replace repeated and outdated results by references."""
+        targets = self._targets()
+        if targets is not None:
+            self._stage_or_refuse(manual_edits.deduplicate(*targets), "deduplicate")
 
     def minimise(self) -> None:
-        """Smaller definitions of tools."""
-        at = self._at_hand()
-        if at is not None:
-            self._stage_asked(manual_edits.minimise_tools(*at), "minimise")
+        """Shorten definitions of tools."""
+        targets = self._targets()
+        if targets is not None:
+            self._stage_or_refuse(manual_edits.minimise_tools(*targets), "minimise")
 
     def move(self, to: str) -> None:
-        """Move the blocks to the front, the end or the system prompt; back, where they stand there already."""
-        at, overlay = self._at_hand(), self.edits.overlay
-        if at is None or overlay is None:
+        """Move blocks to the front, the end or the system prompt, or back if they are there already."""
+        targets, overlay = self._targets(), self.edits.overlay
+        if targets is None or overlay is None:
             return
-        applied, positions = at
-        standing = manual_edits.existing_moves(applied.context, overlay.in_force, positions, to)
-        if standing:
-            self.edits.take_back(standing)
+        applied, positions = targets
+        existing = manual_edits.existing_moves(applied.context, overlay.in_force, positions, to)
+        if existing:
+            self.edits.take_back(existing)
         else:
             self.edits.stage(manual_edits.move(applied.context, positions, to))
 
     # JSON
 
     def compact(self) -> None:
-        """Ask for rules, where there is JSON."""
-        at = self._at_hand()
-        if at is None:
+        """Ask for rules if there is JSON."""
+        targets = self._targets()
+        if targets is None:
             return
-        why = manual_edits.why_no_json(*at)
+        why = manual_edits.why_no_json(*targets)
         if why:
             self.prompt.refuse(why)
             return
         self.prompt.ask_for([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], self._compact)
 
     def _compact(self, text: str) -> None:
-        """Rules for JSON were typed."""
-        at = self._at_hand()
-        if at is None:
+        """Apply typed rules to JSON."""
+        targets = self._targets()
+        if targets is None:
             return
         from ctxtui.curation.policies.settings_text import parse_settings
 
@@ -172,118 +169,119 @@ class RewritingController(EditController):
         except BadConfig as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         else:
-            self._stage_asked(manual_edits.compact_blocks(*at, rules), "compact_json")
+            self._stage_or_refuse(manual_edits.compact_blocks(*targets, rules), "compact_json")
 
     # Hoisting
 
     def hoist(self) -> None:
-        """Offer the static part of the message; what is left of the offer goes in front."""
-        at, scene = self._at_hand(), self.panels.scene
-        if at is None or scene is None:
+        """Offer the static part of the message for editing, then move it to the front."""
+        targets, scene = self._targets(), self.panels.scene
+        if targets is None or scene is None:
             return
-        applied, positions = at
+        applied, positions = targets
         texts = manual_edits.hoistable_texts(applied, positions)
         if not texts:
-            self.prompt.refuse("only what a user or a tool says can be hoisted")
+            self.prompt.refuse("Only text of the user or a tool can be hoisted.")
             return
-        offer, told = self._offered_part(scene, applied, positions, texts)
+        offer, details = self._offered_part(scene, applied, positions, texts)
 
         def take(part: str) -> None:
-            self._stage_asked(manual_edits.hoist(applied, positions, part), "hoist")
+            self._stage_or_refuse(manual_edits.hoist(applied, positions, part), "hoist")
 
-        self._edit_here(offer, "what goes in front", told, take)
+        self._edit_here(offer, "part to move to the front", details, take)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
-        """The part that is the same elsewhere; the whole text where there is none, to be cut down."""
+        """Return the part shared with other messages, else the whole text to be cut down."""
         from ctxtui.curation.apply.shared_text import others_like, static_part
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))
-        found = static_part(texts, others_like(applied.context, positions[0], heads))
-        if found is None:
-            return texts[0], "shared with no other message: cut it down"
-        if not found.others:
-            return found.text, f"{len(found.text):,} characters that the marked blocks share"
-        others = "1 other message has" if found.others == 1 else f"{found.others:,} other messages have"
-        return found.text, f"{len(found.text):,} characters that {others} too"
+        shared = static_part(texts, others_like(applied.context, positions[0], heads))
+        if shared is None:
+            return texts[0], "not shared with other messages: cut it down"
+        if not shared.others:
+            return shared.text, f"{len(shared.text):,} characters that the marked blocks share"
+        others = "1 other message has" if shared.others == 1 else f"{shared.others:,} other messages have"
+        return shared.text, f"{len(shared.text):,} characters that {others} too"
 
     # All of them
 
-    def _at_hand(self) -> tuple[Applied, list[int]] | None:
-        """The context under its edits, and the positions that a command acts on; None where there are none."""
-        scene, desk = self.panels.scene, self.edits.desk
-        if scene is None or desk is None or not self.edits.ready():
+    def _targets(self) -> tuple[Applied, list[int]] | None:
+        """Return the edited context and the positions that a command acts on, or None."""
+        scene, area = self.panels.scene, self.edits.staging_area
+        if scene is None or area is None or not self.edits.check_ready():
             return None
-        positions = self.edits.positions()
-        return (desk.staging(scene).applied, positions) if positions else None
+        positions = self.edits.require_positions()
+        return (area.staging(scene).applied, positions) if positions else None
 
-    def _stage_asked(self, asked: ManualEdits, kind: str) -> None:
-        if asked.edits:
-            self.edits.stage(asked.edits)
+    def _stage_or_refuse(self, manual: ManualEdits, kind: str) -> None:
+        if manual.edits:
+            self.edits.stage(manual.edits)
         else:
-            self.prompt.refuse(asked.why)
+            self.prompt.refuse(manual.why)
 
 
-class Replace(OnBlocksOrPutIn):
-    """Write another text in its place, in $EDITOR, or here where none is set; on a summary or a note: edit it."""
+class Replace(BlocksOrInsertsCommand):
+    """Replace the text, in $EDITOR or here if none is set; on a summary or note: edit it."""
 
     name, keys, on_marked = "replace text in $EDITOR", ("R",), False
     run = Act(RewritingController, RewritingController.replace)
 
 
-class EditInPlace(OnBlocksOrPutIn):
-    """Write another text in its place, here in the terminal; on a summary or a note: edit it."""
+class EditInPlace(BlocksOrInsertsCommand):
+    """Replace the text here in the terminal; on a summary or note: edit it."""
 
     name, on_marked = "edit text in place", False
     run = Act(RewritingController, RewritingController.edit_in_place)
 
 
-class Hoist(OnBlocks):
-    """Take the part that stays the same from message to message out of it and put it in front, once. What is found is
-    offered; cut it down to what you mean. Several marked blocks give up what they share."""
+class Hoist(BlocksCommand):
+    """Move the part that is the same in many messages to the front, once. The part found is offered for editing; with
+    several marked blocks it is what they share.
+    """
 
     name = "hoist the static part"
     run = Act(RewritingController, RewritingController.hoist)
 
 
-class Deduplicate(OnBlocks):
-    """A reference in place of a result that another one repeats, or that a later read makes outdated."""
+class Deduplicate(BlocksCommand):
+    """Replace a result by a reference if another result repeats it or a later read makes it outdated."""
 
     name = "deduplicate result"
     run = Act(RewritingController, RewritingController.deduplicate)
 
 
-class CompactJson(OnBlocks):
-    """Make JSON in it smaller by rule: `drop=a,b rename=old:new flatten=m`. An empty line: only without blanks."""
+class CompactJson(BlocksCommand):
+    """Shrink JSON by rules: `drop=a,b rename=old:new flatten=m`. An empty line only removes blanks."""
 
     name = "compact JSON by rule"
     run = Act(RewritingController, RewritingController.compact)
     key_unless = frozenset({QUESTION})
 
 
-class Minimise(OnBlocks):
-    """Cut the tool's description at 100 characters and leave those of its properties out."""
+class Minimise(BlocksCommand):
+    """Cut the tool's description at 100 characters and remove the descriptions of its properties."""
 
     name = "minimise tool definition"
     run = Act(RewritingController, RewritingController.minimise)
     needs = frozenset({EDITS, TOOLS})
 
 
-class MoveToFront(OnBlocks):
-    """Move what the user said to the front, where it stays the same from call to call. Again: take it back."""
+class MoveToFront(BlocksCommand):
+    """Move the user's text to the front, where it stays the same from call to call. Again: take it back."""
 
     name = "move block to the front"
     run = Act(RewritingController, lambda it: it.move("start"))
 
 
-class MoveToEnd(OnBlocks):
-    """Move what the user said to the end, behind all that is cached: memory that changes. Again: take it back."""
+class MoveToEnd(BlocksCommand):
+    """Move the user's text to the end, after everything cached: for memory that changes. Again: take it back."""
 
     name = "move block to the end"
     run = Act(RewritingController, lambda it: it.move("end"))
 
 
-class MoveToSystem(OnBlocks):
-    """Move what the user said to the end of the system prompt: memory that stays. Again: take it back."""
+class MoveToSystem(BlocksCommand):
+    """Move the user's text to the end of the system prompt: for memory that stays. Again: take it back."""
 
     name = "move block to the system prompt"
     run = Act(RewritingController, lambda it: it.move("system"))
@@ -292,4 +290,4 @@ class MoveToSystem(OnBlocks):
 REWRITING: tuple[type[Command], ...] = (
     Replace, EditInPlace, Hoist, Deduplicate, CompactJson, Minimise, MoveToFront, MoveToEnd, MoveToSystem,
 )  # fmt: skip
-"""The commands that write anew and move, in the order of their use."""
+"""Commands that rewrite and move, in the order of use."""

@@ -1,4 +1,4 @@
-"""Rules between the rows of the transcript: what Enter does on one, and what it says."""
+"""Actions on the rules between the rows of the transcript."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from ctxtui.views.transcript.row_index import RuleRow
 
 
 class RulesController(Controller):
-    """Opens the rule under the cursor: of an answer its blocks, of a new epoch its first call, of a broken prefix what
-    it costs. What a compaction lost has a screen of its own."""
+    """Opens the rule under the cursor.
+
+    An answer opens its blocks, an epoch goes to its first call, a broken prefix shows its cost. Compactions have their
+    own screen.
+    """
 
     def open_rule(self, rule: RuleRow) -> None:
-        """What this rule stands for."""
+        """Open a rule."""
         if rule.kind in ("answer", "since"):
             self._open_blocks(rule)
         elif rule.kind == "break":
@@ -23,7 +26,7 @@ class RulesController(Controller):
             self._to_epoch(rule)
 
     def _open_blocks(self, rule: RuleRow) -> None:
-        """All blocks below the rule, or, if they are open, fold them."""
+        """Open all blocks below the rule, or fold them if they are open."""
         pane, rows = self.panels.transcript, self.panels.transcript.data
         if rows is None or rows.scene is None:
             return
@@ -32,56 +35,56 @@ class RulesController(Controller):
             if rows.entry(index) <= 0:
                 break
             below.append(index)
-        shut = [index for index in below if rows.open_state(index) is None]
-        for index in shut or below:
+        folded = [index for index in below if rows.open_state(index) is None]
+        for index in folded or below:
             rows.toggle(index)
         pane.reopen()
-        what = f"{len(below):,} block{'' if len(below) == 1 else 's'}"
+        count = f"{len(below):,} block{'' if len(below) == 1 else 's'}"
         number = rows.scene.number
-        said = f"what call {number:,} answered" if rule.kind == "answer" else "what came since: the next call reads it"
-        self.say([Span(f"{said}: {what} {'opened' if shut else 'folded'}", "dim")])
+        label = f"answer of call {number:,}" if rule.kind == "answer" else "new since then, read by the next call"
+        self.say([Span(f"{label}: {count} {'opened' if folded else 'folded'}", "dim")])
 
     def _say_breakage(self) -> None:
-        """What is written again from here on, and how to pay less for it."""
-        what = self.panels.staged.what if self.panels.staging is not None else None
-        broken = what.staging.breakage if what is not None else None
-        if what is None or broken is None:
-            self.say([Span("what the staged edits break is still being worked out", "dim")])
+        """Show what is written again from here on, and how to pay less."""
+        pane = self.panels.staged.what if self.panels.staging is not None else None
+        broken = pane.staging.breakage if pane is not None else None
+        if pane is None or broken is None:
+            self.say([Span("The effect of the staged edits on the cache is still being computed.", "dim")])
             return
-        now = next((one.once for one in what.moments if one.name == "now"), None)
+        now = next((one.once for one in pane.moments if one.name == "now"), None)
         paid = f", {numbers.signed_money(now)} now" if now is not None else ""
         words: list[Span] = [
-            Span("from here on the request differs: "),
+            Span("The request differs from here on: "),
             Span(f"{numbers.tokens(broken.tokens)} of {numbers.tokens(broken.cached)} cached", "warn"),
-            Span(f" are written again once{paid}  "),
+            Span(f" tokens are written again once{paid}  "),
         ]
-        self.say([*words, *_key("w", "waits until they have expired"), *_key("l", "what quotes it")])
+        self.say([*words, *_key("w", "waits until they expire"), *_key("l", "lists later quotes")])
 
     def _to_epoch(self, rule: RuleRow) -> None:
-        """To the first call of the epoch, with what it had to write again."""
+        """Go to the first call of the epoch, and show what it wrote again."""
         scene = self.panels.scene
         if scene is None:
             return
         tree = scene.session.tree
-        found = (n for n, call in enumerate(scene.calls) if tree.holds(call.sent_head, rule.before))
-        index = next(found, None)
+        matches = (n for n, call in enumerate(scene.calls) if tree.holds(call.sent_head, rule.before))
+        index = next(matches, None)
         if index is None:
-            self.say([Span("no call has read what follows yet", "dim")])
+            self.say([Span("No call has read what follows yet.", "dim")])
             return
         if index != self.state.index:
             self.state.go(index)
-        self.say([Span(f"call {index + 1:,}, the first one after it"), *_charged(scene.calls[index])])
+        self.say([Span(f"call {index + 1:,} is the first one after it"), *_charged(scene.calls[index])])
 
 
 def _charged(call: Call) -> Spans:
-    """What a call read and wrote."""
+    """Return what a call read and wrote."""
     usage = call.usage
     if usage is None:
-        return [Span(": no usage is recorded of it", "dim")]
+        return [Span("; its usage was not recorded", "dim")]
     fresh = usage.input - usage.cache_read - usage.cache_write
     parts = [("read", usage.cache_read), ("wrote", usage.cache_write), ("paid in full", fresh)]
-    told = ", ".join(f"{name} {numbers.tokens(tokens)}" for name, tokens in parts if tokens)
-    return [Span(f": it {told or 'read nothing'}  ", "dim"), *_key("c", "misses, with why")]
+    parts_text = ", ".join(f"{name} {numbers.tokens(tokens)}" for name, tokens in parts if tokens)
+    return [Span(f": it {parts_text or 'read nothing'}  ", "dim"), *_key("c", "lists misses")]
 
 
 def _key(key: str, what: str) -> list[Span]:

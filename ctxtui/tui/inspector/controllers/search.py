@@ -1,7 +1,4 @@
-"""Searching in the Inspector: typed at the bottom, found in a worker, shown in the transcript.
-
-Commands of the inspector that search.
-"""
+"""Search in the inspector: typed on the prompt line, run in a worker, shown in the transcript."""
 
 from __future__ import annotations
 
@@ -30,56 +27,56 @@ else:
     hits, search_view = later("ctxtui.views.transcript.hits"), later("ctxtui.views.transcript.search_view")
 
 
-def _run(one: session_search.SessionSearcher) -> None:
-    # What opening a block with code in it imports would else halt the first hit.
+def _run(finder: session_search.SessionSearcher) -> None:
+    # Import the highlighter here, or it would delay the first hit.
     next(highlight("pass", "python"), None)
-    one.run()
+    finder.run()
 
 
 class SearchController(Controller):
     """Searches the session.
 
-    A search is on from the first key in the prompt until `esc`; `sought` holds how the blocks were folded before.
+    A search is active from the first key in the prompt until `esc`; `folding` stores how the blocks were folded before.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         self.aim: Aim | None = None
-        """Where to stand, and what to search for, once all is read."""
+        """Cursor position and query to restore once all is read."""
         self.regex = False
-        self.sought: search_view.TranscriptSearch | None = None
+        self.folding: search_view.TranscriptSearch | None = None
         self._question: Question | None = None
-        self._wanted: pattern.Pattern | None = None
+        self._pattern: pattern.Pattern | None = None
         self._finder: session_search.SessionSearcher | None = None
         self._tree: Tree | None = None
-        self._blocks = 0
-        self._found: session_search.SessionHits | None = None
+        self._block_count = 0
+        self._sightings: session_search.SessionHits | None = None
         self._hits: hits.HitList | None = None
         self._elsewhere = 0
-        self._at: int | None = None
+        self._hit_index: int | None = None
         self._origin = 0, 0
-        """Row of the cursor and top line of the view when the search began."""
-        self._last = ""
-        state.on.complete.subscribe(self._to_aim)
-        state.on.changed.subscribe(self._refind)
+        """Cursor row and top line of the view when the search began."""
+        self._last_text = ""
+        state.on.complete.subscribe(self._go_to_aim)
+        state.on.changed.subscribe(self._update_hits)
         state.on.closed.subscribe(self._end)
 
     def facts(self) -> set[str]:
-        """Whether a search is on, and whether its text is being typed."""
-        return ({SEARCHING} if self.searching else set()) | ({SEEKING} if self.seeking else set())
+        """Return whether a search is active, and whether its text is being typed."""
+        return ({SEARCHING} if self.is_active else set()) | ({SEEKING} if self.is_typing else set())
 
     @property
-    def seeking(self) -> bool:
-        """Whether the prompt takes what to search for."""
+    def is_typing(self) -> bool:
+        """Whether the prompt takes the search text."""
         return self._question is not None and self.prompt.question is self._question
 
     @property
-    def searching(self) -> bool:
-        """Whether a search is on."""
-        return self.sought is not None
+    def is_active(self) -> bool:
+        """Whether a search is active."""
+        return self.folding is not None
 
-    def _to_aim(self) -> None:
-        """Where the session was opened at a hit, go there."""
+    def _go_to_aim(self) -> None:
+        """Go to the hit at which the session was opened."""
         aim, study, rows = self.aim, self.state.study, self.panels.transcript.data
         if aim is None or study is None or rows is None or aim.thread not in study.session.order:
             return
@@ -89,38 +86,38 @@ class SearchController(Controller):
         tree = study.session.tree
         node = next((each for each in rows.entries if each > 0 and tree[each].block.digest == aim.digest), None)
         self.state.to_block(node)
-        self.regex, self._last = aim.regex, aim.words
+        self.regex, self._last_text = aim.regex, aim.words
         self.search()
         self.prompt.submit(aim.words)
 
     def search(self) -> None:
-        """Ask what to search for."""
+        """Ask for the search text."""
         rows, transcript = self.panels.transcript.data, self.panels.transcript
         if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
-            self.say([Span("there is nothing to search yet", "dim")])
+            self.say([Span("There is nothing to search yet.", "dim")])
             return
-        if self.sought is None:
-            self.sought = search_view.TranscriptSearch(rows)
+        if self.folding is None:
+            self.folding = search_view.TranscriptSearch(rows)
             self._origin = transcript.cursor, transcript.viewport.top
-            self._hits = self._at = None
+            self._hits = self._hit_index = None
         self._question = Question(
             self._lead,
-            self._kept_search,
-            text=self._last,
+            self._submit,
+            text=self._last_text,
             esc="back",
             on_cancel=lambda: self._end(back=True),
             on_change=lambda: self._look_for(self.prompt.edit.text),
         )
         self.prompt.ask(self._question)
-        self._look_for(self._last)
+        self._look_for(self._last_text)
 
     @property
     def _lead(self) -> Spans:
         return [Span(" .* " if self.regex else " / ", "accent bold")]
 
-    def expression(self) -> None:
-        """A regular expression, or a plain text; where nothing is being typed, the search begins with one."""
-        if not self.seeking:
+    def toggle_regex(self) -> None:
+        """Switch between regular expression and plain text; outside the prompt, start with an expression."""
+        if not self.is_typing:
             self.regex = True
             self.search()
             return
@@ -128,21 +125,21 @@ class SearchController(Controller):
         self.prompt.edit.lead = self._lead
         self._look_for(self.prompt.edit.text)
 
-    def _kept_search(self, text: str) -> None:
-        """Keep the search: `n` and `N` go on."""
+    def _submit(self, text: str) -> None:
+        """Keep the search for `n` and `N`, or end it if the text is empty."""
         if text:
-            self._tell()
+            self._show_count()
         else:
             self._end()
 
     def _end(self, *, back: bool = False) -> bool:
-        """Fold everything as it was; with `back` the cursor stands where it stood, too. Whether a search was on."""
-        if self.sought is None:
+        """Restore how blocks were folded, with `back` also the cursor; return whether a search was active."""
+        if self.folding is None:
             return False
         transcript = self.panels.transcript
         place = transcript.place
-        self.sought.end()
-        self.sought = self._wanted = self._found = None
+        self.folding.end()
+        self.folding = self._pattern = self._sightings = None
         if self._finder is not None:
             self._finder.search_for(None)
         if back:
@@ -150,7 +147,7 @@ class SearchController(Controller):
             transcript.reopen()
             transcript.scroll_to_line(top)
         else:
-            transcript.changed(place)
+            transcript.update_rows(place)
         self.state.show()
         return True
 
@@ -158,111 +155,115 @@ class SearchController(Controller):
 
     def _look_for(self, text: str) -> None:
         """Search for `text` from now on."""
-        self._last = text
+        self._last_text = text
         try:
-            wanted = pattern.Pattern(text, regex=self.regex) if text else None
+            new_pattern = pattern.Pattern(text, regex=self.regex) if text else None
         except BadPattern as error:
-            self._right(failed(f"{error.message} "))
+            self._set_right(failed(f"{error.message} "))
             return
-        self._wanted, self._found = wanted, None
-        if self.sought is not None:
-            self.sought.set_find(wanted.line_spans if wanted is not None else None)
-        self._hits, self._at, self._elsewhere = None, None, 0
-        self._thread().search_for(wanted)
-        if wanted is None:
+        self._pattern, self._sightings = new_pattern, None
+        if self.folding is not None:
+            self.folding.set_find(new_pattern.line_spans if new_pattern is not None else None)
+        self._hits, self._hit_index, self._elsewhere = None, None, 0
+        self._running_finder().search_for(new_pattern)
+        if new_pattern is None:
             self.panels.transcript.reopen()
-            self._tell()
+            self._show_count()
 
-    def _thread(self) -> session_search.SessionSearcher:
+    def _running_finder(self) -> session_search.SessionSearcher:
         assert self.state.study is not None
         tree = self.state.study.session.tree
         if self._finder is None or self._tree is not tree:
             if self._finder is not None:
                 self._finder.close()
             self._finder = session_search.SessionSearcher(
-                tree, lambda found: self.access.deliver(partial(self._sighted, found))
+                tree, lambda found: self.access.deliver(partial(self._on_sightings, found))
             )
             self._tree = tree
             self.access.work(partial(_run, self._finder), "search")
-        self._blocks = len(tree.blocks)
+        self._block_count = len(tree.blocks)
         return self._finder
 
     def close(self) -> None:
-        """The thread ends with the screen."""
+        """Stop the thread."""
         if self._finder is not None:
             self._finder.close()
 
-    def _sighted(self, found: session_search.SessionHits) -> None:
-        """Count the hits, and stand at the first one from where the search began."""
-        if self.sought is None or found.pattern is not self._wanted:
+    def _on_sightings(self, sightings: session_search.SessionHits) -> None:
+        """Count the hits and go to the first one after the start of the search."""
+        if self.folding is None or sightings.pattern is not self._pattern:
             return
-        self._found = found
-        if found.error is not None:
-            self.prompt.refuse(str(found.error))
+        self._sightings = sightings
+        if sightings.error is not None:
+            self.prompt.refuse(str(sightings.error))
         self._count()
-        if self._at is None and self._hits:
-            self._go(self._first())
+        if self._hit_index is None and self._hits:
+            self._go_to_hit(self._first())
         else:
             self.panels.transcript.reopen()
-        self._tell()
+        self._show_count()
 
-    def _refind(self) -> None:
-        """The rows are others: count anew; where the session has grown, search what is new."""
-        if self.sought is None or self._found is None or self._wanted is None or self.state.study is None:
+    def _update_hits(self) -> None:
+        """Count the hits again after the rows changed, and search new blocks."""
+        if self.folding is None or self._sightings is None or self._pattern is None or self.state.study is None:
             return
         if self._tree is not self.state.study.session.tree:
-            self._thread().search_for(self._wanted)
-        elif len(self._tree.blocks) != self._blocks:
-            self._thread().search_new()
-        here = self._hits[self._at] if self._hits and self._at is not None else None
+            self._running_finder().search_for(self._pattern)
+        elif len(self._tree.blocks) != self._block_count:
+            self._running_finder().search_new()
+        here = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
         self._count()
-        self._at = self._hits.index_of(here) if self._hits and here is not None else None
-        self._tell()
+        self._hit_index = self._hits.index_of(here) if self._hits and here is not None else None
+        self._show_count()
 
     def _count(self) -> None:
         rows = self.panels.transcript.data
-        assert rows is not None and rows.scene is not None and self._found is not None
-        tree, spots = rows.scene.session.tree, self._found.spans
+        assert rows is not None and rows.scene is not None and self._sightings is not None
+        tree, spots = rows.scene.session.tree, self._sightings.spans
         self._hits = hits.HitList(tree, rows.entries, spots)
         self._elsewhere = len(spots) - self._hits.blocks
 
     def _first(self) -> int:
-        """The first hit from the cursor's row on, else the first of all."""
+        """Return the first hit at or after the cursor's row, else the first of all."""
         rows = self.panels.transcript.data
         assert rows is not None
-        row = self._origin[0] if self.seeking else self.panels.transcript.cursor
+        row = self._origin[0] if self.is_typing else self.panels.transcript.cursor
         return self._hits.first_from(row, rows.index_of) if self._hits else 0
 
     def next_hit(self, step: int) -> None:
-        """To the next hit, round and round."""
+        """Go to the next hit, cyclically."""
         if self._hits:
-            at = self._first() - (step > 0) if self._at is None else self._at
-            self._go((at + step) % len(self._hits))
-        self._tell()
+            index = self._first() - (step > 0) if self._hit_index is None else self._hit_index
+            self._go_to_hit((index + step) % len(self._hits))
+        self._show_count()
 
-    def _go(self, at: int) -> None:
+    def _go_to_hit(self, index: int) -> None:
         rows, transcript = self.panels.transcript.data, self.panels.transcript
-        assert rows is not None and self.sought is not None and self._hits is not None
-        self._at = at
-        hit = self._hits[at]
+        assert rows is not None and self.folding is not None and self._hits is not None
+        self._hit_index = index
+        hit = self._hits[index]
         self.state.unfold(hit.node)
-        line = self.sought.go(hit, transcript.grid)
-        transcript.stand(rows.index_of(hit.node), line)
+        line = self.folding.go(hit, transcript.grid)
+        transcript.move_into_row(rows.index_of(hit.node), line)
 
     # Telling
 
-    def _tell(self) -> None:
-        found = self._found
+    def _show_count(self) -> None:
+        sightings = self._sightings
         words: list[Span] = []
-        if found is not None and found.error is None:
-            count = hits.describe_progress(self._at, len(self._hits or ()), self._elsewhere, found.done, found.capped)
+        if sightings is not None and sightings.error is None:
+            count = hits.describe_progress(
+                self._hit_index, len(self._hits or ()), self._elsewhere, sightings.done, sightings.capped
+            )
             words = [Span(count + " ", "ink" if self._hits else "warn")]
-        if self.seeking:
-            self._right(words)
-        elif self.searching and words and self._wanted is not None:
-            self.say([Span(f"{self._wanted.text}  ", "accent"), *words, Span(" n N next, previous  esc ends", "faint")])
+        if self.is_typing:
+            self._set_right(words)
+        elif self.is_active and words and self._pattern is not None:
+            self.say(
+                [Span(f"{self._pattern.text}  ", "accent"), *words, Span(" n N next, previous  esc ends", "faint")]
+            )
 
-    def _right(self, words: Spans) -> None:
+    def _set_right(self, words: Spans) -> None:
         keys = (("⏎", " keep "), ("^x", " expression "), ("esc", " back "))
         shown = [span for key, text in keys for span in (Span(" " + key, "accent bold"), Span(text, "dim"))]
         self.prompt.edit.right = [*words, *shown] if self.access.width >= 100 else words
@@ -270,22 +271,23 @@ class SearchController(Controller):
 
 
 class Search(Command):
-    """Find a text in the blocks: each key shows the next hit. `enter` keeps it, `esc` folds all as it was,
-    `^x` takes it as a regular expression."""
+    """Find a text in the blocks: each key shows the next hit. `enter` keeps the search, `esc` folds all blocks as
+    before, `^x` switches to a regular expression.
+    """
 
-    name, keys, label, short, group, first = "search", ("slash",), "search", "find", "searching", True
-    beside, together = ("SearchExpression",), ("/", "search")
+    name, keys, label, short_label, group, has_priority = "search", ("slash",), "search", "find", "searching", True
+    help_partners, help_row = ("SearchExpression",), ("/", "search")
     run = Act(SearchController, SearchController.search)
     key_unless = frozenset({ASKING})
 
 
 class NextHit(Command):
-    """To the next hit of the search, from the last one to the first."""
+    """Go to the next hit of the search, from the last one to the first."""
 
-    name, keys, shown, label, short = "next hit", ("n",), "n N", "hits", "hit"
-    parts: ClassVar[tuple[str, ...]] = ("NextHit", "PreviousHit")
-    beside = ("PreviousHit",)
-    together = ("n N", "next hit, previous hit")
+    name, keys, shown, label, short_label = "next hit", ("n",), "n N", "hits", "hit"
+    part_commands: ClassVar[tuple[str, ...]] = ("NextHit", "PreviousHit")
+    help_partners = ("PreviousHit",)
+    help_row = ("n N", "next hit, previous hit")
     run = Act(SearchController, lambda it: it.next_hit(1))
     group = "searching"
     needs = frozenset({SEARCHING})
@@ -293,17 +295,17 @@ class NextHit(Command):
 
 
 class PreviousHit(NextHit):
-    """To the hit before, from the first one to the last."""
+    """Go to the previous hit, from the first one to the last."""
 
-    name, keys, shown, label, short, parts = "previous hit", ("N",), "", "", "", ()
+    name, keys, shown, label, short_label, part_commands = "previous hit", ("N",), "", "", "", ()
     run = Act(SearchController, lambda it: it.next_hit(-1))
 
 
 class SearchExpression(Command):
-    """What is searched for is a regular expression, or a plain text again."""
+    """Search by regular expression, or by plain text again."""
 
     name, keys, group = "search by regular expression", ("ctrl+x",), "searching"
-    run = Act(SearchController, SearchController.expression)
+    run = Act(SearchController, SearchController.toggle_regex)
 
 
 SEARCH: tuple[type[Command], ...] = (Search, NextHit, PreviousHit, SearchExpression)

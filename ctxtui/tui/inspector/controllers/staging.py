@@ -1,4 +1,4 @@
-"""Staging in the Inspector: what the keys do to the marked blocks, and the commands that edit the context."""
+"""Staging of edits on the marked blocks, and its commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ctxtui.core.edit import Edit
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION
-from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCommand, ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -32,9 +32,9 @@ class StagingController(EditController):
         state.on.edit.subscribe(self.stage)
 
     def stage(self, kind: str) -> None:
-        """Stage an edit of the marked blocks, or of the one under the cursor; take it back where it stands already."""
+        """Stage an edit of the marked blocks or the one under the cursor, or take it back if it exists."""
         scene, overlay = self.panels.scene, self.edits.overlay
-        if scene is None or overlay is None or self.edits.desk is None or not self.edits.ready():
+        if scene is None or overlay is None or self.edits.staging_area is None or not self.edits.check_ready():
             return
         context = self.edits.context_of(scene)
         new = self.panels.transcript.place.new
@@ -45,147 +45,147 @@ class StagingController(EditController):
             if kind == new.edit.kind == "summarize":
                 self._ask_length(new.edit)
                 return
-        positions = self.edits.positions()
+        positions = self.edits.require_positions()
         if not positions:
             return
         about = overlay.edits_of(context.targets(positions))
-        standing = edits_from_selection.covering_edits(context, about, kind, positions)
-        if standing:
-            self.edits.take_back(standing)
+        existing = edits_from_selection.covering_edits(context, about, kind, positions)
+        if existing:
+            self.edits.take_back(existing)
             return
-        desk = self.edits.desk
-        terms = desk.summary_terms(scene, self.state.source.settings.summary_tokens)
-        asked = manual_edits.edits_for_key(
-            desk.staging(scene).applied, kind, positions, desk.keep(self.state.thread), terms
+        area = self.edits.staging_area
+        terms = area.summary_terms(scene, self.state.source.settings.summary_tokens)
+        manual = manual_edits.edits_for_key(
+            area.staging(scene).applied, kind, positions, area.keep(self.state.thread), terms
         )
-        if asked.edits:
-            made = self.edits.stage(asked.edits, asked.left, asked.why)
-            if kind == "summarize" and made:
-                self.state.to_new(made[0].id)
+        if manual.edits:
+            staged = self.edits.stage(manual.edits, manual.left, manual.why)
+            if kind == "summarize" and staged:
+                self.state.to_inserted(staged[0].id)
         else:
-            self._refuse(kind, asked.why, self.edits.shown(scene, [context.nodes[at] for at in positions]))
+            self._refuse(kind, manual.why, self.edits.nodes_in(scene, [context.nodes[at] for at in positions]))
 
     def _ask_length(self, edit: Edit) -> None:
-        """Ask how many tokens a summary may have, and draw it from the record anew."""
+        """Ask for the maximum tokens of a summary, and build it again from the recording."""
 
         def answered(text: str) -> None:
-            scene, desk, digits = self.panels.scene, self.edits.desk, text.strip().replace(",", "")
+            scene, area, digits = self.panels.scene, self.edits.staging_area, text.strip().replace(",", "")
             length = int(digits) if digits.isdecimal() else 0
-            if scene is None or desk is None or not length:
-                self.say(failed("a length is a number of tokens, such as 800"))
+            if scene is None or area is None or not length:
+                self.say(failed("Type a number of tokens, such as 800."))
                 return
             context = self.edits.context_of(scene)
             run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-            again = edits_from_selection.summarize_run(context, run, desk.summary_terms(scene, length))
+            again = edits_from_selection.summarize_run(context, run, area.summary_terms(scene, length))
             if again is None:
-                self.say(failed(f"nothing that it could say fits into {length:,} tokens"))
+                self.say(failed(f"No summary fits into {length:,} tokens."))
                 return
             for one in self.edits.stage([again])[:1]:
-                self.state.to_new(one.id)
+                self.state.to_inserted(one.id)
 
-        self.prompt.ask_for(
-            [Span(" tokens of this summary at most, drawn from the record › ", "accent bold")], answered
-        )
+        self.prompt.ask_for([Span(" maximum tokens of this summary › ", "accent bold")], answered)
 
     def _refuse(self, kind: str, why: str, nodes: Sequence[int]) -> None:
-        """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
+        """Show why nothing is staged; for a summary, offer a model."""
         scene = self.panels.scene
         assert scene is not None
-        known = why != manual_edits.OUT and all(scene.running.is_counted(node) for node in nodes)
-        own = sum(transcript_notes.read_tokens(scene, node) for node in nodes) if known else None
-        words = edit_answers.refused_answer(why, own, len(nodes))
+        is_counted = why != manual_edits.OUT and all(scene.running.is_counted(node) for node in nodes)
+        own = sum(transcript_notes.read_tokens(scene, node) for node in nodes) if is_counted else None
+        message = edit_answers.refused_answer(why, own, len(nodes))
         if kind == "summarize":
-            words += [Span("  ^s", "accent bold"), Span(" has a model write it")]
-        self.say(words)
+            message += [Span("  ^s", "accent bold"), Span(" lets a model write it")]
+        self.say(message)
 
     def breakpoint(self) -> None:
-        """A breakpoint behind the block that lives as short as the provider offers, then longer, then none."""
+        """Set a breakpoint after the block: shortest lifetime first, then longer, then none."""
         scene, overlay = self.panels.scene, self.edits.overlay
-        if scene is None or overlay is None or not self.edits.ready():
+        if scene is None or overlay is None or not self.edits.check_ready():
             return
         context = self.edits.context_of(scene)
-        at = self.edits.positions()[-1:]
-        if not at:
+        positions = self.edits.require_positions()[-1:]
+        if not positions:
             return
-        unsent = at[0] >= scene.session.tree[scene.call.raw_head or scene.head].depth
+        unsent = positions[0] >= scene.session.tree[scene.call.raw_head or scene.head].depth
         if unsent and not (self.state.live and scene.last):
-            self.prompt.refuse("this block is not in the request of this call: no marker can stand behind it")
+            self.prompt.refuse("This block is not in the request of this call, so it takes no breakpoint.")
             return
-        for step in edits_from_selection.breakpoint_steps(context, overlay.in_force, at[0]):
-            # Where a longer life is not possible here, the next press takes the breakpoint off.
+        for step in edits_from_selection.breakpoint_steps(context, overlay.in_force, positions[0]):
+            # If a longer lifetime is not possible here, the next press removes the breakpoint.
             if self.edits.stage([step]):
                 break
 
     def note(self) -> None:
-        """Ask for a note that goes in behind the block."""
-        if self.edits.ready() and self.edits.positions(marked=False):
-            self.prompt.ask_for([Span(" note › ", "accent bold")], self._noted)
+        """Ask for a note to insert after the block."""
+        if self.edits.check_ready() and self.edits.require_positions(marked=False):
+            self.prompt.ask_for([Span(" note › ", "accent bold")], self._insert_note)
 
-    def _noted(self, text: str) -> None:
-        """Put `text` in behind the block under the cursor."""
+    def _insert_note(self, text: str) -> None:
+        """Insert `text` after the block under the cursor."""
         scene, at = self.panels.scene, self.edits.position(self.panels.transcript.node)
         if scene is not None and at is not None and text.strip():
             self.edits.stage([edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip())])
 
-    def foretell(self) -> None:
-        """The next call of the context shown, or what this one was charged."""
-        self.edits.look_ahead()
+    def toggle_next_call(self) -> None:
+        """Switch between the next call and this call."""
+        self.edits.toggle_next_call()
 
 
-class Pin(OnBlocks):
-    """Pin: no policy changes this block. Again: unpin."""
+class Pin(BlocksCommand):
+    """Pin the block: no policy changes it. Again: unpin."""
 
     name, keys, label = "pin block", ("p",), "pin"
     run = Act(StagingController, lambda it: it.stage("pin"))
 
 
-class Drop(OnBlocksOrPutIn):
-    """Leave it out of the context, with what the provider would refuse without it. Again, or on what an edit puts in:
-    take it back."""
+class Drop(BlocksOrInsertsCommand):
+    """Drop the block from the context, with any block that the provider would refuse without it. Again, or on an
+    inserted block: take it back.
+    """
 
     name, keys, label = "drop block", ("d",), "drop"
-    sought = ("remove", "delete", "stale", "old", "out")
+    synonyms = ("remove", "delete", "stale", "old", "out")
     run = Act(StagingController, lambda it: it.stage("drop"))
 
 
-class TruncateBlock(OnBlocks):
-    """Keep the head and the tail of a long text; the cut is named in it."""
+class TruncateBlock(BlocksCommand):
+    """Keep the head and the tail of a long text; the cut is noted in it."""
 
-    name, keys, label, short = "truncate block", ("t",), "truncate", "cut"
+    name, keys, label, short_label = "truncate block", ("t",), "truncate", "cut"
     run = Act(StagingController, lambda it: it.stage("truncate"))
 
 
-class Summarize(OnBlocksOrPutIn):
-    """Put one summary in place of what is marked, drawn from the record without a model; on it again: how many tokens
-    it may have. `R` edits it."""
+class Summarize(BlocksOrInsertsCommand):
+    """Replace the marked blocks by one summary built from the recording without a model; on a summary: set its
+    maximum tokens. `R` edits it.
+    """
 
-    name, keys, label, short = "summarize marked blocks", ("s",), "summarize", "sum"
+    name, keys, label, short_label = "summarize marked blocks", ("s",), "summarize", "sum"
     run = Act(StagingController, lambda it: it.stage("summarize"))
 
 
-class Externalize(OnBlocks):
-    """Keep the content outside and leave a reference with one line of description."""
+class Externalize(BlocksCommand):
+    """Keep the content outside the context and leave a reference with one line of description."""
 
-    name, keys, label, short = "externalize block", ("x",), "externalize", "ext"
+    name, keys, label, short_label = "externalize block", ("x",), "externalize", "ext"
     run = Act(StagingController, lambda it: it.stage("externalize"))
 
 
-class Breakpoint(OnBlocks):
-    """A cache breakpoint behind this block: 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none."""
+class Breakpoint(BlocksCommand):
+    """Set a cache breakpoint after this block: 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none."""
 
-    name, keys, label, short = "cache breakpoint", ("b",), "breakpoint", "brk"
+    name, keys, label, short_label = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
 
 
-class Strip(OnBlocks):
-    """Take thinking or images out of what is marked."""
+class Strip(BlocksCommand):
+    """Remove thinking or images from the marked blocks."""
 
     name = "strip thinking or images"
     run = Act(StagingController, lambda it: it.stage("strip"))
 
 
-class PutNote(OnBlocks):
-    """Put a note of yours in behind this block."""
+class PutNote(BlocksCommand):
+    """Insert a note of yours after this block."""
 
     name, on_marked = "insert a note", False
     run = Act(StagingController, StagingController.note)
@@ -193,8 +193,8 @@ class PutNote(OnBlocks):
 
 
 class Foretell(Command):
-    """What the next call of this context will read, write and cost; again: what this call was charged."""
+    """Show what the next call of this context will read, write and cost; again: what this call was charged."""
 
     name, keys, group = "next call or this call", ("K",), "calls"
-    run = Act(StagingController, StagingController.foretell)
+    run = Act(StagingController, StagingController.toggle_next_call)
     needs = frozenset({EDITS})

@@ -1,7 +1,4 @@
-"""Summaries that a model writes: whom to ask, whether to send it, and what comes back staged for review.
-
-Commands that have a model write a summary.
-"""
+"""Summaries by a model: choice of the model, confirmation, and staging of the result for review."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import KEYED
-from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocksOrPutIn
+from ctxtui.tui.inspector.context_edits import BlocksOrInsertsCommand, ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -40,50 +37,49 @@ else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 
-_ANSWER = 800
-"""Tokens that a summary is taken to have when its price is told."""
+_ASSUMED_ANSWER_TOKENS = 800
+"""Assumed tokens of a summary, for its estimated price."""
 
 
 class _Job:
-    """A summary that is wanted: the `edit` it stands for, of `thread`, the `part`, whom to ask, and the context for the
-    agent."""
+    """A requested summary: its `edit`, `thread` and `part`, the model, and the agent's context (`own`)."""
 
-    # No dataclass: making one takes a millisecond of the first frame.
+    # Not a dataclass: creating one takes a millisecond of the first frame.
     def __init__(self, edit: Edit, thread: str, part: SummaryPart, wish: ModelChoice, own: Ready | None) -> None:
-        self.edit, self.thread, self.part, self.wish, self.own = edit, thread, part, wish, own
+        self.edit, self.thread, self.part, self.model_choice, self.own = edit, thread, part, wish, own
 
 
 class Asker(Protocol):
-    """Whom summaries are asked of."""
+    """The model and the configuration for summaries."""
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """How the session's own model is asked for; None where it is not known."""
+        """Return the session's own model choice; None if unknown."""
 
     @property
     def config(self) -> Config:
-        """The configuration under which models are asked."""
+        """The configuration for calls."""
 
 
 class RecordedAsker:
-    """Asks the model of a recorded session; `source` has the user's settings."""
+    """Uses the model of a recorded session; `source` has the user's settings."""
 
     def __init__(self, source: SessionSource) -> None:
         self._source = source
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """As the recording names it."""
+        """Return the model named in the recording."""
         from ctxtui.services.chat.model_summary import parse_choice
 
         return parse_choice(scene.call.model) if scene.call.model else None
 
     @property
     def config(self) -> Config:
-        """The user's settings, and nothing of the environment."""
+        """The user's settings, without the environment."""
         return Config(self._source.settings, {})
 
 
 class SummariesController(EditController):
-    """Asks a model for a summary; nothing leaves before the user says so. Rates summaries."""
+    """Requests summaries from a model after the user's confirmation, and rates summaries."""
 
     def __init__(
         self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, asker: Asker
@@ -92,19 +88,19 @@ class SummariesController(EditController):
         self._asker = asker
 
     def facts(self) -> set[str]:
-        """Whether a model can be asked."""
+        """Return whether a model can be called."""
         return {KEYED} if has_key(os.environ) else set()
 
     def model_summary(self) -> None:
-        """Ask who is to write it."""
-        scene, desk = self.panels.scene, self.edits.desk
-        if self.prompt.asking or scene is None or desk is None or not self.edits.ready():
+        """Ask which model is to write the summary."""
+        scene, area = self.panels.scene, self.edits.staging_area
+        if self.prompt.is_asking or scene is None or area is None or not self.edits.check_ready():
             return
-        edit = self._summary_wanted(scene)
+        edit = self._requested_summary(scene)
         if edit is None:
-            self.say(failed("mark the blocks that a summary is to replace"))
+            self.say(failed("Mark the blocks to summarize first."))
             return
-        ready, own = desk.leaving(scene), self._asker.own_model(scene)
+        ready, own = area.leaving(scene), self._asker.own_model(scene)
         agent = own is not None and ready.whole
         words: list[Span] = [Span(" summary by ")]
         if own is not None:
@@ -122,16 +118,16 @@ class SummariesController(EditController):
         self.prompt.ask_for(words, chosen, keys=keys)
 
     def remark(self) -> None:
-        """Ask what is to be said of the summary under the cursor."""
-        if not self.prompt.asking and self.edits.ready():
+        """Ask for a remark on the summary under the cursor."""
+        if not self.prompt.is_asking and self.edits.check_ready():
             words = [Span(" remark on the summary › ", "accent bold")]
             self.prompt.ask_for(words, lambda text: self.rate("", text.strip()) if text.strip() else None)
 
     def rate(self, rating: str, remark: str = "") -> None:
-        """Rate the summary that stands for the block under the cursor, or say something of it."""
+        """Rate the summary at the block under the cursor, or add a remark."""
         scene, overlay, node = self.panels.scene, self.edits.overlay, self.panels.transcript.node
         new = self.panels.transcript.place.new
-        if scene is None or overlay is None or not (node or new) or not self.edits.ready():
+        if scene is None or overlay is None or not (node or new) or not self.edits.check_ready():
             return
         context = self.edits.context_of(scene)
         at = context.find(new.edit.targets[0]) if new is not None else self.edits.position(node)
@@ -139,20 +135,20 @@ class SummariesController(EditController):
             None if at is None else edits_from_selection.annotate_summary(context, overlay.in_force, at, rating, remark)
         )
         if edit is None:
-            self.say([Span("no summary stands for this block", "dim")])
+            self.say([Span("This block has no summary.", "dim")])
         else:
             overlay.stage_all([edit])
-            said = f"the summary is rated {rating}" if rating else "the remark is kept"
-            self.say(done(f"{said}; E lists it"))
+            message = f"summary rated {rating}" if rating else "remark saved"
+            self.say(done(f"{message}; E lists it"))
             self.edits.changed()
 
-    def _summary_wanted(self, scene: Scene) -> Edit | None:
-        """The summary under the cursor, else one of the marked blocks (of their first run)."""
+    def _requested_summary(self, scene: Scene) -> Edit | None:
+        """Return the summary under the cursor, else one of the first run of marked blocks."""
         new = self.panels.transcript.place.new
         if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit
         context = self.edits.context_of(scene)
-        positions = self.edits.chosen()
+        positions = self.edits.selected_positions()
         if not positions:
             return None
         run = edits_from_selection.runs(context, positions)[0]
@@ -167,102 +163,110 @@ class SummariesController(EditController):
             self._asker.config.settings.model,
         )
 
-    def _prepare(self, scene: Scene, edit: Edit, wish: ModelChoice, own: Ready | None) -> None:
+    def _prepare(self, scene: Scene, edit: Edit, model_choice: ModelChoice, own: Ready | None) -> None:
         from ctxtui.curation.summary_request import quoted_literals
         from ctxtui.services.chat.model_summary import SummaryPart
 
         context = self.edits.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-        known = self.edits.desk.literals if self.edits.desk is not None else None
+        literals = self.edits.staging_area.literals if self.edits.staging_area is not None else None
         sections = [one.strip() for one in self._asker.config.settings.summary_sections.split(";") if one.strip()]
-        keep = quoted_literals(known, positions) if known is not None else ()
+        keep = quoted_literals(literals, positions) if literals is not None else ()
         part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
-        self.say([Span("looking for whom to ask …", "dim")])
-        self.access.run(self._offer_to_send(_Job(edit, self.state.thread, part, wish, own)), "summary", exclusive=True)
+        self.say([Span("connecting to the model …", "dim")])
+        self.access.run(
+            self._offer_to_send(_Job(edit, self.state.thread, part, model_choice, own)), "summary", exclusive=True
+        )
 
     async def _offer_to_send(self, job: _Job) -> None:
-        """Find the partner, make the request, and ask whether it may leave."""
+        """Connect to the model, build the request, and ask whether to send it."""
         from ctxtui.services.chat.model_summary import build_request, choose_summary_model
 
         try:
-            partner = await choose_summary_model(job.wish, self._asker.config)
-            body = await asyncio.to_thread(build_request, partner, self._asker.config, job.part, job.own)
-            told = await asyncio.to_thread(self._offer_told, partner, body)
+            model = await choose_summary_model(job.model_choice, self._asker.config)
+            body = await asyncio.to_thread(build_request, model, self._asker.config, job.part, job.own)
+            offer = await asyncio.to_thread(self._describe_offer, model, body)
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        if self.prompt.asking:
-            # Something else is being typed: it is not taken away.
-            self.say([*told, Span(" esc, then ^s, asks again whether to send it", "dim")])
+        if self.prompt.is_asking:
+            # Do not interrupt another question.
+            self.say([*offer, Span(" press esc, then ^s to be asked again", "dim")])
             return
         keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
         self.prompt.ask_for(
-            [Span(" send? ", "warn bold"), *keys, *told], self._sender(job, partner, body), keys=("y", "n")
+            [Span(" send? ", "warn bold"), *keys, *offer], self._sender(job, model, body), keys=("y", "n")
         )
 
-    def _sender(self, job: _Job, partner: ChatModel, body: bytes) -> Callable[[str], None]:
+    def _sender(self, job: _Job, model: ChatModel, body: bytes) -> Callable[[str], None]:
         def answer(key: str) -> None:
             if key == "y":
-                self.say([Span(f"{safe_text.one_line(partner.model, 60)} writes the summary …", "dim")])
-                self.access.run(self._ask(job, partner, body), "summary", exclusive=True)
+                self.say([Span(f"{safe_text.one_line(model.model, 60)} is writing the summary …", "dim")])
+                self.access.run(self._request_summary(job, model, body), "summary", exclusive=True)
 
         return answer
 
-    def _offer_told(self, partner: ChatModel, body: bytes) -> Spans:
-        """What would be sent to whom, and about what it costs."""
+    def _describe_offer(self, model: ChatModel, body: bytes) -> Spans:
+        """Return the size, model and estimated price of the request."""
         from ctxtui.tokens.weights import weigh
 
         study = self.state.study
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
-        count = round(weigh(study.count_now(partner.model, whole), study.book.weights(partner.model)))
-        usd = self._price(partner, Usage(fresh=count, output=_ANSWER))
-        price = f", about {numbers.money(usd)}" if usd is not None else ", no price is known"
-        name = f"{partner.model} ({partner.endpoint.name})"
+        count = round(weigh(study.count_now(model.model, whole), study.book.weights(model.model)))
+        usd = self._price(model, Usage(fresh=count, output=_ASSUMED_ANSWER_TOKENS))
+        price = f", about {numbers.money(usd)}" if usd is not None else ", price unknown"
+        name = f"{model.model} ({model.endpoint.name})"
         return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}")]
 
-    def _price(self, partner: ChatModel, usage: Usage) -> float | None:
-        """What a request to this model costs, in USD."""
+    def _price(self, model: ChatModel, usage: Usage) -> float | None:
+        """Return the price of a request to this model, in USD."""
         study = self.state.study
         assert study is not None
-        cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]
+        cost, _ = study.pricer([Call("", "", provider=model.endpoint.name, model=model.model, usage=usage)])[0]
         return cost.usd if cost is not None else None
 
-    async def _ask(self, job: _Job, partner: ChatModel, body: bytes) -> None:
+    async def _request_summary(self, job: _Job, model: ChatModel, body: bytes) -> None:
         from ctxtui.services.chat.model_summary import write_summary
 
         try:
-            made = await write_summary(partner, body)
+            summary = await write_summary(model, body)
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        given = {**job.edit.params, "text": made.text, "by": made.model}
-        edit = edits.make("summarize", job.edit.targets, given)
+        fields = {**job.edit.params, "text": summary.text, "by": summary.model}
+        edit = edits.make("summarize", job.edit.targets, fields)
         if job.thread == self.state.thread:
             for one in self.edits.stage([edit]):
-                self.state.to_new(one.id)
-        elif self.edits.desk is not None:
-            # The user looks at another thread meanwhile.
-            self.edits.desk.overlay(job.thread).stage_all([edit])
+                self.state.to_inserted(one.id)
+        elif self.edits.staging_area is not None:
+            # The user has moved to another thread.
+            self.edits.staging_area.overlay(job.thread).stage_all([edit])
             self.edits.changed()
-        used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
-        usd = self._price(partner, made.usage) if made.usage is not None else None
+        used = (
+            f", {numbers.tokens(summary.usage.input)} in, {summary.usage.output:,} out"
+            if summary.usage is not None
+            else ""
+        )
+        usd = self._price(model, summary.usage) if summary.usage is not None else None
         used += f", {numbers.money(usd)}" if usd is not None else ""
-        words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
-        self.say(done(words))
+        keys = "`R` edits it, `l` lists what it lost, `a` applies it"
+        message = f"{safe_text.one_line(summary.model, 60)} wrote it{used}; {keys}"
+        self.say(done(message))
 
 
-class WriteSummary(OnBlocksOrPutIn):
-    """Have a model write the summary of what is marked, or this summary anew: the session's model, another one, or the
-    agent itself behind its whole context. What is sent, to whom and for about how much is asked first; what comes back
-    is staged, and you apply it."""
+class WriteSummary(BlocksOrInsertsCommand):
+    """Let a model write the summary of the marked blocks, or write this one again: the session's model, another
+    one, or the agent itself with its whole context. You confirm the model and the estimated price first; the result is
+    staged for you to apply.
+    """
 
-    name, keys, label, short = "summary by a model", ("ctrl+s",), "model's summary", "model"
+    name, keys, label, short_label = "summary by a model", ("ctrl+s",), "model's summary", "model"
     run = Act(SummariesController, SummariesController.model_summary)
 
 
-class Remark(OnBlocksOrPutIn):
-    """Say something of the summary that stands for this block: a remark in the edit log, for whoever curates next."""
+class Remark(BlocksOrInsertsCommand):
+    """Add a remark to the summary at this block: it is kept in the edit log."""
 
     name, on_marked = "remark on a summary", False
     run = Act(SummariesController, SummariesController.remark)
@@ -271,15 +275,15 @@ class Remark(OnBlocksOrPutIn):
 SUMMARIES: tuple[type[Command], ...] = (WriteSummary, Remark)
 
 
-class RateGood(OnBlocksOrPutIn):
-    """Rate the summary that stands for this block as good."""
+class RateGood(BlocksOrInsertsCommand):
+    """Rate the summary at this block as good."""
 
     name, on_marked = "rate summary: good", False
     run = Act(SummariesController, lambda it: it.rate("good"))
 
 
-class RatePoor(OnBlocksOrPutIn):
-    """Rate the summary that stands for this block as poor."""
+class RatePoor(BlocksOrInsertsCommand):
+    """Rate the summary at this block as poor."""
 
     name, on_marked = "rate summary: poor", False
     run = Act(SummariesController, lambda it: it.rate("poor"))

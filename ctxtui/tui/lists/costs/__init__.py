@@ -1,1 +1,1 @@
-"""Lists of what was paid, and for what."""
+"""Lists of costs."""

@@ -1,4 +1,4 @@
-"""Where tokens and money went over all sessions: by project, model, tool, week ..., one table at a time."""
+"""Tokens and cost over all sessions, in one table at a time: by project, model, tool, week ..."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.totals.stat_changes import change_of
+from ctxtui.services.library.totals.stat_changes import parse_change
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.totals_worker import StatsMaker, StatsSoFar
 from ctxtui.tui.commands import Act, Command
@@ -20,67 +20,69 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Table
 
-WAYS: Final = ("project", "model", "tool", "source", "client-version", "skill", "day", "week", "5-hours")
-"""What rows can be made by."""
+GROUPINGS: Final = ("project", "model", "tool", "source", "client-version", "skill", "day", "week", "5-hours")
+"""Groupings of rows."""
 
 
 QUOTA, MISSES, CHANGES = "quota", "misses", "changes"
-VIEWS: Final = (*WAYS, QUOTA, MISSES, CHANGES)
-"""What is shown, in the order of the key that goes through it; the quota where one was reported."""
+VIEWS: Final = (*GROUPINGS, QUOTA, MISSES, CHANGES)
+"""Views in the order of their key; quota only if one was reported."""
 _NO_ROWS_BY: Final = frozenset({QUOTA, MISSES, CHANGES})
-NONE: Final = {
-    MISSES: "No miss that lost money is known.",
-    CHANGES: "No session tells of a new version, policy or compressor, or has a tag; c compares by any day.",
+EMPTY_TEXTS: Final = {
+    MISSES: "No miss cost money.",
+    CHANGES: "No session has a new version, policy, compressor or tag; D compares by any day.",
 }
 _DAY: Final = 86_400
 AGES: Final = (0, _DAY, 7 * _DAY, 30 * _DAY, 90 * _DAY)
-"""Seconds back from now of which calls count, in the order of the key that goes through it; 0: all."""
-_WIDE: Final = 120
-"""Cells from which calls are told beside sessions."""
-_AROUND: Final = 9
-"""Cells of the rule beside what it says."""
-_CHANGES: Final = "a day, client-version=, policy=, compressor=, tag="
+"""Age limits of calls in seconds, in the order of their key; 0: all."""
+_WIDE_CELLS: Final = 120
+"""Cells from which calls are shown next to sessions."""
+_RULE_CELLS: Final = 9
+"""Cells of the rule that are not text."""
+_CHANGE_HINT: Final = "a day, client-version=, policy=, compressor=, tag="
 
 
-class NextWay(Command):
-    """Rows by something else: project, model, tool, source, client version, skill, day, week, windows of 5 hours; then
-    quotas as providers report them (where one did), the worst misses, and the changes that sessions tell of: Enter
-    holds before against after."""
+class NextGrouping(Command):
+    """Group rows by project, model, tool, source, client version, skill, day, week or windows of 5 hours; then show
+    quotas that providers reported, the worst misses, and changes found in sessions: Enter compares before and after.
+    """
 
     name, keys, label, group = "rows by something else", ("tab",), "by another", "lists"
-    run = Act(lambda: StatsScreen, lambda screen: screen.turn(1))
+    run = Act(lambda: StatsScreen, lambda screen: screen.next_view(1))
 
 
-class WayBefore(Command):
-    """Rows by what they were made by before."""
+class PreviousGrouping(Command):
+    """Go back to the previous grouping."""
 
     name, keys, group = "rows by the one before", ("shift+tab",), "lists"
-    run = Act(lambda: StatsScreen, lambda screen: screen.turn(-1))
+    run = Act(lambda: StatsScreen, lambda screen: screen.next_view(-1))
 
 
 class NextAge(Command):
-    """Only calls of the last day, 7 days, 30 days, 90 days; or all again."""
+    """Count only calls of the last day, 7 days, 30 days or 90 days, or all again."""
 
     name, keys, label, group = "calls since", ("w",), "since", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.next_age())
 
 
 class CompareByChange(Command):
-    """Hold the calls before a change against those after it, each figure with its 95 % interval: a day such as
-    2026-11-20, client-version=2.1.300 (from that version on), policy=NAME (sessions that ran under it), compressor=NAME
-    (sessions that it made smaller, against those that others did), or tag=NAME (the sessions that you tagged so)."""
+    """Compare the calls before and after a change, each figure with its 95 % interval. A change is a day such as
+    2026-11-20, client-version=2.1.300 (from that version on), policy=NAME (sessions that ran under it),
+    compressor=NAME (sessions that it shortened, against those shortened by others), or tag=NAME (sessions with that
+    tag).
+    """
 
     name, keys, label, group = "before and after a change", ("D",), "before/after", "lists"
-    sought = ("compare", "version", "policy", "compressor", "tag", "difference")
+    synonyms = ("compare", "version", "policy", "compressor", "tag", "difference")
     run = Act(lambda: StatsScreen, lambda screen: screen.ask_change())
 
 
 class ComparisonScreen(ListScreen[Metric, None]):
-    """The calls of the last `age` seconds before a `change` against those after it."""
+    """Compares calls of the last `age` seconds before and after a `change`."""
 
-    heading, none, again = "before and after", "No call on either side.", 2.0
-    leave: ClassVar[str] = "back"
-    working: ClassVar[Spans] = (Span("comparing …", "dim"),)
+    heading, empty_text, reload_seconds = "before and after", "There are no calls before or after the change.", 2.0
+    esc_label: ClassVar[str] = "back"
+    loading_text: ClassVar[Spans] = (Span("comparing …", "dim"),)
 
     def __init__(self, source: Worker[StatsMaker], change: str, age: float) -> None:
         self._source, self._change, self._age = source, change, age
@@ -88,160 +90,160 @@ class ComparisonScreen(ListScreen[Metric, None]):
         super().__init__()
 
     def load(self) -> Sequence[Metric]:
-        """The figures that either side has."""
+        """Return the figures that both sides have."""
         self._last = self._source.attempt(StatsMaker.make, "", self._age, self._change) or self._last
-        found = self._last.stats.comparison if self._last is not None else None
-        return view.available_metrics(found.metrics) if found is not None else ()
+        comparison = self._last.stats.comparison if self._last is not None else None
+        return view.available_metrics(comparison.metrics) if comparison is not None else ()
 
-    def settled(self, rows: Sequence[Metric]) -> bool:
-        """Once every session is read."""
+    def is_final(self, rows: Sequence[Metric]) -> bool:
+        """Whether every session is read."""
         return self._last is None or not self._last.left
 
     def table(self, rows: Sequence[Metric]) -> Table[Metric]:
-        """Each figure before and after, and the difference."""
+        """Return the table of figures before and after, with differences."""
         return view.metrics_table(mark=1)
 
-    def told(self, rows: Sequence[Metric]) -> Spans:
-        """What changed."""
+    def title_suffix(self, rows: Sequence[Metric]) -> Spans:
+        """Return the change."""
         of_age = [Span(f"last {round(self._age / _DAY)} d · ", "accent")] if self._age else []
         return [*of_age, Span(safe_text.one_line(self._change, 60))]
 
-    def noted(self, rows: Sequence[Metric]) -> Spans:
-        """How much there is on either side."""
-        found = self._last.stats.comparison if self._last is not None else None
-        if found is None:
+    def rule_notes(self, rows: Sequence[Metric]) -> Spans:
+        """Return the number of sessions and calls on either side."""
+        comparison = self._last.stats.comparison if self._last is not None else None
+        if comparison is None:
             return ()
-        wide = self.size.width >= _WIDE
-        return [Span(view.describe_sides(found) if wide else view.session_counts(found), "dim")]
+        wide = self.size.width >= _WIDE_CELLS
+        return [Span(view.describe_sides(comparison) if wide else view.session_counts(comparison), "dim")]
 
 
 class StatsScreen(ListScreen[StatRow, WorstMiss]):
-    """The stats that `source` makes. Sessions that are not read yet are taken in as they are."""
+    """The stats that `source` computes, updated while sessions are still being read."""
 
-    commands = (NextWay, WayBefore, NextAge, CompareByChange, OrderRows)
-    heading, none, again = "stats", view.NONE_YET, 2.0
-    working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
+    commands = (NextGrouping, PreviousGrouping, NextAge, CompareByChange, OrderRows)
+    heading, empty_text, reload_seconds = "stats", view.NONE_YET, 2.0
+    loading_text: ClassVar[Spans] = (Span("reading all sessions …", "dim"),)
 
     def __init__(self, source: Worker[StatsMaker]) -> None:
         self._source = source
         self._last: StatsSoFar | None = None
-        self._way = self._age = 0
+        self._view = self._age = 0
         super().__init__()
 
     @property
     def by(self) -> str:
-        """What rows are made by; `MISSES` for the worst of them, `CHANGES` for what can be compared."""
-        return VIEWS[self._way]
+        """The grouping of rows, or `QUOTA`, `MISSES` or `CHANGES`."""
+        return VIEWS[self._view]
 
     @property
     def age(self) -> int:
-        """Calls of the last so many seconds count; 0: all."""
+        """Age limit of calls in seconds; 0: none."""
         return AGES[self._age]
 
     def load(self) -> Sequence[StatRow]:
-        """What is remembered of every session."""
+        """Return the rows of all sessions read so far."""
         by, age = self.by, self.age
-        found = self._source.attempt(StatsMaker.make, "" if by in _NO_ROWS_BY else by, age)
-        if found is not None and (by, age) == (self.by, self.age):
-            self._last = found
+        stats = self._source.attempt(StatsMaker.make, "" if by in _NO_ROWS_BY else by, age)
+        if stats is not None and (by, age) == (self.by, self.age):
+            self._last = stats
         if self._last is None:
             return ()
-        known = self._last.stats
-        if not known.total.calls and not self._last.left:
-            # A row of nothing but dots says neither what is missing nor what to do.
+        totals = self._last.stats
+        if not totals.total.calls and not self._last.left:
+            # A row of dots would not explain anything.
             return ()
         if by in (MISSES, CHANGES):
-            return known.worst if by == MISSES else known.changes
+            return totals.worst if by == MISSES else totals.changes
         if by == QUOTA:
-            return known.reported
-        return known.tools if by == "tool" else [*known.rows, known.total]
+            return totals.reported
+        return totals.tools if by == "tool" else [*totals.rows, totals.total]
 
     def choose(self, row: StatRow) -> WorstMiss | None:
-        """A miss is looked at where it happened, a change by what it did."""
+        """Return a miss, to open it; for a change, open the comparison."""
         if isinstance(row, SeenChange):
             self.compare(row.words)
         return row if isinstance(row, WorstMiss) else None
 
     def pause(self) -> float:
-        """None, as long as it reads itself."""
+        """Return the seconds until the next load, almost none while sessions are read."""
         return 0.05 if self._last is not None and self._last.unread else super().pause()
 
-    def settled(self, rows: Sequence[StatRow]) -> bool:
-        """Once every session is read."""
+    def is_final(self, rows: Sequence[StatRow]) -> bool:
+        """Whether every session is read."""
         return self._last is not None and not self._last.left
 
     def table(self, rows: Sequence[StatRow]) -> Table[StatRow]:
-        """Of tools, of misses, or of what else rows are made by."""
+        """Return the table of tools, of misses, or of the grouping."""
         return view.table_for_rows(rows, self.by.replace("-", " "), time.time())
 
-    def told(self, rows: Sequence[StatRow]) -> Spans:
-        """The whole, the window of five hours that is open, the week."""
+    def title_suffix(self, rows: Sequence[StatRow]) -> Spans:
+        """Return totals, the open window of five hours, and the week."""
         if self._last is None:
             return ()
         of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
-        room = self.size.width - width([*of_age, *self.noted(rows)]) - len(self.heading) - _AROUND
+        room = self.size.width - width([*of_age, *self.rule_notes(rows)]) - len(self.heading) - _RULE_CELLS
         return [*of_age, *view.summary_line(self._last.stats, time.time(), room)]
 
     def on_resize(self) -> None:
-        """The rule says as much as there is room for."""
-        self.tell()
+        """Fit the rule to the width."""
+        self.update_rule()
 
-    def noted(self, rows: Sequence[StatRow]) -> Spans:
-        """How many are not read, or not counted yet."""
+    def rule_notes(self, rows: Sequence[StatRow]) -> Spans:
+        """Return how many sessions are not read or not counted yet."""
         if self._last is None or not self._last.left:
             return ()
         unread, left = self._last.unread, self._last.left
         words = f"{unread:,} not read yet" if unread else f"{left:,} not counted yet"
-        why = f" ({self._last.reread_reason})" if self._last.reread_reason and self.size.width >= _WIDE else ""
+        why = f" ({self._last.reread_reason})" if self._last.reread_reason and self.size.width >= _WIDE_CELLS else ""
         return [Span(words + why, "warn")]
 
-    def turn(self, steps: int) -> None:
+    def next_view(self, steps: int) -> None:
         """Show another one of `VIEWS`."""
-        self._way = (self._way + steps) % len(VIEWS)
+        self._view = (self._view + steps) % len(VIEWS)
         if self.by == QUOTA and not (self._last is not None and self._last.stats.reported):
-            self._way = (self._way + steps) % len(VIEWS)
-        # Rows that happen to be the same have another head all the same.
+            self._view = (self._view + steps) % len(VIEWS)
+        # Even if the rows are the same, the heads differ.
         self.order, self.rows = "", ()
-        self.pane.none = self._nothing()
+        self.pane.none = self._empty_text()
         self.begin()
 
-    def _nothing(self) -> str:
-        """What to say where there are no rows: nothing of this kind, nothing of this time, nothing at all."""
+    def _empty_text(self) -> str:
+        """Return the text without rows: nothing of this kind, of this time, or at all."""
         if self._last is not None and self._last.stats.total.calls:
-            return NONE.get(self.by, self.none)
-        return "No session has a call of this time." if self._age else self.none
+            return EMPTY_TEXTS.get(self.by, self.empty_text)
+        return "No session has a call in this period." if self._age else self.empty_text
 
     def next_age(self) -> None:
-        """Calls of another time."""
+        """Change the age limit."""
         self._age = (self._age + 1) % len(AGES)
         self.rows = ()
-        self.pane.none = self._nothing()
+        self.pane.none = self._empty_text()
         self.begin()
 
     def compare(self, change: str) -> None:
-        """What a change did."""
+        """Open the comparison for a change."""
         self.app.push_screen(ComparisonScreen(self._source, change, self.age))
 
     def ask_change(self) -> None:
-        """Ask for a change in the user's words."""
+        """Ask the user for a change."""
         self.prompt.ask(
-            Question([Span("before and after: ", "accent")], self._compare_by, right=[Span(_CHANGES, "faint")])
+            Question([Span("before and after: ", "accent")], self._compare_by, right=[Span(_CHANGE_HINT, "faint")])
         )
 
     def _compare_by(self, text: str) -> None:
         if not text.strip():
             return
         try:
-            change_of(text)
+            parse_change(text)
         except CtxtuiError as error:
-            self.said.say([Span(f"{error.message}: {_CHANGES}", "warn")])
+            self.message_line.say([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
         else:
             self.compare(text.strip())
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """The sums behind the figures of the whole."""
+        """Return the arithmetic of the totals."""
         return view.explain_summary(self._last.stats) if self._last is not None else {}
 
     def on_unmount(self) -> None:
-        """What makes it ends with the screen."""
+        """Stop the worker."""
         self._source.close()

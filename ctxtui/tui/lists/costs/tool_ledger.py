@@ -1,4 +1,4 @@
-"""The tools of all sessions by server: what they took, whether they were called, what to do with each."""
+"""The tools of all sessions by server: tokens, calls, and advice for each."""
 
 from __future__ import annotations
 
@@ -18,65 +18,69 @@ from ctxtui.views.text.table import Table
 
 
 class EveryTool(Command):
-    """Tools that are built in, or name no MCP server, too; or MCP servers alone again."""
+    """List built-in tools and those without an MCP server, too, or only tools of MCP servers."""
 
     name, keys, label, group = "tools of MCP servers, or all tools", ("tab",), "all tools", "lists"
-    run = Act(lambda: LedgerScreen, lambda screen: screen.every_tool())
+    run = Act(lambda: LedgerScreen, lambda screen: screen.toggle_all())
 
 
 class LedgerScreen(ListScreen[LedgerRow, None]):
-    """The ledger, which `source` makes. Sessions that are not read yet are taken in as they are."""
+    """The ledger that `source` computes, updated while sessions are still being read."""
 
     commands = (OrderRows, EveryTool)
-    heading, none, again = "tools of all sessions", "No session has a tool of an MCP server; t lists every tool.", 2.0
-    working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
+    heading, empty_text, reload_seconds = (
+        "tools of all sessions",
+        "No session has a tool of an MCP server; tab lists all tools.",
+        2.0,
+    )
+    loading_text: ClassVar[Spans] = (Span("reading all sessions …", "dim"),)
 
     def __init__(self, source: Worker[LedgerMaker]) -> None:
         self._source = source
         self._last: LedgerSoFar | None = None
-        self._every = False
+        self._shows_all = False
         super().__init__()
 
     def load(self) -> Sequence[LedgerRow]:
-        """What is remembered of every session."""
+        """Return the rows of all sessions read so far."""
         self._last = self._source.attempt(LedgerMaker.make) or self._last
-        return self._listed()
+        return self._visible_rows()
 
-    def _listed(self) -> list[LedgerRow]:
+    def _visible_rows(self) -> list[LedgerRow]:
         servers = self._last.ledger.servers if self._last is not None else []
-        return view.rows(servers if self._every else view.mcp_servers(servers))
+        return view.rows(servers if self._shows_all else view.mcp_servers(servers))
 
-    def settled(self, rows: Sequence[LedgerRow]) -> bool:
-        """Once every session is read."""
+    def is_final(self, rows: Sequence[LedgerRow]) -> bool:
+        """Whether every session is read."""
         return self._last is None or not self._last.left
 
     def table(self, rows: Sequence[LedgerRow]) -> Table[LedgerRow]:
-        """Each server, then its tools; in another order the tools alone."""
+        """Return the table of servers and their tools, or of tools alone in another order."""
         return view.table(time.time(), flat=bool(self.order))
 
     def in_order(self, rows: Sequence[LedgerRow], table: Table[LedgerRow]) -> Sequence[LedgerRow]:
-        """Tools alone, where they do not stand below their servers."""
+        """Return the rows in order; only tools if they are not grouped by server."""
         return super().in_order([row for row in rows if isinstance(row, LedgerTool)] if self.order else rows, table)
 
-    def told(self, rows: Sequence[LedgerRow]) -> Spans:
-        """Of how many sessions."""
+    def title_suffix(self, rows: Sequence[LedgerRow]) -> Spans:
+        """Return the number of sessions."""
         return (
             view.coverage_note(self._last.ledger.sessions, self._last.ledger.unrecorded)
             if self._last is not None
             else ()
         )
 
-    def noted(self, rows: Sequence[LedgerRow]) -> Spans:
-        """How many are not read yet."""
+    def rule_notes(self, rows: Sequence[LedgerRow]) -> Spans:
+        """Return how many sessions are not read yet."""
         left = self._last.left if self._last is not None else 0
         return [Span(f"{left:,} not read yet", "warn")] if left else ()
 
-    def every_tool(self) -> None:
-        """All tools, or those of MCP servers."""
-        self._every = not self._every
-        self.rows = self._listed()
+    def toggle_all(self) -> None:
+        """Switch between all tools and those of MCP servers."""
+        self._shows_all = not self._shows_all
+        self.rows = self._visible_rows()
         self.draw_rows(0)
 
     def on_unmount(self) -> None:
-        """What makes it ends with the screen."""
+        """Stop the worker."""
         self._source.close()

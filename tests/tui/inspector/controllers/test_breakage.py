@@ -30,7 +30,7 @@ SAMPLE = REPO / "sessions" / "1-pineapple-evolve.jsonl"
 
 async def dropped(screen: InspectorScreen, pilot: Pilot[None], position: int) -> None:
     """Drop the block at a raw position with the keys; what it breaks is known then."""
-    await until(pilot, lambda: screen.edits.desk is not None and screen.edits.editable())
+    await until(pilot, lambda: screen.edits.staging_area is not None and screen.edits.is_editable())
     scene, rows = screen.panels.scene, screen.panels.transcript.data
     assert scene is not None and rows is not None
     node = screen.edits.context_of(scene).nodes[position]
@@ -83,7 +83,7 @@ async def test_a_block_that_was_never_sent_breaks_nothing(tmp_path: Path, ctxtui
         await settled(screen, pilot)
         scene = screen.panels.scene
         assert scene is not None
-        await until(pilot, lambda: screen.edits.desk is not None and screen.edits.editable())
+        await until(pilot, lambda: screen.edits.staging_area is not None and screen.edits.is_editable())
         context = screen.edits.context_of(scene)
         sent = scene.session.tree[scene.call.sent_head].depth
         assert len(context) > sent, "the answer came, and no request has sent it"

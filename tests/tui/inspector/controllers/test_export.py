@@ -18,7 +18,7 @@ from tests.tui.inspector.test_inspector import opened, until
 
 
 async def dropped(screen: InspectorScreen, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: screen.edits.desk is not None)
+    await until(pilot, lambda: screen.edits.staging_area is not None)
     at(screen, "line of code")
     await pilot.press("d", "a")
     assert screen.edits.overlay is not None and screen.edits.overlay.applied
@@ -32,7 +32,7 @@ async def written(screen: InspectorScreen, pilot: Pilot[None], key: str, name: s
     """Export as `key`, to the file `name`; what is said then."""
     await pilot.press("ctrl+e", key)
     if name:
-        assert screen.line.asking and screen.prompt.text
+        assert screen.line.is_asking and screen.prompt.text
         screen.prompt.set_text(name)
         await pilot.press("enter")
     await until(pilot, lambda: said(screen)[:1] in "✓✗" and "writing" not in said(screen))
@@ -46,7 +46,7 @@ async def test_a_request_leaves_without_what_was_dropped(tmp_path: Path) -> None
         await pilot.press("d")
         made = tmp_path / "request.json"
         told = await written(screen, pilot, "a", str(made))
-        assert told.startswith("✓") and str(made) in told and "without what is only staged (1)" in told
+        assert told.startswith("✓") and str(made) in told and "staged edits are not included (1)" in told
         body = made.read_text()
         assert "line of code" not in body and "second question" in body
         assert json.loads(body)["messages"][0]["role"] == "user" and made.stat().st_mode & 0o777 == 0o600
@@ -70,9 +70,9 @@ async def test_escape_writes_nothing(tmp_path: Path) -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
         await pilot.press("ctrl+e", "escape")
-        assert not screen.line.asking
+        assert not screen.line.is_asking
         await pilot.press("ctrl+e", "c", "escape")
-        assert not screen.line.asking and not list(tmp_path.iterdir())
+        assert not screen.line.is_asking and not list(tmp_path.iterdir())
         await pilot.press("u")
         assert screen.edits.overlay is not None and not screen.edits.overlay.applied, "keys mean what they meant"
 
@@ -81,14 +81,14 @@ async def test_while_something_is_typed_the_key_asks_nothing() -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
         await pilot.press("g", "x", "ctrl+e", "ctrl+s")
-        assert screen.line.asking and screen.prompt.text == "x" and not screen.prompt.keys
+        assert screen.line.is_asking and screen.prompt.text == "x" and not screen.prompt.keys
 
 
 async def test_f_asks_where_to_go_on_copies_the_command_and_keeps_it_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("d", "f")
         assert "1 staged edit is not applied yet" in said(screen)
@@ -141,4 +141,4 @@ async def test_where_a_translation_would_be_refused_its_row_is_grey_and_its_key_
         grey = [span.text for span in screen.prompt.lead if span.style == "faint"]
         assert grey == [" x codex resume (too large) "]
         await pilot.press("x")
-        assert said(screen) == "✗ not by codex resume: too large" and not screen.line.asking
+        assert said(screen) == "✗ not by codex resume: too large" and not screen.line.is_asking

@@ -21,7 +21,7 @@ def kinds(screen: InspectorScreen) -> list[str]:
 
 
 async def ready(screen: InspectorScreen, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: screen.edits.desk is not None)
+    await until(pilot, lambda: screen.edits.staging_area is not None)
 
 
 async def test_marks_stand_in_the_rule_cost_no_layout_and_esc_clears_them() -> None:

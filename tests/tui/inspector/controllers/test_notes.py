@@ -42,8 +42,8 @@ async def kept(screen: InspectorScreen, pilot: Pilot[None], count: int) -> None:
     await until(
         pilot,
         lambda: (
-            screen.owner(NotesController).standing is not None
-            and len(screen.owner(NotesController).standing.order) == count
+            screen.owner(NotesController).session_notes is not None
+            and len(screen.owner(NotesController).session_notes.order) == count
         ),
     )
     await pilot.pause(0.05)
@@ -77,11 +77,11 @@ async def test_going_on_to_the_only_bookmark_from_where_it_stands_says_so(tmp_pa
         for name in ("NextMarked", "PreviousMarked"):
             screen.line.say(())
             await do(pilot, name)
-            assert "the only note or bookmark stands here" in text(screen)
+            assert "This is the only note or bookmark" in text(screen)
         screen.line.say(())
         await pilot.press("home")
         await do(pilot, "NextMarked")
-        assert "stands here" not in text(screen), "it went there"
+        assert "This is the only" not in text(screen), "it went there"
 
 
 async def test_notes_are_written_listed_and_gone_to(tmp_path: Path) -> None:

@@ -39,7 +39,9 @@ async def asked(pilot: Pilot[None]) -> InspectorScreen:
     screen = pilot.app.screen
     assert isinstance(screen, InspectorScreen)
     await settled(screen, pilot)
-    await until(pilot, lambda: screen.state.complete and screen.edits.desk is not None and screen.edits.ready())
+    await until(
+        pilot, lambda: screen.state.complete and screen.edits.staging_area is not None and screen.edits.check_ready()
+    )
     return screen
 
 

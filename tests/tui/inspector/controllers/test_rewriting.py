@@ -44,7 +44,7 @@ def talk() -> Session:
 
 async def editing(screen: InspectorScreen, pilot: Pilot[None], words: str) -> TextEditor:
     """The editor of the block that says `words`."""
-    await until(pilot, lambda: screen.edits.desk is not None)
+    await until(pilot, lambda: screen.edits.staging_area is not None)
     at(screen, words)
     await do(pilot, "EditInPlace")
     return await editor(pilot)
@@ -104,7 +104,7 @@ async def test_nothing_is_staged_where_nothing_was_changed_or_it_was_left() -> N
         await do(pilot, "EditInPlace")
         assert pilot.app.screen is screen and "no text that can be replaced" in text(screen), "a call has no words"
     async with opened(load(SAMPLE).session) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, '"name":"back"')
         await do(pilot, "EditInPlace")
         assert pilot.app.screen is screen and not staged(screen), "an edit of a definition would change nothing"
@@ -125,7 +125,7 @@ async def test_what_would_be_slow_on_the_screen_goes_to_an_editor() -> None:
     story.call("Yes.")
     story.user("go on").tip()
     async with opened(story.session) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "xxxx")
         await do(pilot, "EditInPlace")
         assert pilot.app.screen is screen and "R opens it in $EDITOR" in text(screen)
@@ -159,12 +159,12 @@ async def test_without_an_editor_the_screens_own_opens(monkeypatch: pytest.Monke
     def missing(*words: Any, **more: Any) -> str:
         raise NoEditor("cannot start vi")
 
-    monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", missing)
+    monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edit_text", missing)
     async with opened(session()) as (screen, pilot):
         from contextlib import nullcontext
 
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "The cart is fine")
         await pilot.press("R")
         await pilot.pause()
@@ -173,7 +173,7 @@ async def test_without_an_editor_the_screens_own_opens(monkeypatch: pytest.Monke
 
 async def test_the_static_part_is_offered_and_hoisted() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "first task")
         screen.owner(RewritingController).hoist()
         here = await editor(pilot)
@@ -187,7 +187,7 @@ async def test_the_static_part_is_offered_and_hoisted() -> None:
 
 async def test_marked_messages_give_up_what_they_share_and_one_alone_is_cut_down() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "first task")
         await pilot.press("space")
         at(screen, "second task")
@@ -211,7 +211,7 @@ async def test_marked_messages_give_up_what_they_share_and_one_alone_is_cut_down
 
 async def test_a_repeated_result_becomes_a_reference_or_it_is_said_why_not() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "All is fine")
         screen.owner(RewritingController).deduplicate()
         await pilot.pause()
@@ -224,11 +224,11 @@ async def test_a_repeated_result_becomes_a_reference_or_it_is_said_why_not() -> 
 
 async def test_rules_for_json_are_asked_for() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "All is fine")
         screen.owner(RewritingController).compact()
         await pilot.pause()
-        assert not screen.line.asking and NO_JSON in text(screen)
+        assert not screen.line.is_asking and NO_JSON in text(screen)
         at(screen, "buttons")
         screen.owner(RewritingController).compact()
         await pilot.press(*"drop=bounds rename=name:n", "enter")
@@ -243,7 +243,7 @@ async def test_rules_for_json_are_asked_for() -> None:
         assert len(staged(screen)) == 1 and "no setting 'least'" in text(screen)
         screen.owner(RewritingController).compact()
         await pilot.press(*"drop=name", "escape")
-        assert len(staged(screen)) == 1 and not screen.line.asking
+        assert len(staged(screen)) == 1 and not screen.line.is_asking
         await pilot.press("u")
         at(screen, "buttons")
         screen.owner(RewritingController).compact()
@@ -253,7 +253,7 @@ async def test_rules_for_json_are_asked_for() -> None:
 
 async def test_a_block_is_moved_to_three_places_and_back() -> None:
     async with opened(talk()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         for to in ("start", "system", "end"):
             at(screen, "second task")
             screen.owner(RewritingController).move(to)
@@ -272,7 +272,7 @@ async def test_a_block_is_moved_to_three_places_and_back() -> None:
 
 async def test_a_definition_of_a_tool_is_minimised() -> None:
     async with opened(load(SAMPLE).session) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         assert Minimise not in screen.commands_now() and TOOLS not in screen.edits.facts()
         screen.owner(RewritingController).minimise()
         await pilot.pause()

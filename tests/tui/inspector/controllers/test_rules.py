@@ -28,7 +28,7 @@ async def test_an_answer_opens_as_a_whole_and_folds_again() -> None:
         assert "opens its blocks" in text(screen)
         await pilot.press("enter")
         await pilot.pause()
-        assert pane.viewport.heights.total > before and "answered" in text(screen) and "opened" in text(screen)
+        assert pane.viewport.heights.total > before and "answer of call" in text(screen) and "opened" in text(screen)
         await pilot.press("enter")
         await pilot.pause()
         assert pane.viewport.heights.total == before and pane.cursor == row
@@ -44,12 +44,12 @@ async def test_an_epoch_leads_to_its_first_call() -> None:
         await pilot.pause()
         scene = screen.panels.scene
         assert scene is not None and str(scene.call.epoch.start) == "resume"
-        assert f"call {scene.number:,}, the first one after it" in text(screen)
+        assert f"call {scene.number:,} is the first one after it" in text(screen)
 
 
 async def test_a_broken_prefix_says_what_it_costs() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("d")
         pane = screen.panels.transcript
@@ -63,4 +63,4 @@ async def test_a_broken_prefix_says_what_it_costs() -> None:
         pane.move_to(kinds(pane.data)["break"])
         await pilot.press("enter")
         await pilot.pause()
-        assert "from here on the request differs" in text(screen) and "cached" in text(screen)
+        assert "The request differs from here on" in text(screen) and "cached" in text(screen)

@@ -32,9 +32,9 @@ async def typed(pilot: Pilot[None], screen: InspectorScreen, words: str) -> None
     await until(
         pilot,
         lambda: (
-            screen.owner(SearchController)._last == words
-            and screen.owner(SearchController)._found is not None
-            and screen.owner(SearchController)._found.finish
+            screen.owner(SearchController)._last_text == words
+            and screen.owner(SearchController)._sightings is not None
+            and screen.owner(SearchController)._sightings.done
         ),
     )
     await pilot.pause(0.05)
@@ -59,15 +59,15 @@ async def test_n_goes_round_and_opens_what_is_folded() -> None:
         seen = []
         for number in range(9):
             await pilot.press("n")
-            seen.append(screen.owner(SearchController)._at)
+            seen.append(screen.owner(SearchController)._hit_index)
             assert "needle" in [one.lower() for one in marked(screen)], number
         assert seen == [(seen[0] + number) % 7 for number in range(9)]
         await pilot.press("N")
-        assert screen.owner(SearchController)._at == (seen[-1] - 1) % 7
+        assert screen.owner(SearchController)._hit_index == (seen[-1] - 1) % 7
         await pilot.press("escape")
         assert screen.panels.transcript.data.opened == folds
         assert marked(screen) == []
-        assert not screen.owner(SearchController).searching
+        assert not screen.owner(SearchController).is_active
         assert screen.panels.transcript.node != 0 and node is not None
 
 
@@ -110,7 +110,8 @@ async def test_an_expression_and_what_is_none() -> None:
         assert "no hit" in text(screen)
         await pilot.press("ctrl+x")
         await until(
-            pilot, lambda: bool(screen.owner(SearchController)._found and screen.owner(SearchController)._found.finish)
+            pilot,
+            lambda: bool(screen.owner(SearchController)._sightings and screen.owner(SearchController)._sightings.done),
         )
         await pilot.pause(0.05)
         assert "of 3" in text(screen)

@@ -50,7 +50,7 @@ async def test_what_dropping_gains_is_said_however_long_the_answer_is() -> None:
     story = Story(hidden_tokens=0)
     story.user("a question").call("An answer that goes on and on, \x1b[31m after line after line. " * 20)
     async with opened(story.session, (80, 24)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "goes on and on")
         await pilot.press("d")
         await until(pilot, lambda: "dropped" in text(screen))
@@ -59,7 +59,7 @@ async def test_what_dropping_gains_is_said_however_long_the_answer_is() -> None:
 
 async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         before = screen.panels.scene.figures.context_tokens if screen.panels.scene else 0
         at(screen, "line of code")
         await pilot.press("d")
@@ -77,7 +77,7 @@ async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it(
 
 async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
     async with opened(every_category()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "Let me run the demo script first.")
         await pilot.press("d")
         await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
@@ -102,7 +102,7 @@ async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypat
         async with app.run_test(size=(120, 40)) as pilot:
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
-            await until(pilot, lambda: screen.edits.desk is not None and screen.panels.scene is not None)
+            await until(pilot, lambda: screen.edits.staging_area is not None and screen.panels.scene is not None)
             overlay, scene = screen.edits.overlay, screen.panels.scene
             assert overlay is not None and scene is not None and not scene.counted
             line = "line of code"
@@ -137,8 +137,8 @@ async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypat
 async def test_a_long_context_is_read_behind_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
     async with opened(long_session(40)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
-        desk, scene, asked = screen.edits.desk, screen.panels.scene, []
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        desk, scene, asked = screen.edits.staging_area, screen.panels.scene, []
         assert desk is not None and scene is not None
         desk._context = None
         assert not desk.ready(scene, asked.append) and not desk.ready(scene, asked.append)
@@ -156,19 +156,19 @@ async def test_the_next_request_of_a_long_context_is_worked_out_when_it_is_asked
     monkeypatch.setattr("ctxtui.services.editing.staging.FEW", 2)
     monkeypatch.setattr("ctxtui.services.editing.next_request_cache.LONG_CONTEXT_BLOCKS", 2)
     async with opened(long_session(40)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
-        desk = screen.edits.desk
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        desk = screen.edits.staging_area
         assert desk is not None
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         screen.state.show()
-        assert desk._context is None and desk._reading is None and screen.panels.coming is None
-        screen.edits.look_ahead()
-        await until(pilot, lambda: screen.panels.coming is not None)
+        assert desk._context is None and desk._reading is None and screen.panels.next_call is None
+        screen.edits.toggle_next_call()
+        await until(pilot, lambda: screen.panels.next_call is not None)
 
 
 async def test_undo_redo_discard_apply_and_the_log() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "second question")
@@ -198,7 +198,7 @@ async def test_undo_redo_discard_apply_and_the_log() -> None:
 
 async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "first question")
@@ -211,7 +211,7 @@ async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() ->
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
         assert staging is not None and len(staging.news) == 1
-        assert "src/shop/cart.py" in str(overlay.staged[0].given["text"])
+        assert "src/shop/cart.py" in str(overlay.staged[0].params["text"])
         assert "summary" in text(screen)
         await pilot.press("escape")
         assert overlay.staged, "esc never takes staged edits back"
@@ -219,7 +219,7 @@ async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() ->
 
 async def test_widening_goes_from_the_block_to_its_category() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         seen = []
         for _ in range(4):
@@ -230,7 +230,7 @@ async def test_widening_goes_from_the_block_to_its_category() -> None:
 
 async def test_a_refused_edit_says_why_and_stages_nothing() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         at(screen, "first question")
@@ -242,7 +242,7 @@ async def test_a_refused_edit_says_why_and_stages_nothing() -> None:
 
 async def test_a_breakpoint_goes_from_five_minutes_to_an_hour_to_none() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         seen = []
@@ -255,7 +255,7 @@ async def test_a_breakpoint_goes_from_five_minutes_to_an_hour_to_none() -> None:
 
 async def test_a_note_is_typed_at_the_prompt() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "second question")
         await do(pilot, "PutNote")
         await pilot.press(*"mind", "enter")
@@ -267,7 +267,7 @@ async def test_a_note_is_typed_at_the_prompt() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (200, 60), (60, 16), (100, 30)])
 async def test_every_size_shows_what_is_staged(size: tuple[int, int]) -> None:
     async with opened(session(), size) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("t")
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
@@ -281,7 +281,7 @@ async def test_ten_thousand_blocks_are_staged_at_once() -> None:
     long = long_session(2500)  # four blocks a round
     assert len(long.tree) >= 10_000
     async with opened(long) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("d")
         assert screen.panels.staging is not None
         await pilot.press("z", "z", "u")
@@ -290,8 +290,8 @@ async def test_ten_thousand_blocks_are_staged_at_once() -> None:
 
 async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
-        overlay, desk = screen.edits.overlay, screen.edits.desk
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        overlay, desk = screen.edits.overlay, screen.edits.staging_area
         assert overlay is not None and desk is not None
         at(screen, "first question")
         await pilot.press("space")
@@ -302,9 +302,9 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         context = screen.edits.context_of(scene)
         edit = edits_from_selection.keep_literal(context, overlay.in_force, "line of code")
         assert edit is not None and str(edit.params["text"]).endswith("- kept: line of code")
-        await until(pilot, lambda: desk.next_call(scene, screen.state.feed.want) is not None)
+        await until(pilot, lambda: desk.next_call(scene, screen.state.feed.request_load) is not None)
         await pilot.press("l")
-        assert "no later block quotes what goes" in text(screen)
+        assert "No later block quotes dropped text" in text(screen)
         at(screen, "first question")
         screen.owner(SummariesController).rate("good")
         assert [one.kind for one in overlay.staged][-1] == "annotate"
@@ -319,7 +319,7 @@ def to_summary(screen: InspectorScreen) -> None:
 
 
 async def summarized(screen: InspectorScreen, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: screen.edits.desk is not None)
+    await until(pilot, lambda: screen.edits.staging_area is not None)
     at(screen, "first question")
     await pilot.press("space")
     at(screen, "The cart is fine")
@@ -339,7 +339,7 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
             told.append(text)
             return "what I say of it"
 
-        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", edited_text)
+        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edit_text", edited_text)
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         assert told == [str(overlay.staged[0].params["text"])]
@@ -376,12 +376,12 @@ async def test_a_summary_is_rated_copied_and_taken_back_on_its_own_row() -> None
 
 async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "second question")
         await do(pilot, "PutNote")
         await pilot.press(*"mind", "enter")
         to_summary(screen)
-        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", lambda text: f"{text} the gap")
+        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edit_text", lambda text: f"{text} the gap")
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         overlay = screen.edits.overlay
@@ -390,7 +390,7 @@ async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.Monkey
 
 async def test_leaving_with_staged_edits_is_asked_once() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         assert screen.may_quit(screen.app.exit), "nothing is staged"
         at(screen, "The cart is fine")
         await pilot.press("d")
@@ -402,7 +402,7 @@ async def test_leaving_with_staged_edits_is_asked_once() -> None:
 
 async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "first question")
         await pilot.press("d")
         await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
@@ -411,8 +411,8 @@ async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in()
 
 async def test_figures_that_come_before_the_recording_is_placed_do_not_hold_the_view() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
-        screen.state.complete = screen.state._placed = False
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        screen.state.complete = screen.state._has_position = False
         screen.state.index = 0
         screen.state.on.loader.emit(Worked(done=True))
         assert screen.panels.transcript.row_count and screen.state.index == 0
@@ -426,15 +426,15 @@ async def test_every_key_that_edits_answers_and_what_gains_nothing_is_not_staged
         return "".join(span.text for span in screen.prompt.hint)
 
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay = screen.edits.overlay
         assert overlay is not None
         for key, why in (
-            *((key, "nothing is staged") for key in "aXwl"),
-            ("u", "nothing to undo"),
-            ("ctrl+r", "nothing to do again"),
+            *((key, "No edit is staged") for key in "aXwl"),
+            ("u", "Nothing to undo"),
+            ("ctrl+r", "Nothing to redo"),
             ("E", "log is empty"),
-            ("z", "no edit touches"),
+            ("z", "No edit touches"),
         ):
             await pilot.press(key)
             assert why in told(screen), key
@@ -459,7 +459,7 @@ async def test_every_key_that_edits_answers_and_what_gains_nothing_is_not_staged
 
 async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_is_asked_for() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         overlay, rows = screen.edits.overlay, screen.panels.transcript.data
         assert overlay is not None and rows is not None
         at(screen, "first question")
@@ -473,11 +473,11 @@ async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_i
         assert rows.open_state(row) is None
         rows.read.clear()
         await pilot.press("a")
-        assert not overlay.applied and rows.open_state(row) is not None and "read the summary" in text(screen)
+        assert not overlay.applied and rows.open_state(row) is not None and "Read the summary" in text(screen)
         await pilot.press("a")
         assert len(overlay.applied) == 1
         overlay._earlier = {entry.id for entry in overlay.log}
         await pilot.press("u")
-        assert "an earlier run did this: apply of 1" in text(screen) and len(overlay.applied) == 1
+        assert "Made in an earlier run: apply of 1" in text(screen) and len(overlay.applied) == 1
         await pilot.press("u")
         assert not overlay.applied

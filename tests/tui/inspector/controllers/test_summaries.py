@@ -22,7 +22,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def asked(screen: InspectorScreen, pilot: Pilot[None], name: str) -> None:
     """Mark two turns and name the model."""
-    await until(pilot, lambda: screen.edits.desk is not None)
+    await until(pilot, lambda: screen.edits.staging_area is not None)
     at(screen, "first question")
     await pilot.press("space")
     at(screen, "The cart is fine")
@@ -55,7 +55,7 @@ async def test_no_means_no() -> None:
         await asked(screen, pilot, "offline:offline")
         await until(pilot, lambda: "send" in question(screen))
         await pilot.press("n")
-        assert screen.edits.overlay is not None and not screen.edits.overlay.staged and not screen.line.asking
+        assert screen.edits.overlay is not None and not screen.edits.overlay.staged and not screen.line.is_asking
 
 
 async def test_a_provider_that_is_not_there_is_said() -> None:
@@ -67,7 +67,7 @@ async def test_a_provider_that_is_not_there_is_said() -> None:
 
 async def test_a_summary_from_the_record_has_the_length_that_is_asked_for() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "first question")
         await pilot.press("space")
         at(screen, "The cart is fine")
@@ -85,11 +85,11 @@ async def test_a_summary_from_the_record_has_the_length_that_is_asked_for() -> N
         await pilot.press("s")
         screen.prompt.set_text("much")
         await pilot.press("enter")
-        assert "a length is a number" in said(screen)
+        assert "Type a number" in said(screen)
         await pilot.press("s")
         screen.prompt.set_text("3")
         await pilot.press("enter")
-        assert "nothing that it could say" in said(screen) and overlay.in_force[-1].params["text"] == short
+        assert "No summary fits" in said(screen) and overlay.in_force[-1].params["text"] == short
 
 
 @pytest.mark.parametrize("key", ["", "k"])
@@ -97,7 +97,7 @@ async def test_a_model_is_offered_first_where_a_key_is_set(monkeypatch: pytest.M
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
     monkeypatch.setenv("OPENAI_API_KEY", "")
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "first question")
         await pilot.press("space")
         at(screen, "The cart is fine")
@@ -111,7 +111,7 @@ async def test_a_model_is_offered_first_where_a_key_is_set(monkeypatch: pytest.M
 
 async def test_a_remark_is_kept_with_the_summary() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "first question")
         await pilot.press("space")
         at(screen, "The cart is fine")
@@ -122,7 +122,7 @@ async def test_a_remark_is_kept_with_the_summary() -> None:
         await pilot.press("enter")
         assert screen.edits.overlay is not None
         edit = screen.edits.overlay.staged[-1]
-        assert (edit.kind, edit.params["text"]) == ("annotate", "too short") and "remark is kept" in said(screen)
+        assert (edit.kind, edit.params["text"]) == ("annotate", "too short") and "remark saved" in said(screen)
 
 
 async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> None:
@@ -130,7 +130,7 @@ async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> No
         await asked(screen, pilot, "offline:offline")
         await until(pilot, lambda: "send" in question(screen))
         await pilot.press("y")
-        desk = screen.edits.desk
+        desk = screen.edits.staging_area
         assert desk is not None
         mine, screen.state.thread = screen.state.thread, "elsewhere"
         await until(pilot, lambda: bool(desk.overlay(mine).staged))

@@ -28,8 +28,8 @@ async def test_the_line_says_why_and_goes_there() -> None:
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert "results" in text(screen).splitlines()[1]
-        await until(pilot, lambda: screen.edits.editable())
-        owner._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        owner._search()
         await until(pilot, lambda: reasons.groups is not None)
         assert "npm output" in text(screen).splitlines()[1]
         await pilot.press("shift+tab", "enter")
@@ -37,7 +37,7 @@ async def test_the_line_says_why_and_goes_there() -> None:
         node = screen.panels.transcript.node
         assert node and screen.panels.scene is not None
         assert screen.panels.transcript.has_focus, "the heaviest block, as no cut is known yet"
-        owner._rested()
+        owner._search()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is None and KEY not in text(screen).splitlines()[1], "nothing that frees tokens is safe here"
 
@@ -45,15 +45,15 @@ async def test_the_line_says_why_and_goes_there() -> None:
 async def test_a_safe_cut_is_named_and_gone_to() -> None:
     async with opened(results()) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
-        await until(pilot, lambda: screen.edits.editable())
-        owner._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        owner._search()
         await until(pilot, lambda: reasons.subject is not None)
         await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
         scene = screen.panels.scene
         assert reasons.cut is not None and scene is not None
         assert not loses_text(screen.edits.context_of(scene), reasons.cut.edits)
         await pilot.press("shift+tab", "enter")
-        await until(pilot, lambda: "lists what would help" in text(screen))
+        await until(pilot, lambda: "lists the advice" in text(screen))
         assert screen.panels.transcript.has_focus, "the first block of the cut"
 
 
@@ -61,8 +61,8 @@ async def test_a_cut_that_loses_text_is_not_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("ctxtui.curation.policies.risk.loses_text", lambda context, edits: True)
     async with opened(results()) as (screen, pilot):
         reasons = screen.panels.reasons
-        await until(pilot, lambda: screen.edits.editable())
-        screen.owner(WhyController)._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        screen.owner(WhyController)._search()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is None and KEY not in text(screen).splitlines()[1]
 
@@ -70,8 +70,8 @@ async def test_a_cut_that_loses_text_is_not_named(monkeypatch: pytest.MonkeyPatc
 async def test_a_cut_of_other_edits_is_not_shown() -> None:
     async with opened(results()) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
-        await until(pilot, lambda: screen.edits.editable())
-        owner._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        owner._search()
         await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
         said, subject = text(screen).splitlines()[1], reasons.subject
         await pilot.press("d")
@@ -87,8 +87,8 @@ async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
     async with opened(results(), live=True) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert screen.state.live
-        await until(pilot, lambda: screen.edits.editable())
-        owner._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        owner._search()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is not None
 
@@ -106,25 +106,25 @@ async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch:
         return []
 
     async with opened(reads().session) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         monkeypatch.setattr(Proposals, "advice", advice)
         owner = screen.owner(WhyController)
-        owner._rested()
+        owner._search()
         await until(pilot, begun.is_set)
-        monkeypatch.setattr(owner, "_rested", lambda: None)
+        monkeypatch.setattr(owner, "_search", lambda: None)
         await pilot.press("d")
         await until(pilot, ended.is_set)
         assert screen.edits.overlay is not None and screen.edits.overlay.staged
 
 
 async def test_among_very_many_blocks_it_is_not_looked_for_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(why, "_UNASKED", 3)
+    monkeypatch.setattr(why, "_MAX_AUTOMATIC_BLOCKS", 3)
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
-        await until(pilot, lambda: screen.edits.editable())
-        owner._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        owner._search()
         await until(pilot, lambda: reasons.groups is not None)
-        assert owner._looking is None and reasons.subject is None
+        assert owner._search_subject is None and reasons.subject is None
         await pilot.press("exclamation_mark")
         await until(pilot, lambda: "what it does" in text(pilot.app.screen))  # type: ignore[arg-type]
 
@@ -145,8 +145,8 @@ class Sees:
 
 async def main():
     async with opened(reads().session) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.editable())
-        screen.owner(WhyController)._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        screen.owner(WhyController)._search()
         await until(pilot, lambda: screen.panels.reasons.subject is not None)
         await until(pilot, lambda: screen.panels.reasons.groups is not None)
 

@@ -77,13 +77,15 @@ class RecordedMarker(NamedTuple):
 def recorded_markers(record: RequestRecord) -> list[RecordedMarker]:
     """List the cache breakpoints of a request record; one of another form has an empty path."""
     listed = canonical.loads(bytes(record.cache_control))
-    found = []
-    for one in listed if isinstance(listed, list) else [listed]:
-        path = one.get("path") if isinstance(one, dict) else None
+    markers = []
+    for entry in listed if isinstance(listed, list) else [listed]:
+        path = entry.get("path") if isinstance(entry, dict) else None
         steps = path if isinstance(path, list) else []
         plain = all(type(step) in (str, int) for step in steps)
-        found.append(RecordedMarker(tuple(steps) if plain else (), one.get("value") if isinstance(one, dict) else one))
-    return found
+        markers.append(
+            RecordedMarker(tuple(steps) if plain else (), entry.get("value") if isinstance(entry, dict) else entry)
+        )
+    return markers
 
 
 _UNKNOWN: Final = -1
@@ -140,50 +142,50 @@ class ClaudeRequests:
         self.last: ClaudeRequest | None = None
         self.answered: ClaudeRequest | None = None
 
-    def take(self, found: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
+    def add_record(self, source: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
         """Handle a record of one of the three kinds; returns its request, if it is one, and what could not be read."""
         try:
-            record = decode_request(found.raw)
+            record = decode_request(source.raw)
             if record.type == SHAPE:
                 self.store.put_shape(record.shape_hash, canonical.loads(bytes(record.shape)))
             elif record.type == BLOB:
                 self.store.put_blob(record.hash, canonical.loads(bytes(record.message)))
             else:
-                return self._request(record, found), []
+                return self._request(record, source), []
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            return None, [Skipped(found.line, f"a record of a request that cannot be read: {error}")]
+            return None, [Skipped(source.line, f"a record of a request that cannot be read: {error}")]
         return None, []
 
-    def _request(self, record: RequestRecord, found: RawRecord) -> ClaudeRequest:
+    def _request(self, record: RequestRecord, source: RawRecord) -> ClaudeRequest:
         for raw in (record.params, record.cache_control, record.withheld, record.cut):
             # Raises if nested too deeply.
             canonical.loads(bytes(raw))
         last: SentMessage | None = self._roots.setdefault(record.shape_hash, SentMessage(None, _ROOT, 0))
         base = self._known.get(record.base) if record.base else None
         if record.keep:
-            last = self._kept(base, record) if base is not None else None
+            last = self._kept_message(base, record) if base is not None else None
         for hash_ in record.tail if last is not None else ():
             above = last
             assert above is not None
             last = above.next.get(hash_)
             if last is None:
                 last = above.next[hash_] = SentMessage(above, hash_, above.count + 1)
-        made = ClaudeRequest(
+        request = ClaudeRequest(
             id=record.id,
             record=record,
-            line=found.line,
-            bytes_=(found.start, found.end),
+            line=source.line,
+            bytes_=(source.start, source.end),
             shape=record.shape_hash,
             last=last,
             lost="" if last is not None else base.lost if base is not None and base.lost else str(record.base),
             fresh=not record.base,
             at=parse_timestamp(record.timestamp),
         )
-        self._known[record.id] = made
-        self.last = made
-        return made
+        self._known[record.id] = request
+        self.last = request
+        return request
 
-    def _kept(self, base: ClaudeRequest, record: RequestRecord) -> SentMessage | None:
+    def _kept_message(self, base: ClaudeRequest, record: RequestRecord) -> SentMessage | None:
         """Find the last message of `base` that a request keeps, under the request's own shape."""
         last = base.last
         if last is None or not 0 <= record.keep <= last.count:
@@ -204,7 +206,7 @@ class ClaudeRequests:
             moved = below
         return moved
 
-    def goes_on(self, request: ClaudeRequest) -> bool:
+    def continues_answered(self, request: ClaudeRequest) -> bool:
         """Whether a request begins with all messages of the last answered one.
 
         A process that names no earlier request, but has its context, was restarted.
@@ -219,27 +221,27 @@ class ClaudeRequests:
             at, last = at.up, last.up
         return (at is not None and at is last) or (at is None and last is None and self.answered is not None)
 
-    def named(self, id_: str) -> ClaudeRequest | None:
+    def find(self, id_: str) -> ClaudeRequest | None:
         """Find the request with this id."""
         return self._known.get(id_)
 
     def shape_of(self, request: ClaudeRequest) -> RequestShape | None:
         """Return system prompt and tools of a request; None if they are not in the file."""
-        found = self.store.shape(request.shape)
-        return found or (self._shared.shape(request.shape) if self._shared is not None else None)
+        shape = self.store.shape(request.shape)
+        return shape or (self._shared.shape(request.shape) if self._shared is not None else None)
 
     def rebuild(self, request: ClaudeRequest) -> tuple[Call | None, list[Skipped]]:
         """Rebuild a request as a call without an answer; None and the reason if impossible, each reason once."""
         shape = self.shape_of(request)
         if shape is None:
-            return None, self._once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
+            return None, self._report_once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
         if request.last is None:
-            return None, self._once(request, request.lost, "the request that it goes on from is")
-        lost = self._reach(request.last, shape)
+            return None, self._report_once(request, request.lost, "the request that it goes on from is")
+        lost = self._build_nodes(request.last, shape)
         if lost:
-            return None, self._once(request, lost, f"message {lost[:12]} of it is")
+            return None, self._report_once(request, lost, f"message {lost[:12]} of it is")
         if not request.last.count:
-            return None, self._once(request, request.id, "every message of it is")
+            return None, self._report_once(request, request.id, "every message of it is")
         markers, notes = self._markers(request, shape)
         parts: dict[str, Json] = {"frame": self._frame(request, shape)}
         if markers:
@@ -266,14 +268,14 @@ class ClaudeRequests:
         )
         return call, notes
 
-    def _once(self, request: ClaudeRequest, cause: str, what: str) -> list[Skipped]:
+    def _report_once(self, request: ClaudeRequest, cause: str, what: str) -> list[Skipped]:
         if cause in self._told:
             return []
         self._told.add(cause)
         words = f"a request cannot be rebuilt: {what} not in the file; it is read from the messages on record"
         return [Skipped(request.line, words)]
 
-    def _reach(self, last: SentMessage, shape: RequestShape) -> str:
+    def _build_nodes(self, last: SentMessage, shape: RequestShape) -> str:
         """Build the nodes up to `last`; returns the hash of a missing message, "" if there is none."""
         above: list[SentMessage] = []
         at: SentMessage | None = last
@@ -283,26 +285,26 @@ class ClaudeRequests:
                 return at.lost
             above.append(at)
             at = at.up
-        for one in reversed(above):
-            if one.up is None:
-                one.head = shape.head
+        for message in reversed(above):
+            if message.up is None:
+                message.head = shape.head
                 continue
-            items = self._message(one.hash)
+            items = self._message(message.hash)
             if items is None:
-                last.lost = one.lost = one.hash
-                return one.hash
-            one.head = self._tree.extend(one.up.head, items)
+                last.lost = message.lost = message.hash
+                return message.hash
+            message.head = self._tree.extend(message.up.head, items)
         return ""
 
     def _message(self, hash_: str) -> Sequence[Item] | None:
-        found = self.store.message(hash_)
-        return found if found is not None or self._shared is None else self._shared.message(hash_)
+        items = self.store.message(hash_)
+        return items if items is not None or self._shared is None else self._shared.message(hash_)
 
     def _markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
         """Map the cache breakpoints to items of the request; also reports those whose position does not exist."""
-        found: dict[int, tuple[WireMarker, ...]] = {}
+        markers: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
         at = request.last
         tree, nodes = self._tree, self._tree.path(shape.head)
@@ -328,17 +330,17 @@ class ClaudeRequests:
                 continue
             item = tree[node].depth - 1
             last = len(value) if inner < 0 else _size(value, inner)
-            found[item] = (*found.get(item, ()), WireMarker(inner, _MARKER, last, marker.value))
+            markers[item] = (*markers.get(item, ()), WireMarker(inner, _MARKER, last, marker.value))
         if not lost:
-            return found, []
+            return markers, []
         words = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
-        return found, [Skipped(request.line, words)]
+        return markers, [Skipped(request.line, words)]
 
     def _frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
         """Build the frame: the members of the body in the client's order, with slots for its sections."""
         key = (bytes(request.record.params), request.shape)
-        found = self._frames.get(key)
-        if found is None:
+        frame = self._frames.get(key)
+        if frame is None:
             params = _params(request.record)
             texts: list[tuple[str, str | None]] = (
                 [(_MODEL, COMPACT.write(params.pop(_MODEL)))] if _MODEL in params else []
@@ -349,8 +351,8 @@ class ClaudeRequests:
             entries = [
                 MemberText("," if n else "{", COMPACT.write(name), ":", text) for n, (name, text) in enumerate(texts)
             ]
-            found = self._frames[key] = Frame(tuple(entries), "}").to_json()
-        return found
+            frame = self._frames[key] = Frame(tuple(entries), "}").to_json()
+        return frame
 
 
 def _params(record: RequestRecord) -> dict[str, Json]:
@@ -363,14 +365,14 @@ def _params(record: RequestRecord) -> dict[str, Json]:
 def _extra(record: RequestRecord) -> dict[str, Json]:
     """Recorded facts outside the body."""
     params = canonical.loads(bytes(record.params))
-    told = {
+    facts = {
         _BETAS: params.get(_BETAS) if isinstance(params, dict) else None,
         "querySource": record.query_source,
         "requestDigest": record.request_digest,
         _WITHHELD: canonical.loads(bytes(record.withheld)),
         _CUT: canonical.loads(bytes(record.cut)),
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in facts.items() if value}
 
 
 def _message_of(marker: RecordedMarker) -> int:

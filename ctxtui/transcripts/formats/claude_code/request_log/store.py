@@ -130,11 +130,11 @@ class RequestStore:
         listed = tools if isinstance(tools, list) else []
         texts = system if isinstance(system, list) else []
         parts = [part for n, tool in enumerate(listed) for part in split_tool(tool, f"$.tools[{n}]")]
-        told = split_system_string(system) if isinstance(system, str) else []
-        told += [part for n, text in enumerate(texts) for part in split_system(text, f"$.system[{n}]")]
-        head = self._tree.extend(ROOT, [part.item for part in (*parts, *told)])
+        system_parts = split_system_string(system) if isinstance(system, str) else []
+        system_parts += [part for n, text in enumerate(texts) for part in split_system(text, f"$.system[{n}]")]
+        head = self._tree.extend(ROOT, [part.item for part in (*parts, *system_parts)])
         sections = {name: bool(shape[name]) for name in (SYSTEM, TOOLS) if isinstance(shape.get(name), list | str)}
-        self._shapes[hash_] = RequestShape(head, len(parts), len(told), sections, isinstance(system, str))
+        self._shapes[hash_] = RequestShape(head, len(parts), len(system_parts), sections, isinstance(system, str))
 
     def put_blob(self, hash_: str, message: Json) -> None:
         """Add a message without a record of its own. Raises `ValueError` if it is invalid."""
@@ -163,29 +163,29 @@ class RequestStore:
         mark = SUMMARY if item.block.digest in self._summaries else text_mark(block_content.read(item.block).text)
         return Item(item.block, item.place._replace(mark=mark)) if mark else item
 
-    def record(self, record: ClaudeRecord, said: ClaudeMessage, items: Sequence[Item]) -> None:
+    def record(self, record: ClaudeRecord, message: ClaudeMessage, items: Sequence[Item]) -> None:
         if record.is_compact_summary:
             self._summaries.update(item.block.digest for item in items)
-        side = (said.role, said.id if said.role == "assistant" else "")
-        goes_on = side == self._side and bool(self._blocks) and (said.role == "user" or bool(said.id))
+        side = (message.role, message.id if message.role == "assistant" else "")
+        goes_on = side == self._side and bool(self._blocks) and (message.role == "user" or bool(message.id))
         if not goes_on:
             self._side, self._blocks = side, []
         self._blocks.extend(items)
         start = len(self._blocks) - len(items)
-        self._waiting.append(_Run(said.role, self._blocks, len(self._blocks), said.string, start, self._side[1]))
+        self._waiting.append(_Run(message.role, self._blocks, len(self._blocks), message.string, start, self._side[1]))
 
     def message(self, hash_: str) -> tuple[Item, ...] | None:
         """Return the items of the message with this hash; None if it is not in the file."""
-        found = self._messages.get(hash_)
-        if found is None:
+        items = self._messages.get(hash_)
+        if items is None:
             self._hash_waiting()
             if hash_ not in self._runs:
                 self._hash_otherwise()
             run = self._runs.get(hash_)
             if run is not None:
                 header = Item(_header(run.role, run.string and run.length == 1), Place(MESSAGES, run.role))
-                found = self._messages[hash_] = (header, *run.blocks[: run.length])
-        return found
+                items = self._messages[hash_] = (header, *run.blocks[: run.length])
+        return items
 
     def _hash_waiting(self) -> None:
         for run in self._waiting:

@@ -90,32 +90,32 @@ class WrittenBodies:
         self._asked_by: dict[str, str] = {}
         """Call -> its request file, by the index."""
 
-    def take_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
+    def add_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
         """Read the file `name`. Raises `Malformed` if it holds no request.
 
         A request that names none of `sessions`, if given, is only matched by the index.
         """
-        found = self.requests[name] = read_request(name, data, self._memo)
+        request = self.requests[name] = read_request(name, data, self._memo)
         self._order.setdefault(name, len(self._order))
-        if sessions and found.session and found.session not in sessions:
+        if sessions and request.session and request.session not in sessions:
             self._foreign.add(name)
-            return found
-        self._stands(found.ending).requests.append(name)
-        self._assign(found.ending)
-        return found
+            return request
+        self._group(request.ending).requests.append(name)
+        self._assign(request.ending)
+        return request
 
-    def leave(self, line: IndexLine) -> None:
+    def ignore_line(self, line: IndexLine) -> None:
         """Ignore a line of the index, and its files, which are of another session."""
         self._foreign.update(filter(None, (line.request, line.response)))
 
-    def take_response(self, name: str, value: dict[str, Json]) -> None:
+    def add_response(self, name: str, value: dict[str, Json]) -> None:
         """Add the answer in the file `name`. Raises `Malformed` if it is not an answer."""
         if not isinstance(value.get("content"), list) and "error" not in value:
             raise Malformed("no answer", place=name)
         self.responses[name] = value
         self._order.setdefault(name, len(self._order))
 
-    def take_line(self, line: IndexLine, call: str) -> None:
+    def add_line(self, line: IndexLine, call: str) -> None:
         """Add a line of the index; `call` is the id of its call."""
         self.lines.append((line, call))
         if line.request:
@@ -123,23 +123,23 @@ class WrittenBodies:
             self._asked_by[call] = line.request
         if line.response:
             self._answers[line.response] = call
-        known = self.requests.get(line.request)
-        if known is not None:
-            self._assign(known.ending)
+        request = self.requests.get(line.request)
+        if request is not None:
+            self._assign(request.ending)
 
-    def take_call(self, id_: str, ending: Ending) -> None:
+    def add_call(self, id_: str, ending: Ending) -> None:
         """Add or update a call of the transcript."""
         old = self.calls.get(id_)
         if old is not None and old.ending == ending:
             return
         self.calls[id_] = TranscriptCall(id_, ending, old.order if old is not None else len(self.calls))
         if old is not None:
-            self._stands(old.ending).calls.remove(id_)
+            self._group(old.ending).calls.remove(id_)
             self._assign(old.ending)
-        self._stands(ending).calls.append(id_)
+        self._group(ending).calls.append(id_)
         self._assign(ending)
 
-    def request_of(self, call: str) -> WrittenRequest | None:
+    def find_request(self, call: str) -> WrittenRequest | None:
         """Find the request of `call`; None if no file has it."""
         named = self._asked_by.get(call)
         return self.requests.get(named if named is not None else self._of.get(call, ""))
@@ -152,7 +152,7 @@ class WrittenBodies:
             (other in answered or self._order[other] > self._order[name])
             and self.requests[other].ending == mine.ending
             and self.requests[other].system == mine.system
-            for other in self._stands(mine.ending).requests
+            for other in self._group(mine.ending).requests
             if other != name
         )
 
@@ -164,26 +164,26 @@ class WrittenBodies:
 
     def unanswered(self) -> list[str]:
         """List the requests without a recorded answer, in order of writing."""
-        taken = {*self._of.values(), *self._claims, *self._paired().values(), *self._foreign}
-        return sorted((name for name in self.requests if name not in taken), key=self._order.__getitem__)
+        used = {*self._of.values(), *self._claims, *self._paired().values(), *self._foreign}
+        return sorted((name for name in self.requests if name not in used), key=self._order.__getitem__)
 
     def order(self, name: str) -> int:
         """Return the position of a file among the bodies, in order of writing."""
         return self._order[name]
 
-    def loose(self) -> list[WrittenExchange]:
+    def unindexed(self) -> list[WrittenExchange]:
         """List the answers that the index does not name, each with its request if one matches, in order of writing."""
         pairs = self._paired()
-        found: list[WrittenExchange] = []
+        exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
             if name not in self._answers and name not in self._foreign:
                 request = self.requests.get(pairs.get(name, ""))
                 stem = name.removesuffix(RESPONSE)
                 id_ = as_str(value.get("id")) or stem
                 # Gateways may give many answers one id.
-                id_ = f"{id_}+{stem}" if any(id_ == other.id for other in found) else id_
-                found.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
-        return found
+                id_ = f"{id_}+{stem}" if any(id_ == other.id for other in exchanges) else id_
+                exchanges.append(WrittenExchange(id_, request=request, response=value, order=self._order[name]))
+        return exchanges
 
     def _paired(self) -> dict[str, str]:
         """Map response files that the index does not name to request files.
@@ -192,7 +192,7 @@ class WrittenBodies:
         same model without another answer.
         """
         pairs: dict[str, str] = {}
-        taken = set(self._claims) | set(self._of.values()) | self._foreign
+        used = set(self._claims) | set(self._of.values()) | self._foreign
         open_: list[str] = []
         later = {one.ending.answer: one for one in self.requests.values() if one.ending.answer}
         for name, value in self.responses.items():
@@ -202,41 +202,41 @@ class WrittenBodies:
             fits = self._of.get(call) or self._asked_by.get(call)
             if fits is None and call not in self.calls:
                 after = later.get(answer_name(answer_parts(value)))
-                fits = self._asked_where(after, taken) if after is not None else None
+                fits = self._asked_where(after, used) if after is not None else None
             if fits is not None:
                 pairs[name] = fits
-                taken.add(fits)
+                used.add(fits)
             elif call not in self.calls:
                 open_.append(name)
         for name in open_:
-            fits = self._before(self._order[name], as_str(self.responses[name].get("model")), taken)
+            fits = self._before(self._order[name], as_str(self.responses[name].get("model")), used)
             if fits is not None:
                 pairs[name] = fits
-                taken.add(fits)
+                used.add(fits)
         return pairs
 
-    def _asked_where(self, after: WrittenRequest, taken: set[str]) -> str | None:
+    def _asked_where(self, after: WrittenRequest, used: set[str]) -> str | None:
         """Find the request whose answer is the last one in `after`."""
-        for name in self._stands(Ending(answer=after.before)).requests:
+        for name in self._group(Ending(answer=after.before)).requests:
             one = self.requests[name]
-            if name not in taken and name != after.name and one.system == after.system and not one.compacts:
+            if name not in used and name != after.name and one.system == after.system and not one.compacts:
                 return name
         return None
 
-    def _before(self, order: int, model: str, taken: set[str]) -> str | None:
+    def _before(self, order: int, model: str, used: set[str]) -> str | None:
         for name in sorted(self.requests, key=lambda one: -self._order[one]):
             own = self.requests[name].model
             alike = not model or not own or model.startswith(own) or own.startswith(model)
-            if self._order[name] < order and name not in taken and alike:
+            if self._order[name] < order and name not in used and alike:
                 return name
         return None
 
-    def _stands(self, ending: Ending) -> _Group:
+    def _group(self, ending: Ending) -> _Group:
         return self._standing.setdefault(ending.answer, _Group())
 
     def _assign(self, ending: Ending) -> None:
         """Match the requests after one answer to the calls after it: by the index first, then by best fit."""
-        group = self._stands(ending)
+        group = self._group(ending)
         for call in group.calls:
             self._of.pop(call, None)
         free = [name for name in group.requests if name not in self._claims and name not in self._foreign]
@@ -249,18 +249,18 @@ class WrittenBodies:
                 free.remove(fits)
 
 
-def _best_request(asked: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
-    """Choose the request that a call with the ending `asked` sent.
+def _best_request(ending: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:
+    """Choose the request that a call with the ending `ending` sent.
 
     The requests for a compaction and a title hold the same texts and more; of equal attempts the last one was answered.
     """
     best: tuple[tuple[int, bool, int, int], str] | None = None
     for name, request in requests:
         there = request.ending
-        if not asked.results <= there.results:
+        if not ending.results <= there.results:
             continue
-        lacks = sum(not any(text in other for other in there.texts) for text in asked.texts)
-        if asked.texts and lacks == len(asked.texts) and not asked.results:
+        lacks = sum(not any(text in other for other in there.texts) for text in ending.texts)
+        if ending.texts and lacks == len(ending.texts) and not ending.results:
             continue
         score = (lacks, not request.tools, there.parts, -order[name])
         if best is None or score < best[0]:

@@ -71,38 +71,40 @@ class WrittenCalls:
         return self._threads.calls
 
     def events(
-        self, bodies: WrittenBodies, told: Mapping[str, Call] | None, thoughts: Mapping[str, str]
+        self, bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None, thoughts: Mapping[str, str]
     ) -> list[Event]:
-        """Return events for new data; `told` are the transcript's calls (None: there is no transcript)."""
+        """Return events for new data; `transcript_calls` are the transcript's calls (None: there is no transcript)."""
         events: list[Event] = []
-        for exchange in _exchanges(bodies, told):
-            events += self._exchange(exchange, thoughts, alone=told is None)
+        for exchange in _exchanges(bodies, transcript_calls):
+            events += self._exchange(exchange, thoughts, alone=transcript_calls is None)
         events += self._threads.settle()
         # The transcript determines the threads' tips.
-        return [event for event in events if told is None or not isinstance(event, TipMoved)]
+        return [event for event in events if transcript_calls is None or not isinstance(event, TipMoved)]
 
-    def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
-        source = one.line.source if one.line else ""
-        if not source and one.request is not None and one.request.compacts:
+    def _exchange(self, exchange: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
+        source = exchange.line.source if exchange.line else ""
+        if not source and exchange.request is not None and exchange.request.compacts:
             source = COMPACT
-        made_of = (one.line, one.request, one.response)
-        same = all(map(operator.is_, made_of, self._made_of.get(one.id, (0, 0, 0))))
-        if same and (not self._hidden.get(one.id) or one.request is None):
+        made_of = (exchange.line, exchange.request, exchange.response)
+        same = all(map(operator.is_, made_of, self._made_of.get(exchange.id, (0, 0, 0))))
+        if same and (not self._hidden.get(exchange.id) or exchange.request is None):
             return []
-        self._made_of[one.id] = made_of
-        call, out = self._call(one, thoughts)
-        if same and out == self._hidden.get(one.id, 0):
+        self._made_of[exchange.id] = made_of
+        call, out = self._call(exchange, thoughts)
+        if same and out == self._hidden.get(exchange.id, 0):
             return []
-        self._hidden[one.id] = out
-        home = self._homes.get(one.id)
+        self._hidden[exchange.id] = out
+        home = self._homes.get(exchange.id)
         if home is not None:
             return self._threads.update(home, call)
-        client = self._client(one, source)
-        home = self._homes[one.id] = self._threads.find(one.request.items if one.request else (), client=client)
+        client = self._client(exchange, source)
+        home = self._homes[exchange.id] = self._threads.find(
+            exchange.request.items if exchange.request else (), client=client
+        )
         events: list[Event] = []
         if client.name == MAIN:
             self._main = home
-            events += self._described(one.request) if alone else []
+            events += self._described(exchange.request) if alone else []
         elif source == COMPACT and self._main is not None and self._main.calls:
             used = self.calls[self._main.calls[-1]].usage
             self._main.restart = (
@@ -112,63 +114,63 @@ class WrittenCalls:
         name = answer_name(self._tree.items(call.response_head, call.raw_head))
         if name:
             self._answered.setdefault((source, name), client)
-        return [*events, *self._threads.add(home, call)]
+        return [*events, *self._threads.add_call(home, call)]
 
-    def _client(self, one: WrittenExchange, source: str) -> ClientThread:
+    def _client(self, exchange: WrittenExchange, source: str) -> ClientThread:
         """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
-        request = one.request
+        request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
             return ClientThread(MAIN)
         agents = source.startswith(_AGENT)
         if request is None or (source and not agents) or not (source or request.tools):
             label = _LABELS.get(source, source.replace("_", " "))
             return ClientThread(source or label, label, MAIN, aside=not agents)
-        known = self._answered.get((source, request.ending.answer)) if request.ending.answer else None
-        if known is not None:
-            return known
+        thread = self._answered.get((source, request.ending.answer)) if request.ending.answer else None
+        if thread is not None:
+            return thread
         self._system = self._system or ("" if source else request.system)
         if not source and request.system == self._system:
             return ClientThread(MAIN)
         label = one_line(request.prompt)[:_LABEL_CHARS]
         return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
 
-    def _call(self, one: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
+    def _call(self, exchange: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
         """Build the call of an exchange; also returns how many thinking blocks are still redacted."""
-        line, request = one.line, one.request
+        line, request = exchange.line, exchange.request
         items, out = restore_thinking(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
-        answer = _answer(one)
-        said, unsaid = restore_thinking(answer.items, thoughts)
-        told: dict[str, Json] = {}
+        answer = _answer(exchange)
+        answer_items, unsaid = restore_thinking(answer.items, thoughts)
+        facts: dict[str, Json] = {}
         if line is not None:
-            told |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
+            facts |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
         if request is not None:
-            told |= {"request_file": request.name, "betas": request.betas, "redacted_thinking": out}
-        asked = request.model if request is not None else line.model if line is not None else ""
-        made = Call(
-            one.id,
+            facts |= {"request_file": request.name, "betas": request.betas, "redacted_thinking": out}
+        requested_model = request.model if request is not None else line.model if line is not None else ""
+        call = Call(
+            exchange.id,
             "",
             head,
             head,
-            self._tree.extend(head, said),
+            self._tree.extend(head, answer_items),
             provider=ANTHROPIC,
-            model=answer.model or asked,
+            model=answer.model or requested_model,
             ended=line.at if line is not None else None,
             fidelity=Fidelity.WIRE if request is not None and request.skeleton is not None else Fidelity.TRANSCRIPT,
             usage=answer.usage,
             stop_reason=answer.stop_reason,
-            error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
+            error=answer.error or (NO_ANSWER if exchange.line is None and exchange.response is None else ""),
             skeleton=request.skeleton if request is not None else None,
-            extra=answer.extra | {key: item for key, item in told.items() if item},
+            extra=answer.extra | {key: item for key, item in facts.items() if item},
         )
-        return made, out + unsaid
+        return call, out + unsaid
 
     def _described(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:
             return []
         self._title = self._title or one_line(request.prompt)
-        found = _CLIENT.search(_first_system(request))
-        version, client = (found[1], found[2] or "") if found else ("", "")
+        match = _CLIENT.search(_first_system(request))
+        version, client = (match[1], match[2] or "") if match else ("", "")
         about = Described(id=request.session, title=self._title, source=SOURCE, version=version, client=client)
         if about == self._about:
             return []
@@ -181,67 +183,71 @@ def _unanswered_id(name: str) -> str:
     return f"request {name.removesuffix(REQUEST)}"
 
 
-def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call] | None) -> list[WrittenExchange]:
+def _exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None) -> list[WrittenExchange]:
     """List all exchanges in order: those of the index, and the others inserted by position."""
     named: dict[str, WrittenExchange] = {}
     loose: dict[str, WrittenExchange] = {}
     for line, call in bodies.lines:
         named.setdefault(call, WrittenExchange(call, line=line))
         _merge_files(named[call], bodies.requests.get(line.request), bodies.responses.get(line.response))
-    for one in bodies.loose():
-        _merge_files(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
+    for exchange in bodies.unindexed():
+        _merge_files(
+            named.get(exchange.id) or loose.setdefault(exchange.id, exchange), exchange.request, exchange.response
+        )
     # A request without a recorded answer is a call of the transcript, which may be read later, or a failed attempt. A
     # transcript that records its requests reports those itself.
-    lone = {call: request.name for call in told or () if (request := bodies.request_of(call)) is not None}
-    if all(call.fidelity != Fidelity.WIRE for call in (told or {}).values()):
+    lone = {call: request.name for call in transcript_calls or () if (request := bodies.find_request(call)) is not None}
+    if all(call.fidelity != Fidelity.WIRE for call in (transcript_calls or {}).values()):
         lone |= {
-            _unanswered_id(name): name for name in bodies.unanswered() if told is None or bodies.was_sent_again(name)
+            _unanswered_id(name): name
+            for name in bodies.unanswered()
+            if transcript_calls is None or bodies.was_sent_again(name)
         }
     for call, name in lone.items():
-        one = WrittenExchange(call, order=bodies.order(name))
-        _merge_files(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)
-    found, rest = list(named.values()), list(loose.values())
+        exchange = WrittenExchange(call, order=bodies.order(name))
+        _merge_files(named.get(call) or loose.setdefault(call, exchange), bodies.requests[name], None)
+    indexed, rest = list(named.values()), list(loose.values())
     rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
     if rest:
-        _insert_all(found, rest, bodies)
-    return found
+        _insert_all(indexed, rest, bodies)
+    return indexed
 
 
-def _merge_files(one: WrittenExchange, request: WrittenRequest | None, response: dict[str, Json] | None) -> None:
-    one.request, one.response = one.request or request, one.response or response
+def _merge_files(exchange: WrittenExchange, request: WrittenRequest | None, response: dict[str, Json] | None) -> None:
+    exchange.request, exchange.response = exchange.request or request, exchange.response or response
 
 
-def _insert_all(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
+def _insert_all(exchanges: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
     """Insert `rest` by position: by order of writing if file times are reliable, else after the answer continued from.
 
     Exchanges without a known answer go to the end.
     """
-    orders = [bodies.order(one.request.name) if one.request is not None else -1 for one in found]
+    orders = [bodies.order(exchange.request.name) if exchange.request is not None else -1 for exchange in exchanges]
     known = [order for order in orders if order >= 0]
     timed = sum(a < b for a, b in itertools.pairwise(known)) >= _MIN_ORDERED_SHARE * (len(known) - 1)
-    names = [answer_name(_answer(one).items) for one in found]
-    endings = [one.request.ending.answer if one.request is not None else "" for one in found]
-    for one in rest:
-        order = bodies.order(one.request.name) if one.request is not None else one.order
-        answer = one.request.ending.answer if one.request is not None else ""
+    names = [answer_name(_answer(exchange).items) for exchange in exchanges]
+    endings = [exchange.request.ending.answer if exchange.request is not None else "" for exchange in exchanges]
+    for exchange in rest:
+        order = bodies.order(exchange.request.name) if exchange.request is not None else exchange.order
+        answer = exchange.request.ending.answer if exchange.request is not None else ""
         if timed:
-            at = next((n for n, other in enumerate(orders) if other > order), len(found))
+            at = next((n for n, other in enumerate(orders) if other > order), len(exchanges))
         else:
-            at = len(names) - names[::-1].index(answer) if answer and answer in names else len(found)
-            while at < len(found) and endings[at] == answer:
+            at = len(names) - names[::-1].index(answer) if answer and answer in names else len(exchanges)
+            while at < len(exchanges) and endings[at] == answer:
                 at += 1
-        found.insert(at, one)
+        exchanges.insert(at, exchange)
         endings.insert(at, answer)
         orders.insert(at, order)
-        names.insert(at, answer_name(_answer(one).items))
+        names.insert(at, answer_name(_answer(exchange).items))
 
 
-def _answer(one: WrittenExchange) -> Response:
+def _answer(exchange: WrittenExchange) -> Response:
     """Decode the answer of an exchange; an empty one if its file is missing or invalid."""
-    if one.response is None:
+    if exchange.response is None:
         return Response()
     try:
-        return DIALECTS[ANTHROPIC].decode_response(one.response)
+        return DIALECTS[ANTHROPIC].decode_response(exchange.response)
     except Malformed as error:
         return Response(error=str(error), complete=False)
 
@@ -276,22 +282,22 @@ class WrittenExchanges:
 
     def request(self, name: str, data: bytes) -> WrittenRequest:
         """Add the request in the file `name`. Raises `Malformed`."""
-        return self.bodies.take_request(name, data, self._sessions)
+        return self.bodies.add_request(name, data, self._sessions)
 
     def response(self, name: str, value: dict[str, Json]) -> None:
         """Add the answer in the file `name`. Raises `Malformed`."""
-        self.bodies.take_response(name, value)
+        self.bodies.add_response(name, value)
 
-    def lacking(self) -> Skipped | None:
+    def report_missing(self) -> Skipped | None:
         """Report missing bodies and requests without a recorded answer; None if there are none."""
         missing = self.bodies.missing()
         unanswered = self.bodies.unanswered() if self._told else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
-        said = [_describe_names(missing, "named by the index and not there")] if missing else []
-        said += [_describe_names(open_, "without an answer on record")] if open_ else []
-        return Skipped(1, "bodies of requests: " + "; ".join(said)) if said else None
+        problems = [_describe_names(missing, "named by the index and not there")] if missing else []
+        problems += [_describe_names(open_, "without an answer on record")] if open_ else []
+        return Skipped(1, "bodies of requests: " + "; ".join(problems)) if problems else None
 
-    def unseen(self) -> Skipped | None:
+    def report_redacted(self) -> Skipped | None:
         """Report redacted thinking in bodies without a transcript; None if there is none."""
         requests = sum("redacted_thinking" in call.extra for call in self._calls.calls.values())
         if not requests:
@@ -307,9 +313,9 @@ class WrittenExchanges:
         for line in self._lines:
             call_id = self._call_of(line)
             if not self._sessions or line.session in self._sessions or call_id in self._told:
-                self.bodies.take_line(line, call_id)
+                self.bodies.add_line(line, call_id)
             else:
-                self.bodies.leave(line)
+                self.bodies.ignore_line(line)
         self._lines.clear()
         return self._calls.events(self.bodies, self._told if transcript is not None else None, self._thoughts)
 
@@ -320,7 +326,7 @@ class WrittenExchanges:
         if isinstance(request_id, str):
             self._by_request[request_id] = call.id
         self._thoughts |= collect_thinking(self._tree.items(call.response_head, call.raw_head))
-        self.bodies.take_call(call.id, compute_ending(items_upwards(self._tree, call.raw_head), own=True))
+        self.bodies.add_call(call.id, compute_ending(items_upwards(self._tree, call.raw_head), own=True))
 
     def _call_of(self, line: IndexLine) -> str:
         if line.request_id in self._by_request:

@@ -118,7 +118,7 @@ class BodyLinesReader(Reader):
         cut = self._stream.tail
         if cut is not None:
             return Skipped(cut.line, self._name + cut.reason)
-        return self._exchanges.lacking() or (self._exchanges.unseen() if self._alone else None)
+        return self._exchanges.report_missing() or (self._exchanges.report_redacted() if self._alone else None)
 
     def feed(self, data: bytes) -> list[Event]:
         return [event for piece in self._stream.feed(data) for event in self._piece(piece)]

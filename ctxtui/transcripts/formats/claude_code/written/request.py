@@ -72,15 +72,15 @@ def answer_parts(answer: Mapping[str, Json]) -> list[Item]:
 def compute_ending(backwards: Iterable[Item], own: bool = False) -> Ending:
     """Compute the ending of a context from its items, last first. `own` leaves out texts that the client wrote."""
     results, texts, parts = set(), [], 0
-    said: list[Item] = []
+    answer_items: list[Item] = []
     for item in backwards:
         if item.place.section != "messages":
             break
         if item.block.kind == HEADER:
             continue
         if item.place.role == "assistant":
-            said.append(item)
-        elif said:
+            answer_items.append(item)
+        elif answer_items:
             break
         else:
             parts += 1
@@ -88,7 +88,7 @@ def compute_ending(backwards: Iterable[Item], own: bool = False) -> Ending:
                 results.add(as_str(item.block.member("tool_use_id")))
             elif item.block.kind == "text" and not (own and item.place.mark not in ("", SUMMARY)):
                 texts.append(block_content.read(item.block).text.strip())
-    return Ending(answer_name(reversed(said)), frozenset(results), tuple(filter(None, texts)), parts)
+    return Ending(answer_name(reversed(answer_items)), frozenset(results), tuple(filter(None, texts)), parts)
 
 
 def items_upwards(tree: Tree, head: int) -> Iterator[Item]:
@@ -140,22 +140,22 @@ class WrittenRequest(Struct, frozen=True):
 
 def restore_thinking(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence[Item], int]:
     """Restore thinking from `thoughts`; also returns the number of blocks still redacted."""
-    made, out = list(items), 0
+    restored, out = list(items), 0
     for n, name in find_redacted(items):
-        known = thoughts.get(name)
-        out += known is None
-        if known is not None:
-            made[n] = Item(_filled(made[n].block, known), made[n].place)
-    return made, out
+        text = thoughts.get(name)
+        out += text is None
+        if text is not None:
+            restored[n] = Item(_filled(restored[n].block, text), restored[n].place)
+    return restored, out
 
 
 def collect_thinking(items: Sequence[Item]) -> dict[str, str]:
     """Map the thinking of one answer by its signature, or its position in the answer."""
-    found = {}
+    thoughts = {}
     for name, thinking in _named(items):
         value = as_dict(thinking.block.value())
-        found[name] = as_str(value.get("data" if thinking.block.kind == _SEALED else "thinking"))
-    return {name: words for name, words in found.items() if words != REDACTED}
+        thoughts[name] = as_str(value.get("data" if thinking.block.kind == _SEALED else "thinking"))
+    return {name: words for name, words in thoughts.items() if words != REDACTED}
 
 
 def find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
@@ -164,21 +164,21 @@ def find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
     for n, item in enumerate([*items, None]):
         if item is not None and item.place.role == "assistant" and item.block.kind != HEADER:
             continue
-        said = items[begin:n]
-        if any(_is_hidden(one) for one in said):
-            names = {id(one): name for name, one in _named(said)}
-            yield from ((begin + k, names[id(one)]) for k, one in enumerate(said) if _is_hidden(one))
+        answer_items = items[begin:n]
+        if any(_is_hidden(one) for one in answer_items):
+            names = {id(one): name for name, one in _named(answer_items)}
+            yield from ((begin + k, names[id(one)]) for k, one in enumerate(answer_items) if _is_hidden(one))
         begin = n + 1
 
 
-def _named(said: Sequence[Item]) -> Iterator[tuple[str, Item]]:
+def _named(answer_items: Sequence[Item]) -> Iterator[tuple[str, Item]]:
     number = 0
-    for item in said:
+    for item in answer_items:
         if item.block.kind == "thinking":
             yield _signature(item.block), item
         elif item.block.kind == _SEALED:
             number += 1
-            yield f"{answer_name(said)}\0{number}", item
+            yield f"{answer_name(answer_items)}\0{number}", item
 
 
 # The same thinking is in every later request.
@@ -202,14 +202,14 @@ def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
     why = _withheld(data)
     if why:
         return WrittenRequest(name, withheld=why)
-    found = codec.decode(data, GRAMMARS[ANTHROPIC], memo)
-    params = found.params
-    skeleton = found.skeleton
+    request = codec.decode(data, GRAMMARS[ANTHROPIC], memo)
+    params = request.params
+    skeleton = request.skeleton
     betas = params.get(BETAS)
     if isinstance(betas, list):
         frame = Frame.from_json(skeleton.parts["frame"]).without(BETAS)
         skeleton = Skeleton(skeleton.dialect, {**skeleton.parts, "frame": frame.to_json()})
-    items = tuple(map(_marked, found.items))
+    items = tuple(map(_marked, request.items))
     return WrittenRequest(
         name,
         items,

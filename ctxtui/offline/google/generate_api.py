@@ -1,0 +1,240 @@
+"""generateContent, streamGenerateContent and countTokens: requests in, answers and streams out (facts §12)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.cache.outcome import CacheOutcome
+from ctxtui.core import canonical
+from ctxtui.core.block import make
+from ctxtui.core.canonical import Json
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
+from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.conversation import read_task
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
+from ctxtui.offline.google import cached_contents
+from ctxtui.offline.google.models import Gemini, gemini
+from ctxtui.offline.google.validate import camel, refusals, shape_refusals
+from ctxtui.offline.json_shape import clamp, fields, members, rows
+from ctxtui.offline.model import Manner
+from ctxtui.offline.provider import Provider
+from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
+from ctxtui.wire.google_parts import part_kind
+from ctxtui.wire.grammar import GOOGLE
+
+SSE: Final = "text/event-stream"
+LIST: Final = "application/json"
+THOUGHT_TITLE: Final = "**Working it out**"
+"""Google's summaries of thoughts begin with a title, which clients show."""
+_REASONS: Final = {END: "STOP", CALLS: "STOP", LENGTH: "MAX_TOKENS", STOP: "STOP"}
+_STATUSES: Final = {
+    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+    413: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 529: "UNAVAILABLE",
+}  # fmt: skip
+_COUNTED: Final = fields(
+    "model string, contents array|object, generateContentRequest object, systemInstruction object, tools array|object, "
+    "generationConfig object"
+)
+_BROKEN: Final[Json] = {
+    "error": {"code": 500, "message": "An internal error has occurred. Please retry.", "status": "INTERNAL"}
+}
+
+
+class Target(Struct, frozen=True):
+    """What the URL of a request says: the model, and whether a stream is asked for, as server-sent events (`sse`) or as
+    one list."""
+
+    model: str
+    streams: bool = False
+    sse: bool = False
+
+
+def error(refusal: Refusal, _request_id: str) -> Json:
+    """Build an error body."""
+    status = _STATUSES.get(refusal.status, "UNKNOWN")
+    return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
+
+
+def refused(provider: Provider, asked: ApiRequest, target: Target) -> list[Refusal]:
+    """Why the request is not served."""
+    model = gemini(target.model)
+    if model is None:
+        return [_unknown(target.model)]
+    cached = cached_contents.named(provider, asked.body)
+    if isinstance(cached, Refusal):
+        return [cached]
+    if cached is not None:
+        found = cached_contents.conflicts(cached, camel(asked.body), target.model)
+        if found:
+            return found
+    return refusals(cached_contents.merged(asked.body, cached), model)
+
+
+def _unknown(model: str) -> Refusal:
+    told = f"models/{model} is not found for API version v1beta, or is not supported for generateContent. Call "
+    told += "ListModels to see the list of available models and their supported methods."
+    return Refusal(told, 404, rule="unknown model")
+
+
+def generate(provider: Provider, asked: ApiRequest, target: Target) -> Reply | Refusal:
+    """Answer a request."""
+    model = gemini(target.model)
+    assert model is not None
+    cached = cached_contents.named(provider, asked.body)
+    assert not isinstance(cached, Refusal)
+    raw = asked.raw if cached is None else canonical.dumps(cached_contents.merged(asked.body, cached))
+    weighed = provider.ledger.weigh(GOOGLE, raw, target.model)
+    if weighed.tokens > model.window:
+        told = f"The input token count ({weighed.tokens}) exceeds the maximum number of tokens allowed"
+        return Refusal(f"{told} ({model.window}).", rule="context window")
+    now = provider.now()
+    outcome = provider.ledger.ask(weighed, target.model, now, provider=GOOGLE)
+    said = _answer(provider, asked, weighed, model)
+    parts = list(_parts(provider, said, _config(asked), model))
+    usage = _usage(outcome, said, parts, model, cached.tokens if cached is not None else 0)
+    top = {
+        "usageMetadata": usage,
+        "modelVersion": target.model,
+        "responseId": provider.names.new("", 22),
+    }
+    reason = _REASONS[said.ended]
+    candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": reason, "index": 0}
+    output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
+    provider.limits.note(now, outcome.total, output)
+    return Reply(
+        body={"candidates": [candidate], **top},
+        events=tuple(_stream(parts, reason, top, target.sse)) if target.streams else None,
+        kind=SSE if target.sse else LIST,
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        output=output,
+        broken=b"data: " + compact(_BROKEN) + b"\r\n\r\n" if target.sse else b",\r\n" + compact(_BROKEN) + b"]",
+    )
+
+
+def _config(asked: ApiRequest) -> dict[str, Json]:
+    return dict(members(camel(members(camel(asked.body)).get("generationConfig"))))
+
+
+def _answer(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
+    config, choice = _config(asked), _choice(asked)
+    said = provider.say(weighed.request, read_task(weighed.request), _manner(config, choice, model))
+    room = max(1, model.window - weighed.tokens)
+    most = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
+    stops = [stop for stop in rows(config.get("stopSequences")) if isinstance(stop, str)]
+    return limit_answer(said, stops, most, text_counter(model.id))
+
+
+def _choice(asked: ApiRequest) -> dict[str, Json]:
+    tools = members(camel(members(camel(asked.body)).get("toolConfig")))
+    return dict(members(camel(tools.get("functionCallingConfig"))))
+
+
+def _manner(config: dict[str, Json], choice: dict[str, Json], model: Gemini) -> Manner:
+    allowed = rows(choice.get("allowedFunctionNames"))
+    forced = ("*" if len(allowed) != 1 else str(allowed[0])) if choice.get("mode") == "ANY" else ""
+    form = config.get("responseJsonSchema") or config.get("responseSchema")
+    if form is None and config.get("responseMimeType") == "application/json":
+        form = {"type": "object"}
+    thinking = members(camel(config.get("thinkingConfig")))
+    return Manner(
+        forced=forced,
+        calls=choice.get("mode") != "NONE",
+        thinks=model.thinks and thinking.get("thinkingBudget") != 0,
+        form=form,
+        stands_for="" if model.id == OFFLINE else model.id,
+    )
+
+
+def _parts(provider: Provider, said: ModelAnswer, config: dict[str, Json], model: Gemini) -> Iterator[dict[str, Json]]:
+    """The answer's parts; thoughts only if the request includes them, a signature on the first call."""
+    tells = members(camel(config.get("thinkingConfig"))).get("includeThoughts") is True
+    signs = model.signs
+    for part in said.parts:
+        if isinstance(part, Thought):
+            if tells:
+                yield {"text": f"{THOUGHT_TITLE}\n\n{part.text}", "thought": True}
+        elif isinstance(part, Words):
+            yield {"text": part.text}
+        else:
+            call = {"name": part.name, "args": _args(part), "id": provider.names.new("", 8)}
+            signature = {"thoughtSignature": sign(call)} if signs else {}
+            signs = False
+            yield {"functionCall": call, **signature}
+
+
+def _args(call: AnsweredCall) -> Json:
+    return call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
+
+
+def sign(call: Json) -> str:
+    """Return the thought signature of a call."""
+    return base64.b64encode(canonical.digest(canonical.dumps(call)).encode()).decode()
+
+
+def _usage(
+    outcome: CacheOutcome, said: ModelAnswer, parts: list[dict[str, Json]], model: Gemini, cached: int
+) -> dict[str, Json]:
+    count = text_counter(model.id)
+    thoughts = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
+    blocks = [make(part_kind(part), part) for part in parts if not part.get("thought")]
+    output = output_tokens(model.id, blocks)
+    # Zeros are left out (facts §12).
+    figures = {
+        "promptTokenCount": outcome.total,
+        "candidatesTokenCount": output,
+        "totalTokenCount": outcome.total + output + thoughts,
+        "cachedContentTokenCount": max(outcome.read, cached),
+        "thoughtsTokenCount": thoughts,
+    }
+    details = [{"modality": "TEXT", "tokenCount": outcome.total}]
+    return {**{name: number for name, number in figures.items() if number}, "promptTokensDetails": details}
+
+
+def _stream(parts: list[dict[str, Json]], reason: str, top: dict[str, Json], sse: bool) -> Iterator[bytes]:
+    """Chunks, each an answer with a piece; the last one says why the answer ends."""
+    chunks = [piece for part in parts for piece in _pieces(part)] or [{"text": ""}]
+    for n, piece in enumerate(chunks):
+        is_last = n == len(chunks) - 1
+        candidate = {"content": {"parts": [piece], "role": "model"}, "index": 0}
+        candidate |= {"finishReason": reason} if is_last else {}
+        data = compact({"candidates": [candidate], **top})
+        if sse:
+            yield b"data: " + data + b"\r\n\r\n"
+        else:
+            yield (b",\r\n" if n else b"[") + data + (b"]" if is_last else b"")
+
+
+def _pieces(part: dict[str, Json]) -> list[dict[str, Json]]:
+    # A summary of thoughts comes whole.
+    if "text" not in part or part.get("thought"):
+        return [part]
+    # Google sends larger pieces than others.
+    words = pieces(part["text"])
+    return [{**part, "text": "".join(words[n : n + 8])} for n in range(0, len(words), 8)] or [part]
+
+
+def count_refused(provider: Provider, asked: ApiRequest, target: Target) -> list[Refusal]:
+    """Why tokens are not counted."""
+    body = camel(asked.body)
+    found = list(shape_refusals(body, _COUNTED, ()))
+    inner = members(body).get("generateContentRequest")
+    return found or refused(provider, ApiRequest(asked.raw, inner or dict(members(body)), asked.headers), target)
+
+
+def count_tokens(provider: Provider, asked: ApiRequest, target: Target) -> Reply | Refusal:
+    """Count the tokens of a request."""
+    body = members(camel(asked.body))
+    inner = members(body.get("generateContentRequest")) or body
+    cached = cached_contents.named(provider, inner)
+    whole = cached_contents.merged(inner, None if isinstance(cached, Refusal) else cached)
+    weighed = provider.ledger.weigh(GOOGLE, canonical.dumps(whole), target.model)
+    return Reply(
+        body={
+            "totalTokens": weighed.tokens,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": weighed.tokens}],
+        }
+    )

@@ -1,0 +1,69 @@
+"""What each Gemini model accepts: the rules that depend on the model's name."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.usage_ledger import card
+
+KNOWN: Final = (
+    "gemini-3.1-pro-preview", "gemini-3-pro-preview", "gemini-3-flash-preview", "gemini-2.5-pro", "gemini-2.5-flash",
+    "gemini-2.5-flash-lite", "gemini-2.0-flash",
+)  # fmt: skip
+"""The ids that are listed; others of the same form are accepted, too."""
+METHODS: Final = ("generateContent", "countTokens", "createCachedContent")
+_NAME: Final = re.compile(r"gemini-(?:(\d+)(?:\.(\d+))?-)?(?:pro|flash|flash-lite)(?:-[a-z0-9-]+)?")
+MAX_OUTPUT: Final = 65_536
+WINDOW: Final = 1_048_576
+_NEWEST: Final = (3, 1)
+
+
+class Gemini(Struct, frozen=True):
+    """Rules of one model: `thinks` (2.5 and later), `signs` its calls and wants the signatures back (3 and later),
+    `min_cached` tokens of a cached content, `window` and `max_output` in tokens."""
+
+    id: str
+    thinks: bool
+    signs: bool
+    min_cached: int
+    window: int
+    max_output: int
+
+
+@cache
+def gemini(model: str) -> Gemini | None:
+    """Return the rules of `model`; None if there is no such model."""
+    found = _NAME.fullmatch(model)
+    if model != OFFLINE and found is None:
+        return None
+    version = (int(found[1]), int(found[2] or 0)) if found and found[1] else _NEWEST
+    min_cached = 4096 if "pro" in model else 1024
+    window = card(model).window or WINDOW
+    return Gemini(model, version >= (2, 5), version >= (3, 0), min_cached, window, MAX_OUTPUT)
+
+
+def list_models() -> Json:
+    """Return the answer of ``models.list``."""
+    return {"models": [describe_model(id_) for id_ in (OFFLINE, *KNOWN)]}
+
+
+def describe_model(id_: str) -> dict[str, Json]:
+    """Return the answer of ``models.get``."""
+    rules = gemini(id_)
+    assert rules is not None
+    return {
+        "name": f"models/{id_}",
+        "version": "offline",
+        "displayName": id_,
+        "description": "Simulated by ctxtui: no model.",
+        "inputTokenLimit": rules.window,
+        "outputTokenLimit": rules.max_output,
+        "supportedGenerationMethods": list(METHODS),
+        "thinking": rules.thinks,
+    }

@@ -1,0 +1,306 @@
+"""What Google's generateContent refuses, written from its types and its answers.
+
+Independent of `curation.legality.google` on purpose: what that accepts is checked against this.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.offline.exchange import Refusal
+from ctxtui.offline.google.models import Gemini
+from ctxtui.offline.json_shape import Fields, Path, faults, fields, members, rows
+
+_CONFIG: Final = fields(
+    "stopSequences array, candidateCount integer >=1 <=8, maxOutputTokens integer >=1, temperature number >=0 <=2, "
+    "topP number >=0 <=1, topK number >=0, seed integer, presencePenalty number, frequencyPenalty number, "
+    "responseMimeType string, responseSchema object, responseJsonSchema, responseFormat object, "
+    "responseModalities array, responseLogprobs boolean, logprobs integer, speechConfig object, thinkingConfig object, "
+    "mediaResolution string, imageConfig object, enableEnhancedCivicAnswers boolean, audioTimestamp boolean, "
+    "routingConfig object, modelSelectionConfig object"
+)
+_THINKING: Final = fields("includeThoughts boolean, thinkingBudget integer >=-1, thinkingLevel string")
+_BODY: Final = fields(
+    "model string, contents array|object, tools array|object, toolConfig object, safetySettings array, "
+    "systemInstruction object, generationConfig object, cachedContent string, labels object, serviceTier string, "
+    "store boolean"
+)
+CACHED: Final = fields(
+    "model! string, contents array|object, tools array|object, toolConfig object, systemInstruction object, "
+    "displayName string, name string, ttl string, expireTime string, kmsKeyName string"
+)
+_CONTENT: Final = fields("role string, parts array|object")
+_DATA: Final = {
+    "text": "string", "inlineData": "object", "fileData": "object", "functionCall": "object",
+    "functionResponse": "object", "executableCode": "object", "codeExecutionResult": "object", "toolCall": "object",
+    "toolResponse": "object",
+}  # fmt: skip
+"""Members of a part of which exactly one must be set, with their types."""
+_PART: Final = fields(
+    "thought boolean, thoughtSignature string, videoMetadata object, partMetadata object, mediaResolution object, "
+    + ", ".join(f"{name} {kind}" for name, kind in _DATA.items())
+)
+_INSIDE: Final[dict[str, Fields]] = {
+    "inlineData": fields("mimeType! string, data! string, displayName string"),
+    "fileData": fields("mimeType string, fileUri! string, displayName string"),
+    "functionCall": fields("id string, name! string, args object, partialArgs array, willContinue boolean"),
+    "functionResponse": fields(
+        "id string, name! string, response! object, parts array, willContinue boolean, scheduling string"
+    ),
+}
+_TOOL: Final = fields(
+    "functionDeclarations array, googleSearch object, googleSearchRetrieval object, codeExecution object, "
+    "urlContext object, computerUse object, fileSearch object, mcpServers array, googleMaps object, "
+    "enterpriseWebSearch object, retrieval object"
+)
+_DECLARATION: Final = fields(
+    "name! string, description string, parameters object, parametersJsonSchema, response object, responseJsonSchema, "
+    "behavior string"
+)
+_CHOICE: Final = fields(
+    "mode =MODE_UNSPECIFIED|AUTO|ANY|NONE|VALIDATED, allowedFunctionNames array, streamFunctionCallArguments boolean"
+)
+_NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
+_TYPES: Final = {
+    "string": "TYPE_STRING", "integer": "TYPE_INT32", "number": "TYPE_FLOAT", "boolean": "TYPE_BOOL",
+    "object": "TYPE_MESSAGE", "array": "TYPE_MESSAGE",
+}  # fmt: skip
+ARGUMENT: Final = "INVALID_ARGUMENT"
+SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
+"""Signatures that Google documents for calls of other models."""
+
+
+def camel(value: Json, *, deep: bool = False) -> Json:
+    """Return an object with its keys in camel case, which Google takes as well as snake case."""
+    if isinstance(value, list) and deep:
+        return [camel(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): item for key, item in value.items()}
+
+
+def as_rows(value: Json) -> list[Json]:
+    """Return a repeated field's entries: a list, or one object that stands for it."""
+    return [value] if isinstance(value, dict) else list(rows(value))
+
+
+def wrong(message: str, rule: str) -> Refusal:
+    """Build the refusal of an invalid argument."""
+    return Refusal(message, type=ARGUMENT, rule=rule)
+
+
+def spelled(path: Path) -> str:
+    """Write a path as Google does: ``contents[0].parts[1].text``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def shape_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
+    """Check the members of an object at `path`."""
+    if not isinstance(value, dict):
+        yield wrong(f"Invalid value at '{spelled(path)}' (type.googleapis.com), {value!r}", "type")
+        return
+    for fault in faults(value, known, path):
+        where = spelled(fault.path)
+        if fault.kind == "extra":
+            inside = f" at '{spelled(fault.path[:-1])}'" if fault.path[:-1] else ""
+            told = f'Invalid JSON payload received. Unknown name "{fault.path[-1]}"{inside}: Cannot find field.'
+            yield wrong(told, "unknown name")
+        elif fault.kind == "missing":
+            yield wrong(f"* GenerateContentRequest.{where}: [FIELD_INVALID] {fault.path[-1]} is required.", "missing")
+        elif fault.kind in ("small", "large"):
+            yield wrong(f"* GenerateContentRequest.{where}: value {fault.value} is out of range.", "range")
+        else:
+            kind = _TYPES[fault.field.types[0]] if fault.field.types else "TYPE_STRING"
+            yield wrong(f"Invalid value at '{where}' ({kind}), {fault.value!r}", "type")
+
+
+def refusals(body: Json, model: Gemini) -> list[Refusal]:
+    """Everything in `body` that the API would refuse; empty if it is valid. The provider tells only the first."""
+    value = camel(body)
+    found = list(shape_refusals(value, _BODY, ()))
+    if found:
+        return found
+    found = [*_config(value, model), *_system(value), *_tools(value), *content_refusals(value)]
+    if not as_rows(value.get("contents")):
+        found.append(wrong("* GenerateContentRequest.contents: contents is not specified\n", "no contents"))
+    if found:
+        return found
+    contents = [camel(content) for content in as_rows(value.get("contents"))]
+    turns = _turns([members(content) for content in contents])
+    return [*_turn_refusals(turns), *(_signatures(turns) if model.signs else ())]
+
+
+def content_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
+    """Check each content by itself."""
+    for n, content in enumerate(map(camel, as_rows(value.get("contents")))):
+        path: Path = ("contents", n)
+        yield from shape_refusals(content, _CONTENT, path)
+        role = members(content).get("role")
+        if role not in (None, "", "user", "model", "function"):
+            yield wrong("Please use a valid role: user, model.", "role")
+        parts = as_rows(members(content).get("parts"))
+        if not parts:
+            yield wrong(f"* GenerateContentRequest.{spelled(path)}.parts: contents.parts must not be empty.\n", "empty")
+        yield from _parts(parts, path)
+
+
+def _parts(parts: Sequence[Json], path: Path) -> Iterator[Refusal]:
+    for m, part in enumerate(map(camel, parts)):
+        spot: Path = (*path, "parts", m)
+        yield from shape_refusals(part, _PART, spot)
+        held = [name for name in _DATA if name in members(part)]
+        if not held:
+            told = "required oneof field 'data' must have one initialized field"
+            yield wrong(f"* GenerateContentRequest.{spelled(spot)}.data: {told}\n", "no data")
+        elif len(held) > 1:
+            told = f"oneof field 'data' is already set. Cannot set '{held[1]}'"
+            yield wrong(f"Invalid value at '{spelled(spot)}' (oneof), {told}", "two data")
+        for name in held:
+            inner = camel(part[name])
+            if name in _INSIDE:
+                yield from shape_refusals(inner, _INSIDE[name], (*spot, name))
+            if name == "inlineData" and not _is_base64(members(inner).get("data")):
+                told = f"Invalid value at '{spelled((*spot, name, 'data'))}' (TYPE_BYTES), Base64 decoding failed"
+                yield wrong(told, "base64")
+        signature = members(part).get("thoughtSignature")
+        if isinstance(signature, str) and signature not in SIGNED and not _is_base64(signature):
+            yield wrong("Corrupted thought signature.", "signature")
+
+
+def _is_base64(value: Json) -> bool:
+    try:
+        return isinstance(value, str) and bool(base64.b64decode(value, validate=True))
+    except binascii.Error:
+        return False
+
+
+def _system(value: Mapping[str, Json]) -> Iterator[Refusal]:
+    system = camel(value.get("systemInstruction"))
+    if system is None:
+        return
+    yield from shape_refusals(system, _CONTENT, ("systemInstruction",))
+    parts = as_rows(members(system).get("parts"))
+    if not parts:
+        yield wrong("* GenerateContentRequest.system_instruction.parts: contents.parts must not be empty.\n", "empty")
+    yield from _parts(parts, ("systemInstruction",))
+
+
+def _config(value: Mapping[str, Json], model: Gemini) -> Iterator[Refusal]:
+    config = camel(value.get("generationConfig") or {})
+    yield from shape_refusals(config, _CONFIG, ("generationConfig",))
+    most = members(config).get("maxOutputTokens")
+    if isinstance(most, int) and most > model.max_output:
+        told = f"Unable to submit request because it has a maxOutputTokens value of {most} but the supported range is "
+        yield wrong(f"{told}from 1 (inclusive) to {model.max_output + 1} (exclusive).", "max tokens")
+    if members(config).get("thinkingConfig") is not None:
+        thinking = camel(members(config)["thinkingConfig"])
+        yield from shape_refusals(thinking, _THINKING, ("generationConfig", "thinkingConfig"))
+        if not model.thinks:
+            yield wrong("Thinking is not enabled for this model", "thinking")
+
+
+def _tools(value: Mapping[str, Json]) -> Iterator[Refusal]:
+    names: list[Json] = []
+    for n, tool in enumerate(map(camel, as_rows(value.get("tools")))):
+        yield from shape_refusals(tool, _TOOL, ("tools", n))
+        for m, one in enumerate(map(camel, rows(members(tool).get("functionDeclarations")))):
+            path: Path = ("tools", n, "functionDeclarations", m)
+            yield from shape_refusals(one, _DECLARATION, path)
+            name = members(one).get("name")
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                told = "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
+                told += "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128."
+                yield wrong(f"* GenerateContentRequest.{spelled(path)}.name: {told}\n", "tool name")
+            elif name in names:
+                yield wrong(f"Duplicate function declaration found: {name}", "two tools")
+            if {"parameters", "parametersJsonSchema"} <= members(one).keys():
+                told = "parameters_json_schema must not be set when parameters is set."
+                yield wrong(f"* GenerateContentRequest.{spelled(path)}: {told}\n", "two schemas")
+            names.append(name)
+    yield from _choice(value, names)
+
+
+def _choice(value: Mapping[str, Json], names: Sequence[Json]) -> Iterator[Refusal]:
+    choice = camel(members(camel(value.get("toolConfig"))).get("functionCallingConfig"))
+    if choice is None:
+        return
+    yield from shape_refusals(choice, _CHOICE, ("toolConfig", "functionCallingConfig"))
+    allowed = rows(members(choice).get("allowedFunctionNames"))
+    if allowed and members(choice).get("mode") not in ("ANY", "VALIDATED"):
+        yield wrong("Please set allowed_function_names only when function calling mode is ANY.", "choice")
+    for name in allowed:
+        if name not in names:
+            yield wrong(f"allowed_function_names: {name} is not a declared function.", "unknown tool")
+
+
+_Turn = tuple[str, list[Mapping[str, Json]]]
+
+
+def _turns(contents: Sequence[Mapping[str, Json]]) -> list[_Turn]:
+    """Merge neighbouring contents of one side."""
+    turns: list[_Turn] = []
+    for content in contents:
+        side = "model" if content.get("role") == "model" else "user"
+        if not turns or turns[-1][0] != side:
+            turns.append((side, []))
+        turns[-1][1].extend(members(camel(part)) for part in as_rows(content.get("parts")))
+    return turns
+
+
+def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
+    for n, (side, parts) in enumerate(turns):
+        calls = [members(part["functionCall"]) for part in parts if "functionCall" in part]
+        answers = [members(part["functionResponse"]) for part in parts if "functionResponse" in part]
+        if side == "model":
+            if answers:
+                yield wrong("Please ensure that function response turns have the role user.", "response of model")
+            if calls and n == 0:
+                told = "function call turn comes immediately after a user turn or after a function response turn."
+                yield wrong(f"Please ensure that {told}", "call first")
+            after = turns[n + 1][1] if n + 1 < len(turns) else []
+            if calls and sum("functionResponse" in part for part in after) != len(calls):
+                told = "the number of function response parts is equal to the number of function call parts"
+                yield wrong(f"Please ensure that {told} of the function call turn.", "pairs")
+            continue
+        if calls:
+            yield wrong("Please ensure that function call turns have the role model.", "call of user")
+        before = turns[n - 1][1] if n else []
+        asked = [members(part["functionCall"]) for part in before if "functionCall" in part]
+        if answers and not asked:
+            told = "function response turn comes immediately after a function call turn."
+            yield wrong(f"Please ensure that {told}", "response without call")
+        elif answers and not _match(answers, asked):
+            told = "function response parts match the function call parts of the function call turn."
+            yield wrong(f"Please ensure that {told}", "pairs")
+
+
+def _match(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether each answer has a call of its own: by id if both have one, else by name (google-genai sends no ids)."""
+    left = list(calls)
+    for answer in answers:
+        for call in left:
+            ids = answer.get("id"), call.get("id")
+            if ids[0] == ids[1] if all(ids) else answer.get("name") == call.get("name"):
+                left.remove(call)
+                break
+        else:
+            return False
+    return not left
+
+
+def _signatures(turns: Sequence[_Turn]) -> Iterator[Refusal]:
+    """The first call of every step since the user's last words carries a signature."""
+    for side, parts in reversed(turns):
+        first = next((part for part in parts if "functionCall" in part), None)
+        if side == "model" and first is not None and not first.get("thoughtSignature"):
+            name = members(first["functionCall"]).get("name")
+            told = "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
+            told += "work correctly, and missing thought_signature may lead to degraded model performance."
+            yield wrong(f"{told} Additional data, function call `{name}`.", "no signature")
+        elif side == "user" and any("functionResponse" not in part for part in parts):
+            return

@@ -1,0 +1,43 @@
+"""Gemini CLI with an API key."""
+
+from __future__ import annotations
+
+import json
+
+from tests.clients.client import CURATED, RESUMED, Client, Command
+from tests.clients.lab import Lab
+
+_SETTINGS = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}},
+    "general": {"disableAutoUpdate": True, "disableUpdateNag": True},
+    "privacy": {"usageStatisticsEnabled": False},
+}
+_NOT_WRITTEN = "ctxtui does not write its files"
+
+
+def _asked(lab: Lab, *args: str) -> Command:
+    program = lab.client.program("gemini")
+    return [program, "-m", "gemini-3.1-pro-preview", "--approval-mode", "yolo", *args]
+
+
+def _said(text: str) -> str:
+    """Nothing for the client's words about folder and machine."""
+    return "" if text.startswith("<session_context>") else text
+
+
+GEMINI_CLI = Client(
+    name="gemini-cli",
+    env={
+        "GEMINI_API_KEY": "any",
+        "GOOGLE_GEMINI_BASE_URL": "{url}",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        "GEMINI_CLI_HOME": "{home}",
+    },
+    files={"home/.gemini/settings.json": json.dumps(_SETTINGS)},
+    ask=lambda lab, prompt: _asked(lab, "-p", prompt),
+    # A resumed session sends each result twice, which Google refuses ("the number of function response parts").
+    again=None,
+    recordings="home/.gemini/tmp/*/chats/session-*.jsonl",
+    spoken=_said,
+    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+)
