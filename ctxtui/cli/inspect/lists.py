@@ -255,7 +255,7 @@ def tools(inputs: ListInputs) -> list[dict[str, Any]]:
     """The member ``tools``: by server."""
     return [
         {
-            **members(server, "server=name? tokens calls never_called=unused"),
+            **members(server, "server=name? tokens calls never_called=unused_count"),
             "tools": [members(tool, "name? tokens state calls") for tool in server.tools],
         }
         for server in inputs.servers

@@ -67,7 +67,7 @@ def _note_json(placed_note: PlacedNote, *, placed: bool) -> dict[str, Any]:
         "digest": note.target.digest if note.target is not None else None,
         "occurrence": note.target.occurrence if note.target is not None else None,
         **members(note, "bookmark text about at"),
-        **(members(placed_note, "thread? call found") if placed else {}),
+        **(members(placed_note, "thread? call found=is_found") if placed else {}),
     }
 
 
