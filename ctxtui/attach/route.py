@@ -52,7 +52,7 @@ def _at_home(address: str) -> bool:
 _ASKS: Final = re.compile(
     r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"
     r"|invoke|invoke-with-response-stream|converse|converse-stream)$|:(?:rawPredict|streamRawPredict|generateContent"
-    r"|streamGenerateContent)$|/api/(?:chat|generate)$"
+    r"|streamGenerateContent|countTokens)$|/cachedContents$|/api/(?:chat|generate)$"
 )
 
 Wants = Callable[[Head, str], bool]

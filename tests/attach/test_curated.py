@@ -220,12 +220,31 @@ async def attached(tmp_path: Path, url: str) -> AsyncIterator[tuple[Relay, Recor
         await asyncio.to_thread(recorder.close)
 
 
-async def asked(relay: Relay, body: bytes) -> bytes:
+async def asked(relay: Relay, body: bytes, more: str = "") -> bytes:
     head = "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n"
-    raw = head.encode() + b"content-type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(
-        body
-    )
+    raw = (
+        head + more
+    ).encode() + b"content-type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
     return await talk(relay.port, raw + body)
+
+
+async def test_what_its_client_signed_leaves_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CTXTUI_DB", raising=False)
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
+    async with serving(Server(Provider())) as provider, attached(tmp_path, provider.url) as (relay, recorder):
+        assert (await asked(relay, request())).startswith(b"HTTP/1.1 200")
+        await asyncio.to_thread(recorder.flush)
+        edits = stored(tmp_path, "s")
+        overlay = edits.of(MAIN)
+        overlay.stage_all([make("drop", edit_of("drop").targets)])
+        overlay.apply()
+        await asyncio.to_thread(edits.save)
+        signed = "authorization: AWS4-HMAC-SHA256 Credential=x, Signature=y\r\n"
+        assert (await asked(relay, request(*LATER), signed)).startswith(b"HTTP/1.1 200")
+        assert provider.server.seen[-1].body == request(*LATER)
+        await asyncio.to_thread(recorder.flush)
+        last = load(tmp_path / "s.jsonl").session.thread_calls()[-1]
+        assert "the client signed this request" in str(last.extra[EDITS])
 
 
 async def test_edits_stand_until_they_are_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,9 @@ from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_ca
 
 MAX_EDIT_SECONDS: Final = 20.0
 """Seconds that a request waits for its edits; after that it leaves unedited."""
+SIGNED: Final = "AWS4-HMAC-"
+"""Beginning of an authorization that signs the body, as Amazon Bedrock's clients send it."""
+SIGNED_WHY: Final = "the client signed this request; an edited body would be refused"
 
 
 class EditsGate:
@@ -69,6 +72,8 @@ class EditsGate:
         path = Exchange(b"", url=waiting.url).path
         if not edits or not waiting.body or classify_side_call(path, parse_body(waiting.body)):
             return RequestVerdict()
+        if waiting.head.get("authorization").startswith(SIGNED):
+            return RequestVerdict(told=Proof(refused=tuple((edit.id, SIGNED_WHY) for edit in edits)).json)
         curated = await self._apply_edits(session, thread, waiting, edits)
         return RequestVerdict(body=curated.body, told=curated.proof.json)
 

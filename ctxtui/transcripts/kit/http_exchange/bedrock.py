@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.core import block as blocks
@@ -13,6 +14,7 @@ from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, get_path
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.wire.request import Response
+from ctxtui.wire.sse import ServerEvent
 
 CONTEXT: Final = frozenset({"messages", "system", "toolConfig"})
 MARKER: Final = "cachePoint"
@@ -94,3 +96,68 @@ def decode_answer(body: dict[str, Json]) -> Response:
         stop_reason=as_str(body.get("stopReason")),
         extra={key: item for key, item in body.items() if key not in ("output", "usage", "stopReason")},
     )
+
+
+def decode_stream(events: Iterable[ServerEvent]) -> Response:
+    """Assemble the answer of ConverseStream's events."""
+    blocks_: dict[int, dict[str, Json]] = {}
+    message: dict[str, Json] = {"role": "assistant"}
+    body: dict[str, Json] = {}
+    error = ""
+    for event in events:
+        value = as_dict(event.value())
+        index = as_count(value.get("contentBlockIndex"))
+        match event.name:
+            case "messageStart":
+                message |= value
+            case "contentBlockStart":
+                blocks_[index] = {kind: {**as_dict(inner)} for kind, inner in as_dict(value.get("start")).items()}
+            case "contentBlockDelta":
+                _grow(blocks_.setdefault(index, {}), as_dict(value.get("delta")))
+            case "messageStop":
+                body |= value
+            case "metadata":
+                body |= value
+            case name if name.endswith(("Exception", "Error")):
+                error = f"{name}: {as_str(value.get('message'))}"
+    content = [_finished(blocks_[index]) for index in sorted(blocks_)]
+    message = {"role": message["role"], "content": content}
+    answer = decode_answer({**{key: item for key, item in body.items() if key != "p"}, "output": {"message": message}})
+    return answer if "stopReason" in body and not error else answer.as_interrupted(error)
+
+
+def _grow(block: dict[str, Json], delta: dict[str, Json]) -> None:
+    """Add a delta to a content block."""
+    for kind, news in delta.items():
+        if isinstance(news, str):
+            block[kind] = as_str(block.get(kind)) + news
+        elif kind == "toolUse":
+            call = {**as_dict(block.get(kind))}
+            block[kind] = {**call, "input": as_str(call.get("input")) + as_str(as_dict(news).get("input"))}
+        elif kind == "reasoningContent":
+            _grow_reasoning(block, as_dict(news))
+
+
+def _grow_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
+    content = {**as_dict(block.get("reasoningContent"))}
+    if "redactedContent" in news:
+        content["redactedContent"] = as_str(content.get("redactedContent")) + as_str(news["redactedContent"])
+    else:
+        text = {**as_dict(content.get("reasoningText"))}
+        for key in ("text", "signature"):
+            if key in news:
+                text[key] = as_str(text.get(key)) + as_str(news[key])
+        content["reasoningText"] = text
+    block["reasoningContent"] = content
+
+
+def _finished(block: dict[str, Json]) -> Json:
+    """A content block with its call's input as JSON, unless it broke off."""
+    call = as_dict(block.get("toolUse"))
+    if not isinstance(call.get("input", ""), str):
+        return block
+    text = as_str(call.get("input"))
+    try:
+        return {**block, "toolUse": {**call, "input": canonical.loads(text) if text else {}}} if call else block
+    except (ValueError, RecursionError):
+        return block

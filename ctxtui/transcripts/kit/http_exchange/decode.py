@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.call import COUNTED, ESTIMATED_INPUT, Skeleton
@@ -13,7 +15,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str
 from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
-from ctxtui.wire import sse
+from ctxtui.wire import event_stream, sse
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
@@ -26,11 +28,14 @@ _OTHER: Final = re.compile(
     r"/(embeddings?|embed|moderations|rerank|images|audio|files|batches|fine_tuning|vector_stores|classify|tokenize"
     r"|input_tokens|compact|realtime|count-tokens|cachedContents)(/|$)|:(embedContent|batchEmbedContents|countTokens)\b"
 )
-_MODEL: Final = re.compile(r"/models?/([^/]+?)(?::(?:stream)?generateContent|/(?:invoke|converse)|$)", re.IGNORECASE)
+_MODEL: Final = re.compile(
+    r"/models?/([^/]+?)(?::(?:stream)?(?:generateContent|rawPredict)|/(?:invoke|converse)|$)", re.IGNORECASE
+)
 _STREAMS: Final = re.compile(
     r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
 )
-_COUNT: Final = "/count_tokens"
+_CODE_ASSIST: Final = ("v1internal:generateContent", "v1internal:streamGenerateContent")
+_COUNT: Final = ("/count_tokens", "/count-tokens:rawPredict")
 
 
 class Decoded(NamedTuple):
@@ -54,13 +59,37 @@ def decode(exchange: Exchange) -> Decoded | None:
     Raises `Malformed` if one was and the request cannot be read.
     """
     body = parse_body(exchange.request)
+    if isinstance(body, dict) and _is_wrapped(exchange.path, body):
+        inner = decode(_unwrapped(exchange, body))
+        # The body that was sent is another one.
+        return inner and inner._replace(model=as_str(body.get("model")) or inner.model, skeleton=None)
     dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
     if not dialect:
         return None
     model = asked_model(exchange.path, body)
     if exchange.path.endswith(_COUNT):
         return _request(dialect, exchange, body, model, _count(exchange))
-    return _request(dialect, exchange, body, model, decode_response(dialect, exchange))
+    response = decode_response(dialect, exchange)
+    if response.model and "/invoke" in exchange.path:
+        # Bedrock prices its own ids, of which the answer has the maker's form.
+        response = replace(response, model=model)
+    return _request(dialect, exchange, body, model, response)
+
+
+def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
+    """Whether a request is one of Google's inside another, as Gemini CLI with a login sends them (Code Assist)."""
+    return path.endswith(_CODE_ASSIST) and "contents" in as_dict(body.get("request"))
+
+
+def _unwrapped(exchange: Exchange, body: dict[str, Json]) -> Exchange:
+    """The exchange with the request and the answers that are wrapped in it."""
+    answer = exchange.response
+    if sse.is_stream(answer[:512].decode("utf-8", "replace")):
+        chunks: Json = [as_dict(event.value()).get("response", event.value()) for event in sse.parse_stream(answer)]
+        answer = canonical.dumps(chunks)
+    elif (whole := as_dict(parse_body(answer)).get("response")) is not None:
+        answer = canonical.dumps(whole)
+    return replace(exchange, request=canonical.dumps(body["request"]), response=answer)
 
 
 def asked_model(path: str, body: dict[str, Json]) -> str:
@@ -103,7 +132,7 @@ def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
     if not path.strip("/"):
         answer = as_dict(parse_body(exchange.response))
         return shapes.answer_dialect(answer) if shapes.is_answer(answer) else shapes.detect_dialect(body)
-    if path.endswith(("/messages", _COUNT)) or "anthropic_version" in body:
+    if path.endswith(("/messages", *_COUNT)) or "anthropic_version" in body:
         return ANTHROPIC
     if path.endswith("/v2/chat"):
         return COHERE
@@ -121,6 +150,8 @@ def decode_response(dialect: str, exchange: Exchange) -> Response:
         return Response(error=f"HTTP {exchange.status}" if refused else "", extra={"answer": "not recorded"})
     text = body[:512].decode("utf-8", "replace")
     try:
+        if event_stream.is_event_stream(body):
+            return decode_stream(dialect, event_stream.parse_event_stream(body))
         if sse.is_stream(text):
             return decode_stream(dialect, sse.parse_stream(body))
         return _decode_whole(dialect, exchange, parse_body(body))
@@ -133,7 +164,7 @@ def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
     if dialect == COHERE:
         return cohere.decode_stream(event.value() for event in events)
     if dialect == CONVERSE:
-        return Response(complete=False, error="a stream of events in Amazon's binary framing")
+        return bedrock.decode_stream(events)
     reader = DIALECTS[dialect].stream_reader()
     reader.feed(events)
     return reader.response()

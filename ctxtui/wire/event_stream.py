@@ -1,0 +1,92 @@
+"""Amazon's event stream: binary messages with headers, a JSON payload and checksums, as Bedrock streams them.
+
+A message is its length, the length of its headers, the CRC32 of these 8 bytes, headers, payload, and the CRC32 of all
+before; numbers are big-endian (Amazon Transcribe, *event stream encoding*).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.wire.sse import ServerEvent
+
+_PRELUDE: Final = struct.Struct(">III")
+_CHECKSUM: Final = 4
+_MAX_MESSAGE: Final = 24 << 20
+"""Bytes of one message: 16 MB of payload and 128 KB of headers at most."""
+_SIZES: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+"""Bytes of a header's value by its type; of types 6 and 7 (bytes, string) two bytes tell."""
+_NAMES: Final = (":event-type", ":exception-type", ":error-code")
+
+
+def is_event_stream(data: bytes) -> bool:
+    """Whether `data` begins with a message's prelude."""
+    if len(data) < _PRELUDE.size:
+        return False
+    length, headers, checksum = _PRELUDE.unpack_from(data)
+    return bool(headers <= length <= _MAX_MESSAGE and zlib.crc32(data[:8]) == checksum)
+
+
+def parse_event_stream(data: bytes) -> list[ServerEvent]:
+    """Parse the events of a recorded stream, up to the first message that is cut off or damaged.
+
+    An event's name is its type. Payloads that wrap a model's own event (``{"bytes": ...}``) are unwrapped.
+    """
+    return list(_events(data))
+
+
+def _events(data: bytes) -> Iterator[ServerEvent]:
+    at = 0
+    while is_event_stream(data[at : at + _PRELUDE.size]):
+        length, size, _ = _PRELUDE.unpack_from(data, at)
+        message = data[at : at + length]
+        if len(message) < length or length < _PRELUDE.size + size + _CHECKSUM:
+            return
+        if zlib.crc32(message[:-_CHECKSUM]) != int.from_bytes(message[-_CHECKSUM:], "big"):
+            return
+        start = _PRELUDE.size + size
+        headers = _headers(message[_PRELUDE.size : start])
+        name = next((headers[key] for key in _NAMES if key in headers), "")
+        yield _unwrap(ServerEvent(name, message[start:-_CHECKSUM].decode("utf-8", "replace")))
+        at += length
+
+
+def _headers(data: bytes) -> dict[str, str]:
+    """Read the headers that are strings."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(data):
+        end = at + 1 + data[at]
+        name, kind = data[at + 1 : end].decode("utf-8", "replace"), data[end] if end < len(data) else -1
+        at = end + 1
+        if kind in (6, 7):
+            size = int.from_bytes(data[at : at + 2], "big")
+            at += 2
+            if kind == 7:
+                found[name] = data[at : at + size].decode("utf-8", "replace")
+        elif kind in _SIZES:
+            size = _SIZES[kind]
+        else:
+            return found
+        at += size
+    return found
+
+
+def _unwrap(event: ServerEvent) -> ServerEvent:
+    value = event.value()
+    inner = value.get("bytes") if isinstance(value, dict) else None
+    if not isinstance(inner, str):
+        return event
+    try:
+        data = base64.b64decode(inner, validate=True).decode("utf-8", "replace")
+        told = canonical.loads(data)
+    except (binascii.Error, ValueError, RecursionError):
+        return event
+    kind = told.get("type") if isinstance(told, dict) else None
+    return ServerEvent(kind if isinstance(kind, str) else event.name, data)

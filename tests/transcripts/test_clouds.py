@@ -1,0 +1,147 @@
+"""Models at other addresses: Bedrock's event streams, Claude at Vertex AI, Gemini with a login."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtui.core.block_content import read as read_block
+from ctxtui.core.call import COUNTED
+from ctxtui.pricing.price import price_call
+from ctxtui.services.config.package_data import price_table
+from ctxtui.transcripts.kit.http_exchange.decode import decode
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange
+from ctxtui.wire.event_stream import is_event_stream, parse_event_stream
+from tests.cases import amazon_stream as amazon
+from tests.cases import wire_traffic as cases
+from tests.transcripts.reading import as_bytes, calls, read
+
+MODEL = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com/model"
+VERTEX = "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models"
+CONVERSE_URL = f"{BEDROCK}/{MODEL.replace(':', '%3A')}/converse-stream"
+CLAUDE = {"anthropic_version": "x", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+EVENTS: list[dict[str, Any]] = [
+    {
+        "type": "message_start",
+        "message": {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
+            "usage": {"input_tokens": 5, "cache_read_input_tokens": 7, "output_tokens": 1},
+        },
+    },
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+    {"type": "message_stop", "amazon-bedrock-invocationMetrics": {"inputTokenCount": 5}},
+]  # fmt: skip
+
+
+def recorded(url: str, request: Any, answer: bytes) -> bytes:
+    """A HAR with one exchange, whose answer is binary."""
+    content = {"mimeType": "application/vnd.amazon.eventstream", "encoding": "base64"}
+    content["text"] = base64.b64encode(answer).decode()
+    entry = {
+        "startedDateTime": "2026-01-01T00:00:00.000Z", "time": 1500.0,
+        "request": {"method": "POST", "url": url, "postData": {"text": cases.body(request)}},
+        "response": {"status": 200, "content": content},
+    }  # fmt: skip
+    return as_bytes({"log": {"version": "1.2", "creator": {"name": "proxy"}, "entries": [entry]}})
+
+
+def test_a_stream_of_converse_opens_with_its_figures() -> None:
+    data = recorded(CONVERSE_URL, cases.converse()[1], b"".join(amazon.converse(["Hel", "lo"])))
+    session = read(data, "a.har")
+    (call,) = calls(session)
+    assert (call.model, call.provider, call.stop_reason, call.error) == (MODEL, "aws", "tool_use", "")
+    assert call.usage is not None and (call.usage.fresh, call.usage.cache_read, call.usage.write_5m) == (4, 6, 2)
+    items = session.tree.items(call.response_head)[-3:]
+    assert [item.block.kind for item in items] == ["thinking", "text", "tool_use"]
+    assert [read_block(item.block).text for item in items[:2]] == ["I think.", "Hello"]
+    assert items[2].block.value()["input"] == {"path": "a.txt"}
+    assert price_call(call, price_table()).usd > 0
+
+
+@pytest.mark.parametrize(
+    ("url", "model"),
+    [
+        (f"{BEDROCK}/{MODEL}/invoke-with-response-stream", MODEL),
+        (f"{VERTEX}/claude-sonnet-4-5@20250929:streamRawPredict", "claude-sonnet-4-5@20250929"),
+    ],
+)
+def test_claude_elsewhere_is_claude(url: str, model: str) -> None:
+    stream = (
+        amazon.invoke(EVENTS)
+        if "invoke" in url
+        else b"".join(b"data: " + cases.body(one).encode() + b"\n\n" for one in EVENTS)
+    )
+    found = decode(Exchange(cases.body(CLAUDE).encode(), stream, url=url, status=200))
+    assert found is not None and found.dialect == "anthropic" and found.model == model
+    assert found.skeleton is not None and found.response.complete
+    assert found.response.usage is not None and found.response.usage.input == 12
+    assert read_block(found.response.items[-1].block).text == "hello"
+    (call,) = calls(read(recorded(url, CLAUDE, stream), "a.har"))
+    assert price_call(call, price_table()).usd > 0 and call.skeleton is not None
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_gemini_cli_asks_with_a_login_is_googles_inside(streamed: bool) -> None:
+    _, request, _, answer = cases.google()
+    wrapped = {"model": "gemini-9-pro", "project": "p", "user_prompt_id": "u", "request": request}
+    told = cases.body({"response": answer, "traceId": "t"}).encode()
+    method = "streamGenerateContent?alt=sse" if streamed else "generateContent"
+    url = f"https://cloudcode-pa.googleapis.com/v1internal:{method}"
+    raw = b"data: " + told + b"\n\n" if streamed else told
+    found = decode(Exchange(cases.body(wrapped).encode(), raw, url=url, status=200))
+    plain = decode(
+        Exchange(cases.body(request).encode(), cases.body(answer).encode(), url=cases.GOOGLE_URL, status=200)
+    )
+    assert found is not None and plain is not None
+    assert (found.items, found.response, found.params) == (plain.items, plain.response, plain.params)
+    assert found.model == "gemini-9-pro" and found.skeleton is None
+
+
+def test_vertex_counts_tokens_at_a_path_of_its_own() -> None:
+    url = f"{VERTEX}/count-tokens:rawPredict"
+    body = cases.body({**CLAUDE, "model": "claude-sonnet-4-5"}).encode()
+    found = decode(Exchange(body, b'{"input_tokens": 9}', url=url, status=200))
+    assert found is not None and found.response.stop_reason == COUNTED and found.model == "claude-sonnet-4-5"
+
+
+@given(cut=st.integers(0, 2000))
+def test_a_stream_cut_anywhere_gives_what_came(cut: int) -> None:
+    messages = amazon.converse(["Hel", "lo"])
+    whole = b"".join(messages)
+    events = parse_event_stream(whole[:cut])
+    assert events == parse_event_stream(whole)[: len(events)]
+    answer = decode(Exchange(b'{"messages":[]}', whole[:cut], url=CONVERSE_URL, status=200))
+    assert answer is not None and answer.response.complete == (cut == 0 or len(events) >= len(messages) - 1)
+
+
+@given(at=st.integers(0, 400), value=st.integers(1, 255))
+def test_a_damaged_message_ends_the_stream(at: int, value: int) -> None:
+    data = bytearray(b"".join(amazon.converse(["Hello"])[:2]))
+    at %= len(data)
+    data[at] ^= value
+    assert len(parse_event_stream(bytes(data))) < 2
+
+
+def test_an_exception_is_the_answers_error() -> None:
+    stream = amazon.converse(["Hel"])[0] + amazon.exception("throttlingException", "Too many tokens")
+    found = decode(Exchange(b'{"messages":[]}', stream, url=CONVERSE_URL, status=200))
+    assert found is not None
+    assert (found.response.error, found.response.complete) == ("throttlingException: Too many tokens", False)
+
+
+def test_amazons_own_parser_reads_what_is_parsed_here() -> None:
+    eventstream = pytest.importorskip("botocore.eventstream")
+    data = b"".join(amazon.converse(["Hel", "lo"])) + amazon.exception("throttlingException", "x")
+    buffer = eventstream.EventStreamBuffer()
+    buffer.add_data(data)
+    theirs = [(one.headers.get(":event-type") or one.headers[":exception-type"], one.payload) for one in buffer]
+    assert is_event_stream(data)
+    assert [(one.name, one.data.encode()) for one in parse_event_stream(data)] == theirs
