@@ -69,7 +69,7 @@ class AllSessions:
         if self._library.trouble:
             note(f"the database was skipped: {self._library.trouble}")
         own_sessions = [summary for summary in listed if is_own_session(summary) or folder is not None]
-        self._known = self._library.remembered(own_sessions)
+        self._known = self._library.load_cached(own_sessions)
         self._summaries = [
             summary for summary in own_sessions if summary.key in self._known or summary.mtime >= since - _DAY
         ]
@@ -86,7 +86,7 @@ class AllSessions:
 
     def read_usage(self) -> None:
         """Read only the usage of all other sessions' calls."""
-        self._known |= self._library.remembered(self._unread(), usage=True)
+        self._known |= self._library.load_cached(self._unread(), usage=True)
         unread = self._unread()
         if unread:
             with Working(f"reading what calls used{self._reread_note(unread)}") as work:

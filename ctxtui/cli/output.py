@@ -25,8 +25,7 @@ def write_json(fields: Mapping[str, Any]) -> None:
     """Print `fields` as one JSON object that starts with ``schema_version``.
 
     The output is ASCII, so that terminals do not interpret it and lone surrogates are preserved. Floats are rounded to
-    hide
-    binary fractions.
+    hide binary fractions.
     """
     progress.wipe()
     indent = 1 if sys.stdout.isatty() else None

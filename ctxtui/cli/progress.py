@@ -137,8 +137,7 @@ class RedrawnOutput:
     """Output that is redrawn in place: ``with Redrawn() as screen``.
 
     Each `draw` replaces the previous one; on exit it is erased, so that the final output can be printed normally.
-    Output
-    higher than the terminal is cut.
+    Output higher than the terminal is cut.
     """
 
     def __init__(self) -> None:

@@ -113,8 +113,7 @@ def run_agreement(
     blocks.
 
     They are sent to the provider at `base_url` ("": its own). Raises `CtxtuiError` if nothing can be sent again, or if
-    it
-    could cost more than the budget.
+    it could cost more than the budget.
     """
     settings = config.settings
     chosen = choose_call(loaded.session, thread)

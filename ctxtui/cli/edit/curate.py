@@ -172,8 +172,7 @@ def curate_session(
     """Count a call's context and apply `edits` and `steps`; `which` is its thread and number.
 
     `resumed` is whether a client will continue it. Edits in `stand` are applied already, and are left out of the price
-    if
-    others are added, or if the call was sent under edits already.
+    if others are added, or if the call was sent under edits already.
     """
     chosen = choose_call(loaded.session, *thread_and_number)
     with counting(settings) as counter:

@@ -13,10 +13,10 @@ import click
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose_call
+from ctxtui.analysis.content.changing_blocks import ChangingBlock, find_changing_blocks
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, first_call_numbers
 from ctxtui.analysis.content.diff import compare_contexts as made
 from ctxtui.analysis.content.normalized import diff_text
-from ctxtui.analysis.content.volatile import ChangingBlock, find_changing_blocks
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, open_recording

@@ -138,7 +138,7 @@ def heaviest(inputs: ListInputs) -> list[dict[str, Any]]:
             **members(weight, "tokens calls carry since_call=since?"),
             "cost_usd": inputs.cost_of(weight),
             "cacheable": weight.stability or None,
-            "held": [weight.held, weight.further],
+            "held": [weight.stable_calls, weight.later_calls],
         }
         for weight in inputs.block_weights
     ]

@@ -64,7 +64,7 @@ def sessions(
     library = SessionLibrary(settings, Path.cwd())
     listed = _list_sessions(library, folder, archived)
     listed = [s for s in listed if s.group == HERE or not here][:limit]
-    cached = {summary.key: summary for summary in library.each_remembered(listed)}
+    cached = {summary.key: summary for summary in library.iter_cached(listed)}
     listed = [cached.get(summary.key, summary) for summary in listed]
     if figures:
         listed = _with_figures(library, listed)

@@ -125,8 +125,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
     """The answer: `rows` that add up to `total`, which is `sums` with subagents.
 
     `copied` calls of the `sessions` are ctxtui's copies from other sessions. `recorded` and `listed` are USD over calls
-    that
-    have both. `versions` are those of the price tables; `failed` recordings could not be read.
+    that have both. `versions` are those of the price tables; `failed` recordings could not be read.
     """
 
     rows: list[SpendingRow]

@@ -108,8 +108,8 @@ def stats(
             by=by or "",
             since=beginning,
             changed=changed,
-            seen_changes=as_json or changed is not None,
-            told=client_reports,
+            list_changes=as_json or changed is not None,
+            quota_reports=client_reports,
         )
 
     if usage:

@@ -1,4 +1,4 @@
-"""Record a hosted turn: its moments become session events and work for the store's writer."""
+"""Turn the progress events of a hosted turn into session events and writes to the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.store.writer import CallEnded, InFlight, Work
+from ctxtui.store.writer import InFlight, StoredCall, Work
 from ctxtui.wire.registry import DIALECTS
 
 MAX_TITLE_CHARS = 80
@@ -66,7 +66,7 @@ class ChatRecorder:
             case progress.UserSaid(text, head, before):
                 plain = self._is_plain_text(text, head, before)
                 self._put_in_flight(
-                    "said" if plain else "context", text if plain else self._context(text, head, before)
+                    "said" if plain else "context", text if plain else self._context_json(text, head, before)
                 )
                 return [*self._set_title(text), TipMoved(self._thread, head)]
             case progress.ResultsCame(results, head):
@@ -82,7 +82,7 @@ class ChatRecorder:
                 self._put_in_flight("heard", data)
             case progress.CallEnded(call, head, _):
                 self._last = call.id
-                self._put(CallEnded(call, head))
+                self._put(StoredCall(call, head))
                 return [CallSeen(call), TipMoved(self._thread, head)]
             case progress.CallFailed(message, call):
                 return self._record_failure(message, call)
@@ -99,7 +99,7 @@ class ChatRecorder:
         content = [item for item in items if item.block.kind != HEADER]
         return len(content) == 1 and not content[0].place.mark and read(content[0].block).text == text
 
-    def _context(self, text: str, head: int, before: int) -> str:
+    def _context_json(self, text: str, head: int, before: int) -> str:
         """JSON of a context that changed with this text: the number of blocks kept, and those after them."""
         tree = self._session.tree
         same = tree.common(before, head)
@@ -131,7 +131,7 @@ class ChatRecorder:
             return []
         self._last = call.id
         # The partial answer is stored with the call; the context does not include it.
-        self._put(CallEnded(call, call.raw_head))
+        self._put(StoredCall(call, call.raw_head))
         return [CallSeen(call), TipMoved(self._thread, call.raw_head)]
 
 

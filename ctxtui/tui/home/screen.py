@@ -99,7 +99,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         )
         self._trouble = ""
         """Last message about the database."""
-        self._glimpses = source.glimpses
+        self._glimpses = source.list_fast
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
     def compose(self) -> ComposeResult:

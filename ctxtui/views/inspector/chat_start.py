@@ -23,12 +23,9 @@ class ChatStart(Struct, frozen=True):
     """Facts of the start page: `model`, its provider `of`, and the provider's `address`.
 
     `local`: on this machine; `keeps`: and nothing is sent on (a gateway may do so); `offline`: the embedded provider,
-    which
-    is no model. `why` says how the model was chosen; `window` is in tokens (0: unknown). `usd` are list prices of a
-    million
-    input and output tokens (None: unknown), valid once `priced`. Tools work in `folder`; `waiting` messages are sent
-    when
-    the provider is ready.
+    which is no model. `why` says how the model was chosen; `window` is in tokens (0: unknown). `usd` are list prices of
+    a million input and output tokens (None: unknown), valid once `priced`. Tools work in `folder`; `waiting` messages
+    are sent when the provider is ready.
     """
 
     model: str = ""

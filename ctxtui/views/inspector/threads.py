@@ -22,8 +22,7 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
     """One thread: `depth` below the main one, number of calls, tokens of its last and largest call (None: unknown).
 
     `usd` is its cost (None: unknown), a lower bound if calls are `lacking` a price or the end of their answer; `priced`
-    is
-    whether all calls were looked up.
+    is whether all calls were looked up.
     """
 
     id: str

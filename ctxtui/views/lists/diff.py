@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from ctxtui.analysis.content.changing_blocks import ChangingBlock
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
 from ctxtui.analysis.content.normalized import diff_text
-from ctxtui.analysis.content.volatile import ChangingBlock
 from ctxtui.analysis.content.word_diff import DiffSpan, word_diff
 from ctxtui.core.category import INDEX
 from ctxtui.views.blocks import one_line

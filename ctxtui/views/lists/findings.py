@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.placed_markers import LIVES
+from ctxtui.analysis.lab.placed_markers import LIFETIMES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.views.blocks.body import wrap
@@ -155,7 +155,7 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
         yield line
     if priced.proved is not None:
         cache = priced.finding.cache
-        markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
+        markers = f"with entries of {cache}" if cache in LIFETIMES else f"with the markers of {cache}"
         condition = markers if cache else "had it stood from call 1 on"
         yield [Span(f" {condition}: {_proof(priced.proved)}", "dim")]
 

@@ -31,9 +31,8 @@ class Proposed(Struct, frozen=True, dict=True):
     """The effect of a policy on top of existing edits: new `edits` and tokens `freed` (None: not computed yet).
 
     `share` is the share of the usable window afterwards (None: unknown); `once` and `per_call` are extra USD at the
-    cheapest
-    `moment` (None: unknown); `pays_back` is in calls. `stands` are ids of its active edits. `why` says why it cannot be
-    computed, or would be refused. `risk` is the risk of its edits.
+    cheapest `moment` (None: unknown); `pays_back` is in calls. `stands` are ids of its active edits. `why` says why it
+    cannot be computed, or would be refused. `risk` is the risk of its edits.
     """
 
     name: str

@@ -21,8 +21,7 @@ class BlockHits(Struct, frozen=True, kw_only=True):
     """A block with hits in the session `target` (a path or stored id) with `title`.
 
     `call` (from 1) of `thread` is the first call that contains it, None if it was not sent yet. Characters `at` to
-    `end` of
-    `snippet` are its first hit.
+    `end` of `snippet` are its first hit.
     """
 
     target: str

@@ -90,8 +90,7 @@ def budget(used: float, usable: float, window: float, room: int, after: float | 
     """Draw the budget bar in exactly `room` cells; its scale is the context window (tokens).
 
     ``█`` used, ``·`` free, ``┃`` at the usable limit, ``╱`` the reserve after it. With staged edits, `after` is the new
-    size
-    of the context (tokens), and the freed part is ``░``. A context larger than its window fills the bar.
+    size of the context (tokens), and the freed part is ``░``. A context larger than its window fills the bar.
     """
     if room <= 0:
         return []

@@ -44,8 +44,7 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     (`gained`; None while it is being counted).
 
     `repairs` are further blocks removed to keep the request valid, `left` the number of unchanged blocks, with the
-    reason
-    `why`. `keyed`: a model for summaries is available.
+    reason `why`. `keyed`: a model for summaries is available.
     """
 
     made: Sequence[Edit]

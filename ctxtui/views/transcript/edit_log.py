@@ -67,8 +67,7 @@ def copied_answer(command: str, folder: str, file: str, without: Sequence[str], 
     """The answer, in `room` cells, after a context was exported and its command (or file) `what` copied.
 
     `folder` is where to type it ("": anywhere), `file` the written file ("": none), `without` its losses. Parts that do
-    not
-    fit are only in the edit log.
+    not fit are only in the edit log.
     """
     folder_text = f"type it in {folder}" if folder else ""
     file_text = f"written to {file}" if file else ""

@@ -62,12 +62,10 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     """Content of the pane.
 
     `usable` is the window limit in tokens (0: unknown), `moments` the prices, `chosen` one of them, `cheapest` the one
-    with
-    the lowest one-time cost, `waits` the waiting edits, `dialect` the provider dialect checked. `warnings` are (text,
-    subject); `asleep` edits have no target in this context. `known`: the cache breakage is known. `active` is the
-    number of
-    edits that the call shown was sent with, if no others are in question; the pane is then one line plus the relay's
-    report.
+    with the lowest one-time cost, `waits` the waiting edits, `dialect` the provider dialect checked. `warnings` are
+    (text, subject); `asleep` edits have no target in this context. `known`: the cache breakage is known. `active` is
+    the number of edits that the call shown was sent with, if no others are in question; the pane is then one line plus
+    the relay's report.
     """
 
     staging: Staging

@@ -23,7 +23,7 @@ def read_twice() -> Story:
 def shown(story: Story, index: int = -1):  # type: ignore[no-untyped-def]
     study = study_of(story.session)
     rows, known = rows_of(study, index), study.thread("main")
-    rows.stays, rows.repeats = known.stays, known.repeated
+    rows.lifetimes, rows.repeats = known.lifetimes, known.repeated
     return rows
 
 
@@ -60,9 +60,9 @@ def test_nothing_of_a_block_is_said_of_a_row_that_is_none() -> None:
 def test_stability_is_told_in_words() -> None:
     study = study_of(long_session(30))
     rows = rows_of(study)
-    rows.stays = study.thread("main").stays
+    rows.lifetimes = study.thread("main").lifetimes
     told = " ".join(plain(line) for line in rows.details(1, 200))
-    assert "cacheable: high, unchanged with all before it in 29 of 29 further calls" in told
+    assert "cacheable: high, unchanged with everything before it in 29 of 29 further calls" in told
 
 
 def test_what_stands_for_a_block_must_stand_on_the_path() -> None:

@@ -46,8 +46,7 @@ def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = Fa
     """The map as `height` rows of `width` cells, filled top to bottom, then left to right.
 
     `shown` is the category index at each pixel, None if free. A cell has two pixels, one above the other; if `whole`,
-    one,
-    drawn as a glyph for terminals without colour.
+    one, drawn as a glyph for terminals without colour.
     """
     if whole:
         return [[*map(_whole, shown[row::height][:width])] for row in range(height)]
