@@ -135,7 +135,7 @@ def heaviest(inputs: ListInputs) -> list[dict[str, Any]]:
     return [
         {
             **_block(inputs, weight.node),
-            **members(weight, "tokens calls carry since_call=since?"),
+            **members(weight, "tokens calls carry since_call=first_call?"),
             "cost_usd": inputs.cost_of(weight),
             "cacheable": weight.stability or None,
             "held": [weight.stable_calls, weight.later_calls],
