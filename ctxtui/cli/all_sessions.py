@@ -77,7 +77,7 @@ class AllSessions:
     @property
     def known(self) -> list[SessionSummary]:
         """Sessions with figures so far, oldest first."""
-        return sorted(self._known.values(), key=lambda one: one.mtime)
+        return sorted(self._known.values(), key=lambda summary: summary.mtime)
 
     @property
     def count_unread(self) -> int:
@@ -93,7 +93,7 @@ class AllSessions:
                 stored = self._library.figures([summary for summary in unread if not summary.path], Event())
                 for summary in chain(stored, read_usages(unread, self._settings)):
                     self._known[summary.key] = summary
-                    work.say(f"{len(self._known):,} of {len(self._summaries):,} sessions")
+                    work.show(f"{len(self._known):,} of {len(self._summaries):,} sessions")
 
     def read(self) -> Iterator[SessionSummary]:
         """Read all other sessions in full, and yield each."""
@@ -111,7 +111,7 @@ class AllSessions:
             for summary in files:
                 self._known[summary.key] = summary
                 done += 1
-                work.say(f"{done:,} of {len(self._summaries):,} sessions")
+                work.show(f"{done:,} of {len(self._summaries):,} sessions")
                 yield summary
 
     def _reread_note(self, unread: list[SessionSummary]) -> str:

@@ -46,8 +46,8 @@ def _json_number(value: object) -> float | str:
     """A recorded number literal as a float, or as its text if no float can represent it."""
     if not isinstance(value, Number):
         raise TypeError(f"{type(value).__name__} is not a JSON value")
-    found = float(value)
-    return found if math.isfinite(found) else value.text
+    number = float(value)
+    return number if math.isfinite(number) else value.text
 
 
 def write(text: str) -> None:

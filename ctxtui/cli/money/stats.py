@@ -118,7 +118,7 @@ def stats(
         for _ in sessions.read():
             pass
     else:
-        _show_progressively(sessions, lambda found: _print(Painter(settings.glyphs), found, by or "", at), compute)
+        _show_progressively(sessions, lambda so_far: _print(Painter(settings.glyphs), so_far, by or "", at), compute)
     result = compute()
     failed = [summary for summary in sessions.known if summary.error and not is_empty(summary)]
     if as_json:
@@ -178,7 +178,7 @@ def _print_windows(painter: Painter, result: Stats, by: str, at: float, room: in
         return
     if result.windows and by != FIVE_HOURS:
         painter.lines(rule("windows of 5 hours", "fullest first"))
-        for window in sorted(result.windows, key=lambda one: -one.tokens)[:OVERVIEW_ROWS]:
+        for window in sorted(result.windows, key=lambda window: -window.tokens)[:OVERVIEW_ROWS]:
             start = datetime.fromtimestamp(window.start).astimezone()
             painter.line([Span(f"{start:%Y-%m-%d %H:%M}"), Span(f"  {view.format_window(window)}", "dim")])
     if result.reported:
