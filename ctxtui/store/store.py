@@ -232,7 +232,7 @@ class Store:
 
     @explains_errors
     def prune(self, older_than: float, now: float) -> list[str]:
-        """Delete the sessions older than `older_than` seconds, and values cached before then; returns the deleted ids."""
+        """Delete the sessions older than `older_than` seconds, and values cached before; returns the deleted ids."""
         return changes.prune(self._conn, now - older_than)
 
     @explains_errors
