@@ -36,7 +36,7 @@ def block_text(block: Block) -> str:
 
 
 def has_editable_text(block: Block) -> bool:
-    """Whether `with_words` can replace the text of `block`."""
+    """Whether `with_text` can replace the text of `block`."""
     return block.kind != TOOL and not is_call(block.kind) and with_text(block, "\x01") != block
 
 
