@@ -195,7 +195,7 @@ def _make_stream_class(library: Any) -> Any:
 
 
 def _make_async_stream_class(library: Any) -> Any:
-    """Like `_told`, for async streams."""
+    """Like `_make_stream_class`, for async streams."""
 
     class ToldAsyncStream(library.AsyncByteStream):  # type: ignore[misc]
         def __init__(self, inner: Any, heard: WatchedExchange) -> None:

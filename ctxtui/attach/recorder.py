@@ -74,10 +74,10 @@ class _Recorded(Struct, kw_only=True):
 
 
 class Tapes:
-    """The files of a run. Lines made by `take` are in them after the next `flush`.
+    """The files of a run. Lines made by `record` are in them after the next `flush`.
 
-    Callers of `take`, `drop` or `has_room` hold the lock `hand`; only one thread calls `flush` and `close`, which write
-    without it.
+    Callers of `record`, `discard` or `has_room` hold the lock `hand`; only one thread calls `flush` and `close`, which
+    write without it.
     """
 
     def __init__(self, run: RecordedRun) -> None:

@@ -58,7 +58,7 @@ class Tape:
         self.write(self.take_lines())
 
     def write(self, lines: list[bytes]) -> None:
-        """Write lines from `taken`."""
+        """Write lines from `take_lines`."""
         if not lines:
             return
         left = len(lines)
