@@ -14,7 +14,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short, rule
 from ctxtui.cli.progress import Working
-from ctxtui.project.budget import PARTS, groups
+from ctxtui.project.budget import PARTS, group_files
 from ctxtui.services.agent_tools.agent_tools import select_enabled
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.model_choice import default_model
@@ -102,7 +102,7 @@ def budget_json(report: RunReport) -> dict[str, Any]:
         **members(found, "model window window_from=origin usable"),
         **parts,
         "answer": found.answer,
-        "wants": dict(found.wants),
+        "wants": dict(found.requests),
         "shares": {name: found.share(tokens) for name, tokens in {"usable": found.usable, **parts}.items()},
         "available_kb": report.kilobytes,
         "bytes_per_token": report.per_token,
@@ -113,12 +113,12 @@ def budget_json(report: RunReport) -> dict[str, Any]:
             **members(files, "name=strategy reason tokens"),
             "groups": [
                 {"why": why, "form": form, "files": number, "tokens": tokens}
-                for why, form, number, tokens in groups(files)
+                for why, form, number, tokens in group_files(files)
             ],
             "files": [members(one, "path why form tokens") for one in files.chosen],
-            "left_out": len(files.left),
+            "left_out": len(files.left_out),
         },
-        "warnings": [{"code": one.code, "message": one.words} for one in report.warnings],
+        "warnings": [{"code": one.code, "message": one.text} for one in report.warnings],
     }
 
 
