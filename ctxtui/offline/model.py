@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json, dump_text
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
-from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, call, format_names, unwrap_script
+from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, format_names, make_call, unwrap_script
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.definitions import Definition
 
@@ -205,7 +205,7 @@ def find_call(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
         shell = _best_tool(in_shell, tools) if in_shell.what else None
         if shell is not None and _main("run", shell) in ("command", "cmd"):
             wish, tool = in_shell, shell
-    return call(tool, _arguments(wish, tool)) if tool is not None else None
+    return make_call(tool, _arguments(wish, tool)) if tool is not None else None
 
 
 def _command(wish: Intent) -> str:
@@ -237,8 +237,8 @@ def _score(wish: Intent, tool: Definition) -> int:
     words = [part.lower() for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
     rank = min((names.index(word) for word in words if word in names), default=len(names))
     score = 3 * (wish.word.lower() in words) + 2 * (len(names) - rank)
-    told = set(re.findall(r"[a-z]+", tool.description.lower()))
-    score = score or 2 * bool(told & {*names, *(f"{name}s" for name in names)})
+    description_words = set(re.findall(r"[a-z]+", tool.description.lower()))
+    score = score or 2 * bool(description_words & {*names, *(f"{name}s" for name in names)})
     return score and score + 2 * _says(wish, tool)
 
 
@@ -473,9 +473,11 @@ def answer(talk: ScriptTask, manner: Manner) -> ModelAnswer:
     asked = parse_intents(talk.task)
     made = _next_calls(talk, manner, asked)
     if made:
-        told = ", ".join(" ".join(unwrap_script(call.name, call.spelled)) for call in made)
-        said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
-        return ModelAnswer((*_thought(f"To do: {shorten(talk.task)!r}. {told} fits.", manner), *said, *made), CALLS)
+        calls_text = ", ".join(" ".join(unwrap_script(call.name, call.arguments_text)) for call in made)
+        said: list[Part] = [Words(f"I call {calls_text}.")] if not manner.forced else []
+        return ModelAnswer(
+            (*_thought(f"To do: {shorten(talk.task)!r}. {calls_text} fits.", manner), *said, *made), CALLS
+        )
     if _SUMMARY_ASKED.search(talk.task):
         words = f"{SELF}. So far:\n{summarize(talk, task=False)}"
         words = f"<summary>\n{words}\n</summary>" if "<summary>" in talk.task else words
@@ -501,20 +503,20 @@ def _next_calls(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> li
         if manner.forced in ("", "*", tool.name) or (isinstance(tool, ToolOffer) and tool.code == manner.forced)
     ]
     fitting = [(wish, made) for wish in asked for made in (find_call(_resolve(wish, talk), tools),) if made is not None]
-    left = fitting[talk.made :]
+    left = fitting[talk.call_count :]
     step = [made for wish, made in left if wish.step == left[0][0].step]
     last = _last_tool(talk, manner, tools) if not step else None
     if last is not None:
         # The answer if it takes one text, else the simplest value of its schema.
         alone = len(_properties(last)) == 1 and _ends_task(last)
         words = _said(talk, manner, asked) if alone else shorten(strip_quotes(talk.task)) or "offline"
-        step = [call(last, make_instance(last.schema, words))]
+        step = [make_call(last, make_instance(last.schema, words))]
     return step if manner.parallel else step[:1]
 
 
 def _last_tool(talk: ScriptTask, manner: Manner, tools: Sequence[Definition]) -> Definition | None:
     """The final tool: the one that takes the answer, once; else any if a call is required."""
-    called = Counter(heard.name for heard in talk.heard)
+    called = Counter(heard.name for heard in talk.outcomes)
     ends = next((tool for tool in tools if _ends_task(tool)), None)
     if ends is not None and (not called[ends.name] or manner.forced):
         return ends
@@ -528,7 +530,7 @@ def _resolve(wish: Intent, talk: ScriptTask) -> Intent:
         return wish
     came, asked = (
         list(dict.fromkeys(path for text in texts for path in _PATH.findall(text)))
-        for texts in ([heard.text for heard in talk.heard], [heard.arguments for heard in talk.heard])
+        for texts in ([heard.text for heard in talk.outcomes], [heard.arguments for heard in talk.outcomes])
     )
     what = came[0] if came and _PRONOUN.match(wish.what) else wish.what
     where = (asked or came or [wish.where])[-1] if _PRONOUN.match(wish.where) else wish.where
@@ -545,8 +547,8 @@ def _said(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> str:
         return spoken.what or "nothing"
     who = SELF + (f", with the rules of {manner.stands_for}" if manner.stands_for else "")
     quoted = _quoted(talk)
-    if talk.heard:
-        return "\n".join([f"{who}. What came back:", *map(_reported, talk.heard), *quoted])
+    if talk.outcomes:
+        return "\n".join([f"{who}. What came back:", *map(_reported, talk.outcomes), *quoted])
     kept = [wish.what for wish in asked if wish.verb == "remember"]
     if kept:
         return f"{who}. Noted, as long as it stands in the context: {'; '.join(kept)}."
@@ -569,7 +571,7 @@ def _reported(heard: ToolOutcome) -> str:
 
 def _quoted(talk: ScriptTask) -> list[str]:
     """The lines that share most words with the task, best first: from results, else from the context."""
-    sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.heard] or talk.earlier
+    sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.outcomes] or talk.earlier_texts
     words = dict.fromkeys(_WORD.findall(talk.task.lower()))
     wanted = {*[word for word in words if word not in _STOP and len(word) > 1][:_MOST_WORDS]}
     lines = [(source, line) for source, text in sources for line in text.splitlines()] if wanted else []
@@ -598,9 +600,9 @@ def summarize(talk: ScriptTask, *, task: bool) -> str:
     Text that clients resend after a compaction is left out.
     """
     asked = [("user", talk.task)] if task else []
-    heard = [(heard.name, heard.text) for heard in talk.heard]
+    heard = [(heard.name, heard.text) for heard in talk.outcomes]
     lines: list[str] = []
-    for source, text in [*talk.earlier, *asked, *heard]:
+    for source, text in [*talk.earlier_texts, *asked, *heard]:
         if source not in ("developer", "system"):
             kept = [line.strip() for line in text.splitlines() if line.strip()]
             lines += [f"{source}: {shorten(line)}" for line in kept[:3]]

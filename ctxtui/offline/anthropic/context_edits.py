@@ -35,8 +35,8 @@ def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
         elif kind == THINKING and n:
             yield refusal_at(path, f"`{THINKING}` must be the first edit", "context edit order")
         elif kind == COMPACT and _value(edit, "trigger", _LEAST_COMPACT) < _LEAST_COMPACT:
-            told = f"Input should be greater than or equal to {_LEAST_COMPACT}"
-            yield refusal_at((*path, "trigger", "value"), told, "wrong value")
+            message = f"Input should be greater than or equal to {_LEAST_COMPACT}"
+            yield refusal_at((*path, "trigger", "value"), message, "wrong value")
 
 
 def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:

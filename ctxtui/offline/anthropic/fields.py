@@ -104,9 +104,9 @@ def format_path(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-def refusal_at(path: Path, told: str, rule: str) -> Refusal:
+def refusal_at(path: Path, message: str, rule: str) -> Refusal:
     """A refusal for the value at `path`."""
-    return Refusal(f"{format_path(path)}: {told}", rule=rule)
+    return Refusal(f"{format_path(path)}: {message}", rule=rule)
 
 
 def format_choices(words: Sequence[str]) -> str:
@@ -119,7 +119,7 @@ def field_refusals(value: Mapping[str, Json], known: Fields, path: Path = ()) ->
     """Refusals of the members of `value`, in the provider's words."""
     for fault in faults(value, known, path):
         field = fault.field
-        told, rule = {
+        message, rule = {
             "missing": ("Field required", "field required"),
             "extra": ("Extra inputs are not permitted", "extra field"),
             "choice": (f"Input should be {format_choices(field.choices)}", "wrong value"),
@@ -127,14 +127,14 @@ def field_refusals(value: Mapping[str, Json], known: Fields, path: Path = ()) ->
             "large": (f"Input should be less than or equal to {field.at_most}", "wrong value"),
             "type": (f"Input should be a valid {' or '.join(_NOUNS.get(t, t) for t in field.types[:1])}", "wrong type"),
         }[fault.kind]
-        yield refusal_at(fault.path, told, rule)
+        yield refusal_at(fault.path, message, rule)
 
 
 def tag_refusal(tag: Json, known: Collection[str], path: Path, rule: str) -> Refusal:
     """The refusal of a type that is none of `known`."""
     tags = ", ".join(f"'{name}'" for name in known)
-    told = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
-    return refusal_at(path, told, rule)
+    message = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
+    return refusal_at(path, message, rule)
 
 
 def typed_refusals(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:

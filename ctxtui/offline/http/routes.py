@@ -44,13 +44,15 @@ def _anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
 def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
     key = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key:
-        told = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer"
-        return Refusal(f"{told} auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
+        message = (
+            "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer"
+        )
+        return Refusal(f"{message} auth (i.e. Authorization: Bearer YOUR_KEY).", 401, rule="key")
     if REFUSED_KEY in key:
         shown = f"{key[:4]}****{key[-4:]}"
-        told = f"Incorrect API key provided: {shown}."
-        told += " You can find your API key at https://platform.openai.com/account/api-keys."
-        return Refusal(told, 401, code="invalid_api_key", rule="key")
+        message = f"Incorrect API key provided: {shown}."
+        message += " You can find your API key at https://platform.openai.com/account/api-keys."
+        return Refusal(message, 401, code="invalid_api_key", rule="key")
     return None
 
 
@@ -87,16 +89,18 @@ def serve(
     if wait is not None:
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:
-        asked = ApiRequest(raw, parse(raw), headers, held)
+        request = ApiRequest(raw, parse(raw), headers, held)
     except NotJson as error:
         if route.id_header != "x-request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
-        told = "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
-        return Refusal(f"{told} library correctly. {error})", rule="no JSON")
-    found = route.refused(provider, asked)
+        message = (
+            "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
+        )
+        return Refusal(f"{message} library correctly. {error})", rule="no JSON")
+    found = route.refused(provider, request)
     if found:
         return found[0]
     try:
-        return route.serve(provider, asked)
+        return route.serve(provider, request)
     except Malformed as error:
         return Refusal(str(error), rule="malformed")

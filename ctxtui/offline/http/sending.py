@@ -48,8 +48,8 @@ async def in_thread(work: Callable[[], Result]) -> Result:
 
 def json_response(value: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """Make a JSON response."""
-    told = {**(headers or {}), "content-type": "application/json"}
-    return web.Response(body=compact(value), status=status, headers=told)
+    all_headers = {**(headers or {}), "content-type": "application/json"}
+    return web.Response(body=compact(value), status=status, headers=all_headers)
 
 
 async def send(

@@ -75,10 +75,12 @@ def locals_only(refused: Callable[[str, Refusal], object]) -> Middleware:
         why = foreign_header(request)
         if not why:
             return await handler(request)
-        told = f"only this machine is served, under its own name (127.0.0.1, localhost, [::1]); this came with {why!r}"
-        refusal = Refusal(told, 403, "permission_error", rule="stranger")
+        message = (
+            f"only this machine is served, under its own name (127.0.0.1, localhost, [::1]); this came with {why!r}"
+        )
+        refusal = Refusal(message, 403, "permission_error", rule="stranger")
         refused(request.path, refusal)
-        return json_response({"type": "error", "error": {"type": refusal.type, "message": told}}, 403)
+        return json_response({"type": "error", "error": {"type": refusal.type, "message": message}}, 403)
 
     return guard
 
@@ -110,10 +112,10 @@ def add_control(app: web.Application, provider: Provider, faults: Faults) -> Non
 
     async def moved(request: web.Request) -> web.Response:
         try:
-            ahead = provider.ahead + float((await request.json())["advance"])
+            ahead = provider.clock_shift + float((await request.json())["advance"])
             if not abs(ahead) <= _MAX_CLOCK_SHIFT_S:
                 raise ValueError(f"the clock goes at most {_MAX_CLOCK_SHIFT_S:,} seconds ahead or back")
-            provider.ahead = ahead
+            provider.clock_shift = ahead
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return _wrong('{"advance": SECONDS}', error)
         return json_response({"now": provider.now()})
@@ -204,15 +206,15 @@ class Server(Struct):
         begun = time.monotonic()
         got = await self._answered(path, desk, raw, headers, fault)
         id_ = self.provider.names.new("req_011C", 20)
-        told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(desk, begun)}
+        response_headers = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(desk, begun)}
         if not isinstance(got, Refusal):
             model = members(got.body).get("model") or members(got.body).get("modelVersion") or OFFLINE
-            told |= {**got.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
-            return await send(request, got, told, fault, self.pace)
+            response_headers |= {**got.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
+            return await send(request, got, response_headers, fault, self.pace)
         if got.status == 429:
             wait = fault.seconds if fault is not None else float(got.rule.rpartition(" ")[2])
-            told["retry-after"] = str(math.ceil(wait))
-        return json_response(desk.error(got, id_), got.status, told)
+            response_headers["retry-after"] = str(math.ceil(wait))
+        return json_response(desk.error(got, id_), got.status, response_headers)
 
     async def _connected(self, request: web.Request) -> web.StreamResponse:
         """Serve a WebSocket, if requested."""
@@ -261,8 +263,8 @@ class Server(Struct):
                 async with self.turn:
                     got = await in_thread(work)
             except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
-                told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
-                got = Refusal(told, 500, rule="fault")
+                message = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
+                got = Refusal(message, 500, rule="fault")
         if fault is not None and fault.kind == SLOW:
             # After the cache lookup: what this request writes can be read when its answer begins.
             await asyncio.sleep(fault.seconds)
@@ -300,17 +302,17 @@ class Server(Struct):
         found = anthropic_model(id_) if anthropic else openai_model(id_)
         if found is not None:
             return json_response(found)
-        told = f"model: {id_}" if anthropic else f"The model '{id_}' does not exist"
-        return self._missing(request, told, param="model", code=None if anthropic else "model_not_found")
+        message = f"model: {id_}" if anthropic else f"The model '{id_}' does not exist"
+        return self._missing(request, message, param="model", code=None if anthropic else "model_not_found")
 
     async def _kept(self, request: web.Request) -> web.StreamResponse:
         """Get or delete a stored response, or get its input."""
         id_ = request.match_info["id"]
-        kept = self.provider.kept.get(id_)
+        kept = self.provider.responses.get(id_)
         if kept is None:
             return self._missing(request, f"Response with id '{id_}' not found.")
         if request.method == "DELETE":
-            del self.provider.kept[id_]
+            del self.provider.responses[id_]
             return json_response({"id": id_, "object": "response", "deleted": True})
         if not request.path.endswith("/input_items"):
             return json_response(kept.response)
@@ -322,10 +324,10 @@ class Server(Struct):
         return self._missing(request, f"{request.method} {request.path} is not served offline")
 
     def _missing(
-        self, request: web.Request, told: str, param: str | None = None, code: str | None = None
+        self, request: web.Request, message: str, param: str | None = None, code: str | None = None
     ) -> web.Response:
         desk = ROUTES["/v1/messages" if _is_anthropic(request) else "/v1/chat/completions"]
-        refusal = Refusal(told, 404, param=param, code=code, rule="path")
+        refusal = Refusal(message, 404, param=param, code=code, rule="path")
         return json_response(desk.error(refusal, self.provider.names.new("req_")), 404)
 
     async def _greeting(self, _: web.Request) -> web.StreamResponse:

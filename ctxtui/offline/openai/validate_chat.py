@@ -71,8 +71,8 @@ def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
         return
     yield from object_refusals(message, _BY_ROLE.get(str(role), _WORDS), path)
     if role in ("system", "developer") and not model.system_role:
-        told = f"Unsupported value: 'messages[{n}].role' does not support '{role}' with this model."
-        yield Refusal(told, param=f"messages[{n}].role", code="unsupported_value", rule="role")
+        reason = f"Unsupported value: 'messages[{n}].role' does not support '{role}' with this model."
+        yield Refusal(reason, param=f"messages[{n}].role", code="unsupported_value", rule="role")
     value = members(message)
     yield from _content(value, n)
     if role == "assistant":
@@ -88,8 +88,8 @@ def _content(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
         message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
     )
     if content is None and not silent:
-        told = "Invalid value for 'content': expected a string, got null."
-        yield Refusal(told, param=f"messages.[{n}].content", rule="content required")
+        reason = "Invalid value for 'content': expected a string, got null."
+        yield Refusal(reason, param=f"messages.[{n}].content", rule="content required")
     elif content == [] and not silent:
         yield empty_array(f"messages[{n}].content")
     known = _SAID_PARTS if role == "assistant" else _PARTS
@@ -102,8 +102,8 @@ def _part(part: Json, path: Path, known: Mapping[str, Fields], role: str) -> Ite
     if not isinstance(part, dict):
         yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), part))
     elif kind == "image_url" and role != "user":
-        told = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
-        yield invalid(format_path(path[:2]), f"{told} contains an image URL.", rule="image place")
+        message = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
+        yield invalid(format_path(path[:2]), f"{message} contains an image URL.", rule="image place")
     elif not isinstance(kind, str) or kind not in known or (role not in ("user", "assistant") and kind != "text"):
         yield wrong_value(str(kind), tuple(known), f"{format_path(path)}.type")
     else:
@@ -132,25 +132,25 @@ def pair_refusals(messages: Sequence[Mapping[str, Json]]) -> Iterator[Refusal]:
             yield from _answer(str(message.get("tool_call_id")), n, asked, open_)
             continue
         if open_:
-            told = (
+            reason = (
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
                 f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(open_)}"
             )
-            yield Refusal(told, param=f"messages.[{n}].role", rule="call without result")
+            yield Refusal(reason, param=f"messages.[{n}].role", rule="call without result")
         asked = [str(members(call).get("id")) for call in rows(message.get("tool_calls"))]
         open_ = list(asked)
 
 
 def _answer(id_: str, n: int, asked: list[str], open_: list[str]) -> Iterator[Refusal]:
     if not asked:
-        told = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-        yield Refusal(f"Invalid parameter: {told}", param=f"messages.[{n}].role", rule="result without call")
+        message = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+        yield Refusal(f"Invalid parameter: {message}", param=f"messages.[{n}].role", rule="result without call")
     elif id_ not in asked:
-        told = f"Invalid parameter: 'tool_call_id' of '{id_}' not found in 'tool_calls' of previous message."
-        yield Refusal(told, param=f"messages.[{n}].tool_call_id", rule="result without call")
+        message = f"Invalid parameter: 'tool_call_id' of '{id_}' not found in 'tool_calls' of previous message."
+        yield Refusal(message, param=f"messages.[{n}].tool_call_id", rule="result without call")
     elif id_ not in open_:
-        told = f"Invalid parameter: Duplicate value for 'tool_call_id' of '{id_}' in message[{n}]"
-        yield Refusal(told, param=f"messages.[{n}].tool_call_id", rule="two results")
+        message = f"Invalid parameter: Duplicate value for 'tool_call_id' of '{id_}' in message[{n}]"
+        yield Refusal(message, param=f"messages.[{n}].tool_call_id", rule="two results")
     else:
         open_.remove(id_)
 
@@ -183,8 +183,8 @@ def refusals(body: Json) -> list[Refusal]:
         return found
     model = gpt(body["model"])
     if model is None:
-        told = f"The model `{body['model']}` does not exist or you do not have access to it."
-        return [Refusal(told, 404, code="model_not_found", rule="unknown model")]
+        reason = f"The model `{body['model']}` does not exist or you do not have access to it."
+        return [Refusal(reason, 404, code="model_not_found", rule="unknown model")]
     messages = body["messages"]
     if not messages:
         return [empty_array("messages")]
@@ -201,19 +201,19 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
         if model.reasons:
             yield unsupported("max_tokens", "max_completion_tokens")
         elif body.get("max_completion_tokens") is not None:
-            told = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
-            yield Refusal(told, code="invalid_parameter_combination", rule="max_tokens")
+            message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+            yield Refusal(message, code="invalid_parameter_combination", rule="max_tokens")
     if body.get("reasoning_effort") is not None and not model.reasons:
-        told = "Unrecognized request argument supplied: reasoning_effort"
-        yield Refusal(told, rule="unsupported parameter")
+        message = "Unrecognized request argument supplied: reasoning_effort"
+        yield Refusal(message, rule="unsupported parameter")
     yield from temperature_refusals(body, model.fixed)
     stop = body.get("stop")
     if isinstance(stop, list) and len(stop) > _STOPS:
         yield long_array("stop", _STOPS, len(stop))
     yield from stream_refusals(body)
     if body.get("web_search_options") is not None and "search" not in model.id:
-        told = "Web search options not supported with this model."
-        yield Refusal(told, param="web_search_options", rule="web search")
+        message = "Web search options not supported with this model."
+        yield Refusal(message, param="web_search_options", rule="web search")
 
 
 def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:

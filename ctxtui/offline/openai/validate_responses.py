@@ -194,8 +194,8 @@ def order_refusals(
     yield from _reasoning(resolved, own)
     triggers = [n for n, item in enumerate(items[own:]) if kind_of(item) == "compaction_trigger"]
     if triggers and triggers[0] != len(items) - own - 1:
-        told = "The 'compaction_trigger' item must be the last input item."
-        yield Refusal(told, param=f"input[{triggers[0]}]", rule="compaction trigger")
+        message = "The 'compaction_trigger' item must be the last input item."
+        yield Refusal(message, param=f"input[{triggers[0]}]", rule="compaction trigger")
 
 
 def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool) -> Iterator[Refusal]:
@@ -206,20 +206,20 @@ def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool
         if (kind == "reasoning" and cipher and not is_acceptable(cipher)) or (
             kind == "compaction" and was_changed(cipher)
         ):
-            told = f"The encrypted content {str(cipher)[:8]}... could not be verified."
+            message = f"The encrypted content {str(cipher)[:8]}... could not be verified."
             code = "invalid_encrypted_content"
-            yield Refusal(told, param="input", code=code, rule="encrypted content")
+            yield Refusal(message, param="input", code=code, rule="encrypted content")
         if not isinstance(id_, str):
             continue
         if id_ in seen:
-            told = f"Duplicate item found with id {id_}. Remove duplicate items from your input and try again."
-            yield Refusal(told, param="input", rule="duplicate item")
+            message = f"Duplicate item found with id {id_}. Remove duplicate items from your input and try again."
+            yield Refusal(message, param="input", rule="duplicate item")
         seen.add(id_)
         needs = kind == "item_reference" or (kind == "reasoning" and not item.get("encrypted_content"))
         if needs and stored is not None and id_ not in stored:
-            told = f"Item with id '{id_}' not found."
-            told += "" if store else _NOT_KEPT
-            yield Refusal(told, 404, param="input", rule="item not found")
+            message = f"Item with id '{id_}' not found."
+            message += "" if store else _NOT_KEPT
+            yield Refusal(message, 404, param="input", rule="item not found")
 
 
 def _calls(items: Sequence[Item], whole: bool, own: int) -> Iterator[Refusal]:
@@ -233,16 +233,16 @@ def _calls(items: Sequence[Item], whole: bool, own: int) -> Iterator[Refusal]:
             key = _PAIRS[kind], id_
             if key not in asked and whole:
                 noun = _NOUNS.get(key[0], key[0])
-                told = f"No tool call found for {noun} output with call_id {id_}."
-                yield Refusal(told, param="input", rule="result without call")
+                message = f"No tool call found for {noun} output with call_id {id_}."
+                yield Refusal(message, param="input", rule="result without call")
             elif key in answered and n >= own:
-                told = f"Duplicate output for call_id {id_}."
-                yield Refusal(told, param="input", rule="two results")
+                message = f"Duplicate output for call_id {id_}."
+                yield Refusal(message, param="input", rule="two results")
             answered.add(key)
     for key in asked:
         if key not in answered:
-            told = f"No tool output found for {_NOUNS.get(key[0], key[0])} {key[1]}."
-            yield Refusal(told, param="input", rule="call without result")
+            message = f"No tool output found for {_NOUNS.get(key[0], key[0])} {key[1]}."
+            yield Refusal(message, param="input", rule="call without result")
 
 
 def _reasoning(items: Sequence[Item], own: int) -> Iterator[Refusal]:
@@ -257,8 +257,8 @@ def _reasoning(items: Sequence[Item], own: int) -> Iterator[Refusal]:
         led = led or kind == "agent_message"
         if not led and kind != "item_reference":
             id_ = item.get("id") or "rs_unnamed"
-            told = f"Item '{id_}' of type 'reasoning' was provided without its required following item."
-            yield Refusal(told, param="input", rule="reasoning alone")
+            message = f"Item '{id_}' of type 'reasoning' was provided without its required following item."
+            yield Refusal(message, param="input", rule="reasoning alone")
 
 
 _COUNTED: Final = fields(
@@ -306,8 +306,8 @@ def refusals(
         return found
     model = gpt(body["model"])
     if model is None:
-        told = f"The requested model '{body['model']}' does not exist."
-        return [Refusal(told, param="model", code="model_not_found", rule="unknown model")]
+        message = f"The requested model '{body['model']}' does not exist."
+        return [Refusal(message, param="model", code="model_not_found", rule="unknown model")]
     earlier = body.get("previous_response_id") or body.get("conversation")
     items = items_of(body)
     found = list(_presence(body, items))
@@ -315,9 +315,9 @@ def refusals(
     if found:
         return found
     if body.get("previous_response_id") is not None and before is None and stored is not None:
-        told = f"Previous response with id '{body['previous_response_id']}' not found."
+        message = f"Previous response with id '{body['previous_response_id']}' not found."
         code = "previous_response_not_found"
-        return [Refusal(told, param="previous_response_id", code=code, rule="previous response")]
+        return [Refusal(message, param="previous_response_id", code=code, rule="previous response")]
     whole = not earlier or before is not None
     order = order_refusals([*(before or ()), *items], stored, len(before or ()), body.get("store") is not False, whole)
     return [*order, *_parameters(body, model), *_tools(body, [*(before or ()), *items])]
@@ -333,17 +333,17 @@ def items_of(body: Mapping[str, Json]) -> list[Json]:
 
 def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
-        told = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or "
+        message = "Mutually exclusive parameters: Ensure you are only providing one of: 'previous_response_id' or "
         code = "mutually_exclusive_parameters"
-        yield Refusal(f"{told}'conversation'.", code=code, rule="exclusive")
+        yield Refusal(f"{message}'conversation'.", code=code, rule="exclusive")
     if (
         not items
         and body.get("generate") is not False
         and not any(body.get(key) for key in ("previous_response_id", "conversation", "prompt"))
     ):
-        told = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
+        message = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
         code = "missing_required_parameter"
-        yield Refusal(told, param="input", code=code, rule="no input")
+        yield Refusal(message, param="input", code=code, rule="no input")
 
 
 def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
@@ -357,8 +357,8 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
     if "type" not in body:
         yield from stream_refusals(body)
     if body.get("background") is True and body.get("store") is False:
-        told = "Background mode requires 'store' to be true."
-        yield Refusal(told, param="background", rule="background")
+        message = "Background mode requires 'store' to be true."
+        yield Refusal(message, param="background", rule="background")
 
 
 def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
@@ -366,8 +366,8 @@ def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]
         yield from tool_refusals(tool, ("tools", n))
     choice, tools = body.get("tool_choice"), offered_tools(body, items)
     if choice == "required" and not tools:
-        told = "Tool choice 'required' must be specified with 'tools' parameter."
-        yield Refusal(told, param="tool_choice", rule="no tools")
+        message = "Tool choice 'required' must be specified with 'tools' parameter."
+        yield Refusal(message, param="tool_choice", rule="no tools")
     kind = members(choice).get("type")
     name = members(choice).get("name") if kind in _INSIDE else None
     named = [members(tool).get("name") for tool in tools if members(tool).get("type") == kind]
