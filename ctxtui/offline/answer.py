@@ -66,7 +66,7 @@ class ModelAnswer(Struct, frozen=True):
 def limit_answer(
     answer: ModelAnswer, stops: Sequence[str], max_tokens: int | None, count: Callable[[str], int]
 ) -> ModelAnswer:
-    """Cut `answer` at the first of `stops` in its text, and at `most` tokens (None: no limit) by `count`."""
+    """Cut `answer` at the first of `stops` in its text, and at `max_tokens` by `count` (None: no limit)."""
     stopped = _cut_at_stops(answer, stops)
     return stopped if max_tokens is None else _cut_at_tokens(stopped, max_tokens, count)
 
@@ -102,7 +102,7 @@ def _cut_at_tokens(answer: ModelAnswer, max_tokens: int, count: Callable[[str], 
 
 
 def _prefix(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
-    """The longest prefix of `text` with at most `most` tokens, by bisection."""
+    """The longest prefix of `text` with at most `max_tokens`, by bisection."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

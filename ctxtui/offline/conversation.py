@@ -46,7 +46,7 @@ class ToolOffer(Definition):
     named_only: bool = False
 
     def call(self, arguments: Json) -> AnsweredCall:
-        """The call with the arguments `given`."""
+        """The call with these `arguments`."""
         if not self.code:
             return AnsweredCall(self.name, arguments, self.namespace)
         # A script's output is what it passes to `text` or `image`; a command's is in `output`.
@@ -64,7 +64,7 @@ def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str
 
 
 def make_call(tool: Definition, arguments: Json) -> AnsweredCall:
-    """The call of `tool` with the arguments `given`."""
+    """The call of `tool` with these `arguments`."""
     return tool.call(arguments) if isinstance(tool, ToolOffer) else AnsweredCall(tool.name, arguments)
 
 
@@ -180,10 +180,10 @@ class ToolOutcome(Struct, frozen=True):
 
 
 class ScriptTask(Struct, frozen=True):
-    """The conversation: `task` is the last user message, `heard` the results since then, `made` the number of calls
-    since then.
+    """The conversation: `task` is the last user message, `outcomes` and `call_count` are the results and the number
+    of calls since then.
 
-    `earlier` are all texts before, (source, text).
+    `earlier_texts` are all texts before it: (source, text).
     """
 
     tools: tuple[Definition, ...]
@@ -253,7 +253,7 @@ def _agent_message_turn(head: dict[str, Json], items: Sequence[Item]) -> Turn:
     """
     values = [members(item.block.value()) for item in items]
     texts = [value.get("text") or value.get("encrypted_content") for value in values]
-    text = "".join(one for one in texts if isinstance(one, str))
+    text = "".join(part for part in texts if isinstance(part, str))
     payload = _PAYLOAD.sub("", text)
     if _FINAL.search(text):
         author = str(head.get("author") or "an agent")

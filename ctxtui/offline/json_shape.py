@@ -117,7 +117,7 @@ def type_of(value: Json) -> str:
 
 
 def clamp(value: Json, default: int, least: int, most: int) -> int:
-    """`value` if it is a whole number, else `usual`; clamped to `least` and `most`."""
+    """`value` if it is a whole number, else `default`; clamped to `least` and `most`."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else default
     return max(least, min(number, most))
 

@@ -20,7 +20,7 @@ from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
 from ctxtui.offline.json_shape import clamp, members, rows
-from ctxtui.offline.model import Manner
+from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.chat_api import MAX_OUTPUT_TOKENS, chunks, complete
 from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.provider import Provider
@@ -377,11 +377,11 @@ def _make_answer(
     provider: Provider, request: ApiRequest, weighed: WeighedRequest, options: dict[str, Json]
 ) -> ModelAnswer:
     form = request.body.get("format")
-    manner = Manner(
+    answer_options = AnswerOptions(
         thinks=request.body.get("think") not in (None, False),
-        form=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
+        schema=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
     )
-    answer = provider.make_answer(weighed.request, read_task(weighed.request), manner)
+    answer = provider.make_answer(weighed.request, read_task(weighed.request), answer_options)
     most = options.get("num_predict")
     stops = [stop for stop in rows(options.get("stop")) if isinstance(stop, str)]
     room = most if isinstance(most, int) and 0 < most < MAX_OUTPUT_TOKENS else MAX_OUTPUT_TOKENS

@@ -17,8 +17,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import ScriptTask
-from ctxtui.offline.exchange import CachedContent, KeptResponse
-from ctxtui.offline.model import Manner, answer
+from ctxtui.offline.exchange import CachedContent, StoredResponse
+from ctxtui.offline.model import AnswerOptions, answer
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.script import Script
 from ctxtui.offline.usage_ledger import UsageLedger
@@ -137,7 +137,7 @@ class SetClock:
 class Provider:
     """The state of one offline provider.
 
-    `clock` gives Unix seconds, and `ahead` are seconds added to it; `playback` has recorded or scripted answers,
+    `clock` gives Unix seconds, and `clock_shift` are seconds added to it; `playback` has recorded or scripted answers,
     `limits` the rate limits.
     """
 
@@ -146,7 +146,7 @@ class Provider:
     playback: Playback | Script | None = None
     limits: RateLimits = field(default_factory=RateLimits)
     ledger: UsageLedger = field(default_factory=UsageLedger)
-    responses: dict[str, KeptResponse] = field(default_factory=dict)
+    responses: dict[str, StoredResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     threads: MessageThreads = field(default_factory=MessageThreads)
     cached: dict[str, CachedContent] = field(default_factory=dict)
@@ -161,7 +161,7 @@ class Provider:
         """The provider's time, in Unix seconds."""
         return self.clock() + self.clock_shift
 
-    def store_response(self, id_: str, response: KeptResponse) -> None:
+    def store_response(self, id_: str, response: StoredResponse) -> None:
         """Store a response with its items; the oldest ones are deleted if there are too many."""
         self.responses[id_] = response
         self.items.update({item["id"]: item for item in response.response["output"]})
@@ -172,7 +172,7 @@ class Provider:
             for item in dropped.response["output"]:
                 self.items.pop(item["id"], None)
 
-    def make_answer(self, request: Request, talk: ScriptTask, manner: Manner) -> ModelAnswer:
+    def make_answer(self, request: Request, talk: ScriptTask, options: AnswerOptions) -> ModelAnswer:
         """The answer to `talk`: from a recording or script if it has one."""
         played = self.playback.answer(request) if self.playback is not None else None
-        return played or answer(talk, manner)
+        return played or answer(talk, options)

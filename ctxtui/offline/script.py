@@ -104,10 +104,10 @@ def _with_offered_names(answer: ModelAnswer, talk: ScriptTask) -> ModelAnswer:
     """
     offered = [tool.name for tool in talk.tools]
 
-    def known(part: Part) -> Part:
+    def rename(part: Part) -> Part:
         if not isinstance(part, AnsweredCall) or part.name in offered:
             return part
         ends = [name for name in offered if name.endswith(f"__{part.name}")]
         return AnsweredCall(ends[0], part.arguments) if len(ends) == 1 else part
 
-    return ModelAnswer(tuple(map(known, answer.parts)), answer.ended, answer.stop)
+    return ModelAnswer(tuple(map(rename, answer.parts)), answer.ended, answer.stop)

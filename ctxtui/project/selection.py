@@ -57,7 +57,7 @@ class ChosenFile(Struct, frozen=True):
 class Selection(Struct, frozen=True):
     """The selection for `budget` tokens.
 
-    `total` are the tokens of all loadable files; `left` are those without room.
+    `total` are the tokens of all loadable files; `left_out` are those that do not fit.
     """
 
     strategy: str

@@ -16,7 +16,7 @@ from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.offline.faults import Faults, parse
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.hosting import RunningProvider, serving
-from ctxtui.offline.http.server import Seen, Server
+from ctxtui.offline.http.server import SeenRequest, Server
 from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.provider import Provider, RateLimits
@@ -99,13 +99,13 @@ def offline(
     local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
     log = ExchangeLog(folder, provider.now()) if folder is not None else None
     told = None if quiet or as_json else _line
-    server = Server(provider, armed, pace, told=told, local=local, log=log, websocket=not no_websocket)
+    server = Server(provider, armed, pace, on_request=told, local=local, log=log, websocket=not no_websocket)
     try:
         asyncio.run(_serve(server, port, as_json))
     finally:
         if log is not None:
             log.close()
-    if server.working:
+    if server.in_progress:
         # A request that is still being worked on is not waited for, nor is the interpreter's own end, which would be
         # held up by it.
         sys.stdout.flush()
@@ -156,7 +156,7 @@ def _served(running: RunningProvider) -> str:
     )
 
 
-def _line(seen: Seen) -> None:
+def _line(seen: SeenRequest) -> None:
     told = ", ".join(f"{name} {count}" for name, count in seen.usage.items() if isinstance(count, int))
     why = f" refused: {seen.rule}" if seen.rule else ""
     fault = f" fault: {seen.fault}" if seen.fault else ""

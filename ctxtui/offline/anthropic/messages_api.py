@@ -18,18 +18,20 @@ from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.model import Manner
+from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import ANTHROPIC
 
 
-def content_of(provider: Provider, request: ApiRequest, answer: ModelAnswer, last: str) -> Iterator[dict[str, Json]]:
-    """The blocks of an answer; `last` is the signature of the thinking before it."""
+def content_of(
+    provider: Provider, request: ApiRequest, answer: ModelAnswer, last_signature: str
+) -> Iterator[dict[str, Json]]:
+    """The blocks of an answer; `last_signature` is that of the thinking before it."""
     shown = members(request.body.get("thinking")).get("display") != "omitted"
     for part in answer.parts:
         if isinstance(part, Thought):
-            signed = signature(request.body, part.text, last)
+            signed = signature(request.body, part.text, last_signature)
             yield {"type": "thinking", "thinking": part.text if shown else "", "signature": signed}
         elif isinstance(part, Words):
             yield {"type": "text", "text": part.text, "citations": None}
@@ -41,13 +43,17 @@ def content_of(provider: Provider, request: ApiRequest, answer: ModelAnswer, las
 def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str, Json]]) -> dict[str, Json]:
     """The usage of an answer with this `content` and the cache `outcome` of its input."""
     writes = dict(outcome.writes)
-    # Thinking counts in full, however much of it is shown: its signature holds the length.
+    # Thinking counts in full even if its text is omitted: the signature has the same number of tokens.
     thoughts = [from_part(block) for block in content if block["type"] == "thinking"]
-    thought = output_tokens(request.model, thoughts) if thoughts else 0
-    spoken = [
+    thinking_tokens = output_tokens(request.model, thoughts) if thoughts else 0
+    spoken_blocks = [
         make(b["type"], b) if b["type"] == "tool_use" else from_part(b) for b in content if b["type"] != "thinking"
     ]
-    output = 0 if request.body["max_tokens"] == 0 else thought + (output_tokens(request.model, spoken) if spoken else 0)
+    output = (
+        0
+        if request.body["max_tokens"] == 0
+        else thinking_tokens + (output_tokens(request.model, spoken_blocks) if spoken_blocks else 0)
+    )
     return {
         "input_tokens": outcome.fresh,
         "cache_creation_input_tokens": outcome.written,
@@ -57,7 +63,7 @@ def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str,
             "ephemeral_1h_input_tokens": writes.get(3600.0, 0),
         },
         "output_tokens": output,
-        "output_tokens_details": {"thinking_tokens": thought},
+        "output_tokens_details": {"thinking_tokens": thinking_tokens},
         "server_tool_use": None,
         "service_tier": "standard",
         "inference_geo": "not_available",
@@ -134,7 +140,7 @@ class PreparedRequest(NamedTuple):
     checked: CheckedThinking
     model: Claude
     applied: list[Json]
-    before: int
+    tokens_before: int
 
 
 def error(refusal: Refusal, request_id: str) -> Json:
@@ -175,12 +181,12 @@ def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     whole = _expand_thread(provider, request)
     if isinstance(whole, Refusal):
         return whole
-    taken = _prepare(provider, whole)
-    if taken.weighed.tokens > taken.model.window:
-        return _too_long(taken.weighed, taken.model)
-    body: dict[str, Json] = {"input_tokens": taken.weighed.tokens}
+    prepared = _prepare(provider, whole)
+    if prepared.weighed.tokens > prepared.model.window:
+        return _too_long(prepared.weighed, prepared.model)
+    body: dict[str, Json] = {"input_tokens": prepared.weighed.tokens}
     if request.body.get("context_management") is not None:
-        body["context_management"] = {"original_input_tokens": taken.before}
+        body["context_management"] = {"original_input_tokens": prepared.tokens_before}
     return Reply(body=body)
 
 
@@ -190,14 +196,14 @@ def messages(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     if isinstance(whole, Refusal):
         return whole
     request = whole
-    taken = _prepare(provider, request)
-    weighed, checked, model = taken.weighed, taken.checked, taken.model
+    prepared = _prepare(provider, request)
+    weighed, checked, model = prepared.weighed, prepared.checked, prepared.model
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
     now = provider.now()
     outcome = provider.ledger.predict(weighed, request.model, now, provider="anthropic", betas=betas_of(request))
     answer, stop = _answer(provider, request, weighed, model)
-    content = list(content_of(provider, request, answer, checked.last))
+    content = list(content_of(provider, request, answer, checked.last_signature))
     usage = usage_of(request, outcome, content)
     message = {
         "id": provider.names.new("msg_01"),
@@ -213,8 +219,8 @@ def messages(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     if CONTROLS in betas_of(request):
         message["input_transformations"] = checked.transformations
     if request.body.get("context_management") is not None:
-        message["context_management"] = {"applied_edits": taken.applied}
-    provider.threads.keep(request, message, now)
+        message["context_management"] = {"applied_edits": prepared.applied}
+    provider.threads.store(request, message, now)
     if request.body.get("safeguards") is not None:
         # Calls are not checked, and none is flagged.
         calls = [block["id"] for block in content if block["type"] == "tool_use"]
@@ -236,15 +242,17 @@ def _prepare(provider: Provider, request: ApiRequest) -> PreparedRequest:
     model = claude(request.model)
     assert model is not None
     checked = check_thinking(request.body, model, betas_of(request))
-    gone = checked.dropped
-    body = map_blocks(request.body, lambda n, m, block: None if (n, m) in gone else block) if gone else request.body
+    dropped = checked.dropped
+    body = (
+        map_blocks(request.body, lambda n, m, block: None if (n, m) in dropped else block) if dropped else request.body
+    )
 
     def weigh(one: dict[str, Json]) -> WeighedRequest:
         raw = request.raw if one is request.body else canonical.dumps(one)
         return provider.ledger.weigh(ANTHROPIC, raw, request.model)
 
-    read, applied = apply_edits(body, model, lambda one: weigh(one).tokens)
-    weighed = weigh(read)
+    read_body, applied = apply_edits(body, model, lambda one: weigh(one).tokens)
+    weighed = weigh(read_body)
     return PreparedRequest(weighed, checked, model, applied, weigh(body).tokens if applied else weighed.tokens)
 
 
@@ -259,22 +267,22 @@ def _answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, mo
     room = model.window - weighed.tokens
     talk = read_task(weighed.request)
     stops = [stop for stop in rows(request.body.get("stop_sequences")) if isinstance(stop, str)]
-    full = provider.make_answer(weighed.request, talk, _manner(request, model))
+    full = provider.make_answer(weighed.request, talk, _answer_options(request, model))
     answer = limit_answer(full, stops, min(most, room), text_counter(request.model))
     if answer.ended == LENGTH and room < most:
         return answer, "model_context_window_exceeded"
     return answer, _REASONS[answer.ended]
 
 
-def _manner(request: ApiRequest, model: Claude) -> Manner:
+def _answer_options(request: ApiRequest, model: Claude) -> AnswerOptions:
     choice, thinking = members(request.body.get("tool_choice")), members(request.body.get("thinking"))
     kind = choice.get("type")
     form = members(members(request.body.get("output_config")).get("format"))
-    return Manner(
-        forced="*" if kind == "any" else str(choice["name"]) if kind == "tool" else "",
-        calls=kind != "none",
+    return AnswerOptions(
+        forced_tool="*" if kind == "any" else str(choice["name"]) if kind == "tool" else "",
+        may_call=kind != "none",
         parallel=choice.get("disable_parallel_tool_use") is not True,
         thinks=thinking.get("type") in ("adaptive", "enabled") or (not thinking and model.thinks),
-        form=form.get("schema"),
-        stands_for="" if request.model == OFFLINE else request.model,
+        schema=form.get("schema"),
+        simulated_model="" if request.model == OFFLINE else request.model,
     )

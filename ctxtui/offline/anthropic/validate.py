@@ -63,14 +63,14 @@ def refusals(
     if not isinstance(body, dict):
         return [Refusal("Input should be a valid dictionary", rule="wrong type")]
     model = claude(str(body.get("model")))
-    found = list(_fields(body, version, betas, counting, model))
-    if found:
-        return found
+    errors = list(_fields(body, version, betas, counting, model))
+    if errors:
+        return errors
     if model is None:
         return [Refusal(f"model: {body['model']}", 404, "not_found_error", rule="unknown model")]
-    found = [*_messages(body, bool(betas)), *_system(body)]
-    if found:
-        return found
+    errors = [*_messages(body, bool(betas)), *_system(body)]
+    if errors:
+        return errors
     parts = list(_parts(body))
     return [
         *_numbers(body, model, counting),
@@ -90,17 +90,19 @@ def refusals(
 def _fields(
     body: Body, version: str, betas: Collection[str], counting: bool, model: Claude | None
 ) -> Iterator[Refusal]:
-    known: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
-    known |= {key: ShapeField() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)}
-    known |= fields("safeguards array") if "safeguards" in known else {}
+    known_fields: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
+    known_fields |= {
+        key: ShapeField() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)
+    }
+    known_fields |= fields("safeguards array") if "safeguards" in known_fields else {}
     if version == OLD_VERSION:
-        known |= SAMPLING
+        known_fields |= SAMPLING
         for key in SAMPLING:
             # The default value is accepted: llm always sends it (facts §13.3).
-            usual = key == "temperature" and body.get(key) == 1
-            if body.get(key) is not None and not usual and model is not None and not model.sampling:
+            is_default = key == "temperature" and body.get(key) == 1
+            if body.get(key) is not None and not is_default and model is not None and not model.sampling:
                 yield Refusal(f"`{key}` is deprecated for this model.", rule="sampling")
-    yield from field_refusals(body, known)
+    yield from field_refusals(body, known_fields)
 
 
 def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
@@ -116,8 +118,8 @@ def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
         if role not in ROLES:
             reason = "Field required" if role is None else f"Input should be {format_choices(ROLES)}"
             yield refusal_at((*path, "role"), reason, "role")
-        known = _MESSAGE | (fields("clear_at string, output_config") if role == "system" and beta else {})
-        yield from field_refusals(message, known, path)
+        known_fields = _MESSAGE | (fields("clear_at string, output_config") if role == "system" and beta else {})
+        yield from field_refusals(message, known_fields, path)
         if isinstance(content, str) and content and not content.strip():
             yield Refusal("messages: text content blocks must contain non-whitespace text", rule="empty text")
         for m, block in enumerate(rows(content)):
@@ -129,13 +131,13 @@ def _system(body: Body) -> Iterator[Refusal]:
         yield from _block(block, ("system", n), {"text": BLOCKS["text"]})
 
 
-def _block(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
-    """Refusals of one block at `path`, which must be one of `known`."""
-    yield from typed_refusals(block, path, known)
+def _block(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterator[Refusal]:
+    """Refusals of one block at `path`, which must be one of `known_types`."""
+    yield from typed_refusals(block, path, known_types)
     value = members(block)
     kind = str(value.get("type"))
     inner = (*path, kind)
-    if kind not in known:
+    if kind not in known_types:
         return
     if kind == "text":
         yield from _text(value, path)
@@ -175,11 +177,11 @@ def _parts(body: Body) -> Iterator[tuple[Path, Body]]:
 
 
 def _numbers(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
-    most = body.get("max_tokens")
-    if not counting and isinstance(most, int) and most > model.max_output:
+    max_tokens = body.get("max_tokens")
+    if not counting and isinstance(max_tokens, int) and max_tokens > model.max_output:
         message = f"which is the maximum allowed number of output tokens for {body['model']}"
-        yield Refusal(f"max_tokens: {most} > {model.max_output}, {message}", rule="max_tokens")
-    if most == 0:
+        yield Refusal(f"max_tokens: {max_tokens} > {model.max_output}, {message}", rule="max_tokens")
+    if max_tokens == 0:
         # A request that only fills the cache has no settings of an answer.
         clashes = {
             "stream": body.get("stream") is True,
@@ -235,28 +237,32 @@ def _markers(body: Body, parts: Parts) -> Iterator[Refusal]:
     """Refusals of all cache breakpoints of a request together."""
     automatic = body.get("cache_control")
     yield from marker_refusals(automatic, ("cache_control",))
-    front = [((key, n), members(one)) for key in ("tools", "system") for n, one in enumerate(rows(body.get(key)))]
-    marks = [((*path, "cache_control"), _lifetime(one)) for path, one in [*front, *parts] if _lifetime(one)]
-    most = MAX_MARKERS
+    front_blocks = [
+        ((key, n), members(value)) for key in ("tools", "system") for n, value in enumerate(rows(body.get(key)))
+    ]
+    marks = [
+        ((*path, "cache_control"), _lifetime(value)) for path, value in [*front_blocks, *parts] if _lifetime(value)
+    ]
+    limit = MAX_MARKERS
     if isinstance(automatic, dict):
         lifetime = str(automatic.get("ttl") or "5m")
-        own = _lifetime(_last_block(body))
-        if own and own != lifetime:
+        own_lifetime = _lifetime(_last_block(body))
+        if own_lifetime and own_lifetime != lifetime:
             message = "cache_control: the last block already carries a cache_control with a different ttl"
             yield Refusal(message, rule="automatic ttl")
-        elif not own:
-            if len(marks) == most:
+        elif not own_lifetime:
+            if len(marks) == limit:
                 message = (
-                    f"cache_control: all {most} cache breakpoints are used by blocks; none is left for the request"
+                    f"cache_control: all {limit} cache breakpoints are used by blocks; none is left for the request"
                 )
                 yield Refusal(message, rule="too many markers")
             marks.append((("cache_control",), lifetime))
-            most += len(marks) == most + 1
-    if len(marks) > most:
+            limit += len(marks) == limit + 1
+    if len(marks) > limit:
         message = f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
         yield Refusal(message, rule="too many markers")
-    short = next((n for n, (_, lifetime) in enumerate(marks) if lifetime == "5m"), len(marks))
-    for path in [path for path, lifetime in marks[short:] if lifetime == "1h"][:1]:
+    first_short = next((n for n, (_, lifetime) in enumerate(marks) if lifetime == "5m"), len(marks))
+    for path in [path for path, lifetime in marks[first_short:] if lifetime == "1h"][:1]:
         message = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
         order = "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
         yield refusal_at((*path, "ttl"), f"{message} {order}", "ttl order")
@@ -376,8 +382,8 @@ def _thinking(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Ref
         missing = Refusal("thinking.type: Field required", rule="thinking type")
         yield tag_refusal(kind, _THINKING, ("thinking",), "thinking type") if kind else missing
         return
-    known = _THINKING[kind] | (fields("block_binding object") if CONTROLS in betas else {})
-    yield from field_refusals(thinking, known, ("thinking", kind))
+    known_fields = _THINKING[kind] | (fields("block_binding object") if CONTROLS in betas else {})
+    yield from field_refusals(thinking, known_fields, ("thinking", kind))
     if kind not in model.thinking:
         message = _UNSUPPORTED.get(kind, f'"thinking.type.{kind}" is not supported for this model.')
         yield Refusal(message, rule="thinking type")

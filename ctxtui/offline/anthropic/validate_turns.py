@@ -42,7 +42,7 @@ class RoleRun(Struct):
     last: int
     parts: list[BlockAt] = field(default_factory=list)
 
-    def of(self, *kinds: str) -> list[BlockAt]:
+    def blocks_of(self, *kinds: str) -> list[BlockAt]:
         """Its blocks of these types."""
         return [part for part in self.parts if part.kind in kinds]
 
@@ -112,9 +112,9 @@ def _places(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
 
 def _calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
     """Each call must be answered in the next message, by blocks at its start."""
-    asked = [str(part.block.get("id")) for part in run.of("tool_use")]
+    call_ids = [str(part.block.get("id")) for part in run.blocks_of("tool_use")]
     answered = set(_leading(after)) if after.role == "user" else set()
-    missing = [id_ for id_ in asked if id_ not in answered]
+    missing = [id_ for id_ in call_ids if id_ not in answered]
     if missing:
         message = f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}"
         each = "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
@@ -129,22 +129,24 @@ def _leading(run: RoleRun) -> Iterator[str]:
 
 
 def _answers(run: RoleRun, before: RoleRun) -> Iterator[Refusal]:
-    asked = {str(part.block.get("id")): part for part in before.of("tool_use")} if before.role == "assistant" else {}
-    seen: set[str] = set()
-    for part in run.of("tool_result"):
+    calls = (
+        {str(part.block.get("id")): part for part in before.blocks_of("tool_use")} if before.role == "assistant" else {}
+    )
+    seen_ids: set[str] = set()
+    for part in run.blocks_of("tool_result"):
         id_ = str(part.block.get("tool_use_id"))
-        if id_ not in asked:
+        if id_ not in calls:
             message = f"unexpected `tool_use_id` found in `tool_result` blocks: {id_}"
             each = "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
             yield Refusal(f"{part}: {message}. {each}", rule="result without call")
-        elif id_ in seen:
+        elif id_ in seen_ids:
             message = f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id_}"
             yield Refusal(f"{part}: {message}", rule="two results")
         else:
-            toolset = asked[id_].block.get("toolset_name")
+            toolset = calls[id_].block.get("toolset_name")
             if toolset != part.block.get("toolset_name"):
                 yield Refusal(f"{part}.tool_result.toolset_name: does not match the `tool_use`", rule="toolset name")
-        seen.add(id_)
+        seen_ids.add(id_)
 
 
 def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
@@ -160,7 +162,7 @@ def _server_calls(run: RoleRun, after: RoleRun) -> Iterator[Refusal]:
                 each = f"Each `{part.kind}` block must have a corresponding `server_tool_use` block before it."
                 yield Refusal(f"{part}: {message}. {each}", rule="server result without call")
     if open_ and after.role == "user":
-        if not after.of("tool_result"):
+        if not after.blocks_of("tool_result"):
             id_, part = next(iter(open_.items()))
             name = part.block.get("name")
             message = f"`{name}` tool use with id `{id_}` was found without a corresponding `{name}_tool_result` block"
@@ -174,8 +176,8 @@ def _system(run: RoleRun, before: RoleRun, after: RoleRun, model: Claude) -> Ite
     if not model.system_role:
         yield Refusal("role 'system' is not supported on this model", rule="system role")
         return
-    served = bool(before.parts) and before.parts[-1].kind.endswith(_SERVER_RESULT)
-    if not (before.role == "user" or (before.role == "assistant" and served)):
+    ends_in_server_result = bool(before.parts) and before.parts[-1].kind.endswith(_SERVER_RESULT)
+    if not (before.role == "user" or (before.role == "assistant" and ends_in_server_result)):
         message = "a `system` message must follow a `user` message or an `assistant` message that ends in a server tool"
         yield Refusal(f"messages.{run.first}: {message} result", rule="system place")
     if after.role not in ("", "assistant"):
@@ -184,25 +186,25 @@ def _system(run: RoleRun, before: RoleRun, after: RoleRun, model: Claude) -> Ite
 
 
 def _ids(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
-    seen: set[str] = set()
-    for part in (part for run in runs for part in run.of("tool_use", "server_tool_use")):
+    seen_ids: set[str] = set()
+    for part in (part for run in runs for part in run.blocks_of("tool_use", "server_tool_use")):
         id_ = str(part.block.get("id"))
-        if id_ in seen:
+        if id_ in seen_ids:
             yield Refusal(f"{part}: `tool_use` ids must be unique", rule="ids unique")
-        seen.add(id_)
+        seen_ids.add(id_)
 
 
 def _end(messages: Sequence[Json], last: RoleRun, model: Claude) -> Iterator[Refusal]:
     for n, message in enumerate(messages):
-        said = rows(members(message).get("content"))
-        if members(message).get("role") == "assistant" and said and members(said[-1]).get("type") in _THINKING:
-            kind = members(said[-1])["type"]
+        content = rows(members(message).get("content"))
+        if members(message).get("role") == "assistant" and content and members(content[-1]).get("type") in _THINKING:
+            kind = members(content[-1])["type"]
             yield Refusal(
                 f"messages.{n}: The final block in an assistant message cannot be `{kind}`.", rule="thinking last"
             )
     if last.role != "assistant":
         return
-    paused = bool(last.of("server_tool_use"))
+    paused = bool(last.blocks_of("server_tool_use"))
     if not model.prefill and not paused:
         yield Refusal(PREFILL, rule="prefill")
     elif last.parts and last.parts[-1].kind == "text":

@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MAX_BYTES
-from ctxtui.offline.exchange import ApiRequest, KeptResponse, NotJson, Refusal, Reply, parse
+from ctxtui.offline.exchange import ApiRequest, NotJson, Refusal, Reply, StoredResponse, parse
 from ctxtui.offline.openai import chat_api, responses_api
 from ctxtui.offline.provider import Provider
 
@@ -77,19 +77,19 @@ def serve(
     provider: Provider,
     raw: bytes,
     headers: Mapping[str, str],
-    held: dict[str, KeptResponse] | None = None,
+    responses: dict[str, StoredResponse] | None = None,
 ) -> Reply | Refusal:
-    """The reply to a request with body `raw`, or its refusal; `held` is the state of its WebSocket."""
+    """The reply to a request with body `raw`, or its refusal; `responses` are those stored for its WebSocket."""
     if len(raw) > MAX_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")
-    wrong = route.has_key(headers)
-    if wrong is not None:
-        return wrong
+    refusal = route.has_key(headers)
+    if refusal is not None:
+        return refusal
     wait = provider.limits.wait(provider.now())
     if wait is not None:
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:
-        request = ApiRequest(raw, parse(raw), headers, held)
+        request = ApiRequest(raw, parse(raw), headers, responses)
     except NotJson as error:
         if route.id_header != "x-request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
@@ -97,9 +97,9 @@ def serve(
             "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
         )
         return Refusal(f"{message} library correctly. {error})", rule="no JSON")
-    found = route.refused(provider, request)
-    if found:
-        return found[0]
+    refusals = route.refused(provider, request)
+    if refusals:
+        return refusals[0]
     try:
         return route.serve(provider, request)
     except Malformed as error:

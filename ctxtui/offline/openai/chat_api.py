@@ -14,7 +14,7 @@ from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
 from ctxtui.offline.json_shape import clamp, members, rows
-from ctxtui.offline.model import Manner
+from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.offline.openai.validate_fields import MAX_CHOICES
@@ -25,7 +25,7 @@ from ctxtui.wire.grammar import CHAT
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MAX_OUTPUT_TOKENS: Final = 200_000
 """Maximum tokens of all choices of a request together."""
-_BESIDE: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
+_CHUNK_MEMBERS: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _ERROR_TYPES: Final = {
     429: ("rate_limit_exceeded", "tokens"),
     500: ("server_error", "server_error"),
@@ -58,7 +58,7 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
     outcome = provider.ledger.predict(weighed, request.model, now, provider=host)
     count = clamp(request.body.get("n"), 1, 1, MAX_CHOICES)
     # Equal requests get equal answers, and so do the choices of one.
-    choices = [_answered(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
+    choices = [_make_answer(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
     messages = [_message(provider, answer) for answer in choices]
     usage = _usage(request, outcome, choices, messages, model)
     completion = {
@@ -94,28 +94,32 @@ def _too_long(weighed: WeighedRequest, model: Gpt) -> Refusal:
     return Refusal(message, param="messages", code="context_length_exceeded", rule="context window")
 
 
-def _answered(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gpt, room: int) -> ModelAnswer:
+def _make_answer(
+    provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gpt, limit: int
+) -> ModelAnswer:
     body = request.body
-    wanted = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
+    requested = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else rows(body.get("stop"))
-    answer = provider.make_answer(weighed.request, read_task(weighed.request), _manner(request, model))
-    most = min(clamp(wanted, model.max_output, 1, room), model.window - weighed.tokens)
-    return limit_answer(answer, [stop for stop in stops if isinstance(stop, str)], most, text_counter(request.model))
+    answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(request, model))
+    max_tokens = min(clamp(requested, model.max_output, 1, limit), model.window - weighed.tokens)
+    return limit_answer(
+        answer, [stop for stop in stops if isinstance(stop, str)], max_tokens, text_counter(request.model)
+    )
 
 
-def _manner(request: ApiRequest, model: Gpt) -> Manner:
+def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
     body, choice = request.body, request.body.get("tool_choice")
     named = members(members(choice).get("function")).get("name")
     form = members(members(body.get("response_format")).get("json_schema")).get("schema")
     if members(body.get("response_format")).get("type") == "json_object":
         form = {"type": "object"}
-    return Manner(
-        forced="*" if choice == "required" else str(named or ""),
-        calls=choice != "none",
+    return AnswerOptions(
+        forced_tool="*" if choice == "required" else str(named or ""),
+        may_call=choice != "none",
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and body.get("reasoning_effort") != "none",
-        form=form,
-        stands_for="" if request.model == OFFLINE else request.model,
+        schema=form,
+        simulated_model="" if request.model == OFFLINE else request.model,
     )
 
 
@@ -159,8 +163,8 @@ def _usage(
 
 
 def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
-    """The chunks of a streamed `completion`; `told`: with its usage in a last one."""
-    base: dict[str, Json] = {key: completion[key] for key in _BESIDE if key in completion}
+    """The chunks of a streamed `completion`; `with_usage`: the last one has its usage."""
+    base: dict[str, Json] = {key: completion[key] for key in _CHUNK_MEMBERS if key in completion}
     base |= {"object": "chat.completion.chunk"} | ({"usage": None} if with_usage else {})
 
     def chunk(index: int, delta: dict[str, Json], reason: str | None = None) -> bytes:

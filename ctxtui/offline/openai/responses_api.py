@@ -12,9 +12,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
-from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.model import Manner, summarize
+from ctxtui.offline.model import AnswerOptions, summarize
 from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_responses import items_of, kind_of, refusals
@@ -27,24 +27,24 @@ Event = dict[str, Json]
 
 def events(response: dict[str, Json]) -> Iterator[Event]:
     """The events of `response`, numbered in order."""
-    for number, event in enumerate(_all(response)):
+    for number, event in enumerate(_unnumbered_events(response)):
         yield {**event, "sequence_number": number}
 
 
-def _all(response: dict[str, Json]) -> Iterator[Event]:
+def _unnumbered_events(response: dict[str, Json]) -> Iterator[Event]:
     begun = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
         where = {"output_index": index}
-        yield {"type": "response.output_item.added", **where, "item": _opened(item)}
-        yield from _inside(item, {**where, "item_id": item["id"]})
+        yield {"type": "response.output_item.added", **where, "item": _started_item(item)}
+        yield from _item_events(item, {**where, "item_id": item["id"]})
         yield {"type": "response.output_item.done", **where, "item": item}
     last = "response.incomplete" if response["status"] == "incomplete" else "response.completed"
     yield {"type": last, "response": response}
 
 
-def _opened(item: Event) -> Event:
+def _started_item(item: Event) -> Event:
     empty: dict[str, Event] = {
         "message": {"content": [], "status": "in_progress"},
         "function_call": {"arguments": "", "status": "in_progress"},
@@ -65,14 +65,14 @@ _PARTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
 }
 
 
-def _inside(item: Event, where: Event) -> Iterator[Event]:
+def _item_events(item: Event, where: Event) -> Iterator[Event]:
     if item["type"] in _CALLED:
-        name, given, done = _CALLED[item["type"]]
-        yield from ({"type": f"{name}.delta", **where, "delta": piece} for piece in pieces(item[given]))
+        name, arguments_key, done = _CALLED[item["type"]]
+        yield from ({"type": f"{name}.delta", **where, "delta": piece} for piece in pieces(item[arguments_key]))
         yield {"type": f"{name}.done", **where, **{key: item[key] for key in done}}
     elif item["type"] in _PARTS:
-        held, index, outer, inner, more = _PARTS[item["type"]]
-        for n, part in enumerate(item[held]):
+        parts_key, index, outer, inner, more = _PARTS[item["type"]]
+        for n, part in enumerate(item[parts_key]):
             place = {**where, index: n}
             yield {"type": f"response.{outer}.added", **place, "part": {**part, "text": ""}}
             for piece in pieces(part["text"]):
@@ -86,10 +86,10 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
 
     With automatic truncation, the oldest items of one that is too long are removed.
     """
-    kept = previous_response(provider, request)
+    previous = previous_response(provider, request)
     items = [
         provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
-        for item in [*(kept.items if kept else ()), *items_of(request.body)]
+        for item in [*(previous.items if previous else ()), *items_of(request.body)]
     ]
     items, removed = (items, []) if model.all_turns else _without_old_reasoning(items)
     weighed = _weigh(provider, request, items)
@@ -99,10 +99,10 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
     return weighed, removed
 
 
-def previous_response(provider: Provider, request: ApiRequest) -> KeptResponse | None:
-    """The response that the request continues: held by its WebSocket, or stored for all."""
+def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
+    """The response that the request continues: stored for its WebSocket, or for all."""
     id_ = str(request.body.get("previous_response_id"))
-    return (request.held or {}).get(id_) or provider.responses.get(id_)
+    return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 
 
 def _weigh(provider: Provider, request: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
@@ -165,13 +165,13 @@ _BROKEN: Final = {
 
 def find_refusals(provider: Provider, request: ApiRequest, counting: bool = False) -> list[Refusal]:
     """The reasons to refuse the request."""
-    kept = previous_response(provider, request)
+    previous = previous_response(provider, request)
     if request.body.get("conversation") is not None:
-        given = request.body["conversation"]
-        message = f"Conversation with id '{members(given).get('id') or given}' not found."
+        conversation = request.body["conversation"]
+        message = f"Conversation with id '{members(conversation).get('id') or conversation}' not found."
         return [Refusal(message, 404, param="conversation", rule="conversation")]
-    items = kept.items if kept else None
-    by_socket = request.held is not None
+    items = previous.items if previous else None
+    by_socket = request.socket_responses is not None
     return refusals(request.body, before=items, stored=provider.items, counting=counting, by_socket=by_socket)
 
 
@@ -190,7 +190,7 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
         return Refusal(message, param="input", code="context_length_exceeded", rule="context window")
     now = provider.now()
     if request.body.get("generate") is False:
-        return _prepared(provider, request, now)
+        return _empty_reply(provider, request, now)
     outcome = provider.ledger.predict(weighed, request.model, now, provider="openai")
     talk = read_task(weighed.request)
     if members(request.body.get("prompt_cache_options")).get("prewarm") is True:
@@ -200,13 +200,13 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
         compacted = {"type": "compaction", "encrypted_content": encrypt(summarize(talk, task=True))}
         answer, output = ModelAnswer(()), [{"id": provider.names.new("cmp_"), **compacted}]
     else:
-        answer = _answered(provider, request, weighed, talk, model)
+        answer = _make_answer(provider, request, weighed, talk, model)
         output = list(_output(provider, request, answer, talk))
     response = _response(provider, request, now, answer, output)
     response["usage"] = usage = _usage(request, outcome, answer, output)
     if removed:
         response["input_transformations"] = removed
-    _keep(provider, request, response)
+    _store_response(provider, request, response)
     provider.limits.count_request(now, usage["input_tokens"], usage["output_tokens"])
     return Reply(
         body=response,
@@ -218,13 +218,13 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     )
 
 
-def _prepared(provider: Provider, request: ApiRequest, now: float) -> Reply:
+def _empty_reply(provider: Provider, request: ApiRequest, now: float) -> Reply:
     """The reply to a request with generation disabled: a response to continue. No model reads it, so usage is 0."""
     response = _response(provider, request, now, ModelAnswer(()), [])
     counts = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     response["usage"] = counts | details
-    _keep(provider, request, response)
+    _store_response(provider, request, response)
     return Reply(body=response, events=named_events(events(response)), headers=provider.limits.openai_headers(now))
 
 
@@ -234,35 +234,35 @@ def _model(request: ApiRequest) -> Gpt:
     return model
 
 
-def _answered(
+def _make_answer(
     provider: Provider, request: ApiRequest, weighed: WeighedRequest, talk: ScriptTask, model: Gpt
 ) -> ModelAnswer:
     most = min(int(request.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
-    answer = provider.make_answer(weighed.request, talk, _manner(request, model))
+    answer = provider.make_answer(weighed.request, talk, _answer_options(request, model))
     return limit_answer(answer, (), most, text_counter(request.model))
 
 
-def _manner(request: ApiRequest, model: Gpt) -> Manner:
+def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
     body, choice = request.body, request.body.get("tool_choice")
     form = members(members(body.get("text")).get("format"))
-    return Manner(
-        forced="*" if choice == "required" else str(members(choice).get("name") or ""),
-        calls=choice != "none",
+    return AnswerOptions(
+        forced_tool="*" if choice == "required" else str(members(choice).get("name") or ""),
+        may_call=choice != "none",
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and members(body.get("reasoning")).get("effort") != "none",
-        form=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
-        stands_for="" if request.model == OFFLINE else request.model,
+        schema=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
+        simulated_model="" if request.model == OFFLINE else request.model,
     )
 
 
 def _output(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, talk: ScriptTask
 ) -> Iterator[dict[str, Json]]:
-    summed = members(request.body.get("reasoning")).get("summary")
+    has_summary = members(request.body.get("reasoning")).get("summary")
     status = "incomplete" if answer.ended == LENGTH else "completed"
     for part in answer.parts:
         if isinstance(part, Thought):
-            fields: dict[str, Json] = {"summary": [{"type": "summary_text", "text": part.text}] if summed else []}
+            fields: dict[str, Json] = {"summary": [{"type": "summary_text", "text": part.text}] if has_summary else []}
             fields["encrypted_content"] = encrypt(part.text)
             yield {"id": provider.names.new("rs_"), "type": "reasoning", **fields}
         elif isinstance(part, Words):
@@ -271,10 +271,12 @@ def _output(
             yield {"id": provider.names.new("msg_"), "type": "message", **fields}
         else:
             namespace, free = find_namespace(part, talk.tools)
-            kind, id_, given = ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
+            kind, id_, arguments_key = (
+                ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
+            )
             call: dict[str, Json] = {"call_id": provider.names.new("call_"), "name": part.name}
             call |= {"namespace": namespace} if namespace else {}
-            call[given] = part.arguments_text if free else canonical.dump_text(part.arguments)
+            call[arguments_key] = part.arguments_text if free else canonical.dump_text(part.arguments)
             yield {"id": provider.names.new(id_), "type": kind, "status": "completed", **call}
 
 
@@ -307,10 +309,10 @@ def _usage(
 ) -> dict[str, Json]:
     count = text_counter(request.model)
     reasoning = sum(count(part.text) for part in answer.parts if isinstance(part, Thought))
-    summed = sum(count(decrypt(item["encrypted_content"])) for item in output if item["type"] == "compaction")
+    summary_tokens = sum(count(decrypt(item["encrypted_content"])) for item in output if item["type"] == "compaction")
     blocks = [from_part(part) for item in output for part in rows(item.get("content"))]
     blocks += [from_part(item) for item in output if item["type"] in _WHOLE]
-    spoken = reasoning + (summed or output_tokens(request.model, blocks))
+    spoken = reasoning + (summary_tokens or output_tokens(request.model, blocks))
     writes = dict(outcome.writes)
     details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}
     if outcome.written:
@@ -325,11 +327,11 @@ def _usage(
     }
 
 
-def _keep(provider: Provider, request: ApiRequest, response: dict[str, Json]) -> None:
+def _store_response(provider: Provider, request: ApiRequest, response: dict[str, Json]) -> None:
     earlier = previous_response(provider, request)
     items = [*(earlier.items if earlier else ()), *items_of(request.body), *response["output"]]
-    kept = KeptResponse(items, response, len(request.raw))
-    if request.held is not None:
-        request.held[response["id"]] = kept
+    stored = StoredResponse(items, response, len(request.raw))
+    if request.socket_responses is not None:
+        request.socket_responses[response["id"]] = stored
     if request.body.get("store") is not False:
-        provider.store_response(response["id"], kept)
+        provider.store_response(response["id"], stored)

@@ -75,19 +75,21 @@ def invalid(where: str, message: str, code: str = "invalid_value", rule: str = "
     return Refusal(f"Invalid '{where}': {message}", param=where, code=code, rule=rule or code.replace("_", " "))
 
 
-def object_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
+def object_refusals(value: Json, known_fields: Fields, path: Path) -> Iterator[Refusal]:
     """Refusals of the members of an object at `path`, or of another type."""
     if not isinstance(value, dict):
         yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), value))
         return
-    yield from map(describe_fault, faults(value, known, path))
+    yield from map(describe_fault, faults(value, known_fields, path))
 
 
-def large_output(where: str, wanted: Json, most: int) -> Iterator[Refusal]:
+def large_output(where: str, requested: Json, maximum: int) -> Iterator[Refusal]:
     """Refuse more output tokens than the model supports."""
-    if isinstance(wanted, int) and wanted > most:
-        message = f"{where} is too large: {wanted}. This model supports at most {most} completion tokens, whereas you "
-        yield Refusal(f"{message}provided {wanted}.", param=where, code="invalid_value", rule="max_tokens")
+    if isinstance(requested, int) and requested > maximum:
+        message = (
+            f"{where} is too large: {requested}. This model supports at most {maximum} completion tokens, whereas you "
+        )
+        yield Refusal(f"{message}provided {requested}.", param=where, code="invalid_value", rule="max_tokens")
 
 
 def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
@@ -104,9 +106,9 @@ def empty_array(where: str) -> Refusal:
     return invalid(where, message, "empty_array")
 
 
-def long_array(where: str, most: int, length: int) -> Refusal:
+def long_array(where: str, maximum: int, length: int) -> Refusal:
     """The refusal of a list that is too long."""
-    message = f"array too long. Expected an array with maximum length {most}, but got an array with length {length}"
+    message = f"array too long. Expected an array with maximum length {maximum}, but got an array with length {length}"
     return invalid(where, f"{message} instead.", "array_above_max_length", "array too long")
 
 
